@@ -42,7 +42,7 @@ function isUnknown(command: string, option: string): boolean {
   return request.do === "refuse" && /is not an option/.test(request.problem);
 }
 
-test("every command that a hint names is one that siteward takes, with the options that stand behind it", () => {
+test("every command that a hint names exists, with the options that follow it", () => {
   const found = commands.filter(({ words: [first = ""] }) => isTaken([first, "--help"]));
   expect(found.length).toBeGreaterThan(8);
   const refused = found.flatMap(({ file, words }) => {
@@ -53,7 +53,7 @@ test("every command that a hint names is one that siteward takes, with the optio
   expect(refused).toEqual([]);
 });
 
-test("every check that a hint asks the doctor for is one", () => {
+test("every check of the doctor that a hint names exists", () => {
   const asked = texts.flatMap(({ text }) =>
     [...text.matchAll(/siteward doctor --only ([a-z.,]+[a-z])/g)].flatMap(([, list = ""]) => list.split(",")),
   );

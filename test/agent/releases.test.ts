@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { decodeBudget } from "../../agent/controllers/node-lifecycle/budget.ts";
+import { decodeBudget } from "../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { durableTimers } from "../../agent/controllers/taint-eviction/timer.ts";
 import { SiteModel } from "./controllers/site-model.ts";
 
@@ -20,7 +20,7 @@ const released = {
 const now = { mono: 1_000_000, wall: 0 };
 
 describe.each(Object.entries(released))("after a leader of %s", (_version, { budget, timer }) => {
-  test("the zones go on with the allowance that it left", () => {
+  test("the zones continue with the allowance that it left", () => {
     const found = decodeBudget(budget, now);
     expect([...(found?.zones ?? [])]).toMatchObject([
       [":\0:a", { state: "partial", level: 0.25, evictions: 3 }],
@@ -28,20 +28,20 @@ describe.each(Object.entries(released))("after a leader of %s", (_version, { bud
     ]);
   });
 
-  test("taints have run for as long as it says", () => {
+  test("taints have run for as long as it recorded", () => {
     const found = decodeBudget(budget, now);
     expect(found?.taints.get("a1")).toMatchObject({ added: "2026-01-01T00:00:00Z", since: { mono: 875_000 } });
     expect(found?.taints.get("a2")).toMatchObject({ added: undefined, since: { mono: 995_000 } });
   });
 
-  test("this board's own timers go on, and after a reboot with what had run of them", () => {
+  test("this board's own timers continue, and after a reboot with their elapsed time", () => {
     const [same, other] = ["boot-1", "boot-2"].map((boot) => durableTimers(boot).load(timer, now));
     expect(same).toMatchObject({ uid: "uid-1", start: { mono: 60_000 }, length: 300_000, carried: false });
     expect(other).toMatchObject({ uid: "uid-1", start: { mono: 980_000 }, length: 300_000, carried: true });
   });
 });
 
-test("a board of 0.1.0 can lead after this version: it finds everything that it asks for, as it asks for it", async () => {
+test("a board of 0.1.0 can lead after this version: everything it needs is there, in its format", async () => {
   const site = new SiteModel();
   for (const name of ["a1", "a2"]) site.board(name, { zone: "a", conditions: { Ready: "False" } });
   for (const name of ["a3", "a4", "a5"]) site.board(name, { zone: "a" });

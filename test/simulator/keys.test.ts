@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { keysIn } from "../../agent/cli/commands/keyboard.ts";
+import { keysIn } from "../../agent/cli/commands/up/keyboard.ts";
 import { wishOf } from "../../simulator/keys.ts";
-import type { BoardPicture, SitePicture } from "../../simulator/site-picture.ts";
+import type { BoardPicture, SitePicture } from "../../simulator/view/site-picture.ts";
 
 const board = (name: string, zone: string, more: Partial<BoardPicture> = {}): BoardPicture => ({
   name,
@@ -29,7 +29,7 @@ const site = (...boards: readonly BoardPicture[]): SitePicture => ({
 
 const three = site(board("pi-1", "a"), board("pi-2", "b"), board("pi-3", "a"));
 
-const told = (key: string, picture: SitePicture, selected?: string): string | undefined => {
+const actionFor = (key: string, picture: SitePicture, selected?: string): string | undefined => {
   const wish = wishOf(key, picture, selected);
   return wish?.do === "perform"
     ? `${wish.said} (${wish.boards.join(" ")})`
@@ -53,21 +53,21 @@ test.each([
   ["\u0003", undefined, "end"],
   ["x", undefined, undefined],
 ])("key %j, with %s chosen: %s", (key, selected, wish) => {
-  expect(told(key, three, selected)).toBe(wish);
+  expect(actionFor(key, three, selected)).toBe(wish);
 });
 
-test("the same key undoes what it did", () => {
+test("the same key undoes its effect", () => {
   const dark = site(board("pi-1", "a", { link: "cut", power: "off" }), board("pi-2", "b"));
-  expect(told("c", dark)).toBe("do restore pi-1 (pi-1)");
-  expect(told("p", dark)).toBe("do power-on pi-1 (pi-1)");
-  expect(told("z", dark)).toBe("do restore a (pi-1)");
+  expect(actionFor("c", dark)).toBe("do restore pi-1 (pi-1)");
+  expect(actionFor("p", dark)).toBe("do power-on pi-1 (pi-1)");
+  expect(actionFor("z", dark)).toBe("do restore a (pi-1)");
 });
 
-test("without boards or a leader there is nothing to do it to", () => {
+test("without boards or a leader a key has no effect", () => {
   const empty = { ...site(), leader: undefined };
-  for (const key of ["c", "p", "z", "l", "k", "j"]) expect(told(key, empty)).toBeUndefined();
+  for (const key of ["c", "p", "z", "l", "k", "j"]) expect(actionFor(key, empty)).toBeUndefined();
 });
 
-test("keys that were pressed together are told apart", () => {
+test("keys that were pressed together are separated", () => {
   expect(keysIn("\u001b[A\u001b[Bcp\u0003é")).toEqual(["\u001b[A", "\u001b[B", "c", "p", "\u0003", "é"]);
 });

@@ -33,7 +33,7 @@ function program(): ServerProgram {
   };
 }
 
-test("a port that is taken is passed over", async () => {
+test("a used port is skipped", async () => {
   const other = createServer();
   await listening(other, 0, "127.0.0.1");
   const taken = (other.address() as AddressInfo).port;
@@ -42,7 +42,7 @@ test("a port that is taken is passed over", async () => {
   await new Promise((resolve) => other.close(resolve));
 });
 
-test("a restart is a new life on the same port, after a time in which nobody answers", async () => {
+test("a restart is a new life on the same port, after a time without answers", async () => {
   await server.start(0);
   const { port } = server;
   expect(await ask(port)).toBe("1");

@@ -1,58 +1,62 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { nodes, pods, replicaSets } from "../../agent/api/resources.ts";
+import { TaskGroup } from "../../agent/base/concurrency/tasks.ts";
 import { silent } from "../../agent/base/logger.ts";
-import { TaskGroup } from "../../agent/base/tasks.ts";
-import { Collector } from "../../simulator/collector.ts";
-import { Mirror } from "../../simulator/mirror.ts";
-import { Scheduler } from "../../simulator/scheduler.ts";
-import { SiteClient } from "../../simulator/site-client.ts";
-import { type Workload, WorkloadKeeper } from "../../simulator/workloads.ts";
+import { Mirror } from "../../simulator/client/mirror.ts";
+import { SiteClient } from "../../simulator/client/site-client.ts";
+import { Collector } from "../../simulator/cluster/collector.ts";
+import { Scheduler } from "../../simulator/cluster/scheduler.ts";
+import { type Workload, WorkloadKeeper } from "../../simulator/cluster/workloads.ts";
 import { FakeClock } from "../support/fake-clock.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
-import { ToyApi, ToyLink } from "./toy-api.ts";
+import { SiteInMemory, SiteLink } from "./site-in-memory.ts";
 
 let clock: FakeClock;
-let api: ToyApi;
-let link: ToyLink;
+let api: SiteInMemory;
+let link: SiteLink;
 let tasks: TaskGroup;
 
 beforeEach(() => {
   clock = new FakeClock();
-  api = new ToyApi();
-  link = new ToyLink(api.exchange);
+  api = new SiteInMemory(ambient());
+  link = new SiteLink(api.exchange);
   tasks = new TaskGroup();
 });
 
 afterEach(async () => {
   tasks.stop();
   await tasks.join();
+  api.close();
+  await clock.settle();
   expect(clock.timers).toBe(0);
 });
 
+const ambient = () => ({ clock, random: new SeededRandom(), log: silent });
+
 function start(...workloads: Workload[]): void {
-  const ambient = { clock, random: new SeededRandom(), log: silent };
-  const client = new SiteClient(ambient, { exchange: link.exchange, timeout: 10_000, userAgent: "test" });
+  const client = new SiteClient(ambient(), { exchange: link.exchange, timeout: 10_000, userAgent: "test" });
   const mirrors = {
-    nodes: new Mirror(ambient, { client, resource: nodes }),
-    pods: new Mirror(ambient, { client, resource: pods }),
-    replicaSets: new Mirror(ambient, { client, resource: replicaSets }),
+    nodes: new Mirror(ambient(), { client, resource: nodes }),
+    pods: new Mirror(ambient(), { client, resource: pods }),
+    replicaSets: new Mirror(ambient(), { client, resource: replicaSets }),
   };
   tasks.start("nodes", (signal) => mirrors.nodes.run(signal));
   tasks.start("pods", (signal) => mirrors.pods.run(signal));
   tasks.start("replica sets", (signal) => mirrors.replicaSets.run(signal));
-  tasks.start("scheduler", (signal) => new Scheduler(ambient, { client, ...mirrors }).run(signal));
-  const keeper = new WorkloadKeeper(ambient, { client, ...mirrors, workloads });
+  tasks.start("scheduler", (signal) => new Scheduler(ambient(), { client, ...mirrors }).run(signal));
+  const keeper = new WorkloadKeeper(ambient(), { client, ...mirrors, workloads });
   tasks.start("workloads", (signal) => keeper.run(signal));
   const known = {
     owners: [{ resource: replicaSets, mirror: mirrors.replicaSets }],
     dependents: [{ resource: pods, mirror: mirrors.pods }],
   };
-  tasks.start("collector", (signal) => new Collector(ambient, { client, ...known }).run(signal));
+  tasks.start("collector", (signal) => new Collector(ambient(), { client, ...known }).run(signal));
 }
 
+const main = { name: "main", image: "x" };
 const web: Workload = { name: "web", replicas: 4, toleration: 5000, zone: undefined };
 
-test("the pods of a workload are made and spread over the boards", async () => {
+test("the pods of a workload are created and spread over the boards", async () => {
   board("pi-1");
   board("pi-2");
   start(web);
@@ -60,7 +64,7 @@ test("the pods of a workload are made and spread over the boards", async () => {
   expect(placed()).toEqual({ "pi-1": 2, "pi-2": 2 });
 });
 
-test("a pod that is asked to leave is replaced at once, on a board that takes it", async () => {
+test("a pod that is being deleted is replaced at once, on a board that accepts it", async () => {
   board("pi-1");
   board("pi-2");
   start(web);
@@ -68,17 +72,12 @@ test("a pod that is asked to leave is replaced at once, on a board that takes it
   api.write("nodes", "pi-1", (node) => {
     node.spec = { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoSchedule" }] };
   });
-  for (const [key, pod] of [...api.objects]) {
-    if (pod.spec?.nodeName !== "pi-1") continue;
-    api.write("pods", key.slice("pods/".length), ({ metadata }) =>
-      Object.assign(metadata, { deletionTimestamp: "now" }),
-    );
-  }
+  for (const { metadata, spec } of api.all("pods")) if (spec?.nodeName === "pi-1") api.delete("pods", metadata.name);
   await clock.advance("1s");
   expect(placed()).toEqual({ "pi-1": 2, "pi-2": 4 });
 });
 
-test("what was made while nobody could see it is not made twice", async () => {
+test("pods that the cache does not show yet are not created twice", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
@@ -87,7 +86,7 @@ test("what was made while nobody could see it is not made twice", async () => {
   expect(podNames()).toHaveLength(4);
 });
 
-test("a pod deleted before it was seen is made again in the end", async () => {
+test("a pod deleted before it was seen is created again in the end", async () => {
   start(web);
   await clock.settle();
   for (const name of podNames()) api.remove("pods", name);
@@ -95,7 +94,7 @@ test("a pod deleted before it was seen is made again in the end", async () => {
   expect(podNames()).toHaveLength(4);
 });
 
-test("pods that no board takes wait, and say why; a board that appears takes them", async () => {
+test("pods that fit no board wait, with a reason; a new board gets them", async () => {
   start({ ...web, zone: "zone-b" });
   board("pi-1", "zone-a");
   await clock.advance("1s");
@@ -129,7 +128,7 @@ test("a workload is a ReplicaSet that owns its pods, and counts them", async () 
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 4, readyReplicas: 3, availableReplicas: 3 });
 });
 
-test("a person scales it down: those go first that are ready nowhere", async () => {
+test("when a person scales it down, pods without readiness are deleted first", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
@@ -143,11 +142,14 @@ test("a person scales it down: those go first that are ready nowhere", async () 
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
 });
 
-test("a person deletes it: its pods go, others stay, and it is not made again", async () => {
+test("when a person deletes it, its pods are deleted, others stay, and it is not created again", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
-  api.create("pods", { metadata: { name: "loose", namespace: "default" }, spec: { nodeName: "pi-1" } });
+  api.create("pods", {
+    metadata: { name: "loose", namespace: "default" },
+    spec: { nodeName: "pi-1", containers: [main] },
+  });
   api.remove("replicasets", "web");
   await clock.advance("1m");
   const left = podNames().filter((name) => api.read("pods", name)?.metadata.deletionTimestamp === undefined);
@@ -155,12 +157,17 @@ test("a person deletes it: its pods go, others stay, and it is not made again", 
   expect(api.read("replicasets", "web")).toBeUndefined();
 });
 
-test("a ReplicaSet of a person is kept as well; one that was there before becomes what is asked for now", async () => {
+test("a ReplicaSet of a person is maintained as well; an existing one is changed to the requested form", async () => {
   board("pi-1");
-  const template = { metadata: { labels: { app: "own" } }, spec: { containers: [{ name: "main", image: "x" }] } };
-  const spec = { replicas: 2, selector: { matchLabels: { app: "own" } }, template };
-  api.create("replicasets", { metadata: { name: "own", namespace: "default" }, spec });
-  api.create("replicasets", { metadata: { name: "web", namespace: "default" }, spec: { ...spec, replicas: 9 } });
+  for (const [name, replicas] of [
+    ["own", 2],
+    ["web", 9],
+  ] as const) {
+    const labels = { app: name, "siteward.dev/workload": name };
+    const template = { metadata: { labels }, spec: { containers: [main] } };
+    const spec = { replicas, selector: { matchLabels: labels }, template };
+    api.create("replicasets", { metadata: { name, namespace: "default" }, spec });
+  }
   start(web);
   await clock.advance("5s");
   expect(podNames().filter((name) => name.startsWith("own-"))).toHaveLength(2);
@@ -178,22 +185,25 @@ test("an API that does not answer for a while is waited for", async () => {
   expect(placed()).toEqual({ "pi-1": 4 });
 });
 
-const board = (name: string, zone = "zone-a"): unknown =>
-  api.create("nodes", { metadata: { name, labels: { "topology.kubernetes.io/zone": zone } }, spec: {} });
+/** Without the taint that the API server puts on every new Node. */
+function board(name: string, zone = "zone-a"): void {
+  api.create("nodes", { metadata: { name, labels: { "topology.kubernetes.io/zone": zone } } });
+  api.write("nodes", name, (node) => {
+    node.spec = {};
+  });
+}
 
 const ready = (name: string): unknown =>
   api.write("pods", name, (pod) => {
     pod.status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
   });
 
-const podNames = (): string[] =>
-  [...api.objects.keys()].filter((key) => key.startsWith("pods/")).map((key) => key.slice("pods/".length));
+const podNames = (): string[] => api.all("pods").map(({ metadata }) => metadata.name);
 
 function placed(): Record<string, number> {
   const count: Record<string, number> = {};
-  for (const [key, { spec }] of api.objects) {
-    if (key.startsWith("pods/") && spec?.nodeName)
-      count[String(spec.nodeName)] = (count[String(spec.nodeName)] ?? 0) + 1;
+  for (const { spec } of api.all("pods")) {
+    if (spec?.nodeName) count[String(spec.nodeName)] = (count[String(spec.nodeName)] ?? 0) + 1;
   }
   return count;
 }

@@ -2,8 +2,8 @@ import { cpSync, existsSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { dispositionOf } from "../../agent/base/errors.ts";
+import { removeCache } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
-import { removeCache } from "../../storage/open.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { damages, damagesBeside } from "./damages.ts";
 import { cacheOf, follow } from "./power-cut-model.ts";
@@ -66,7 +66,7 @@ describe.each([
   ["a kill", () => killed],
 ])("after %s", (when, variant) => {
   for (const [what, damage] of Object.entries({ ...damages, ...damagesBeside })) {
-    test(`cache.db with ${what}: it is used as it is, an earlier moment, or made anew and told`, () => {
+    test(`cache.db with ${what}: it is used as it is, at an earlier moment, or recreated and reported`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "cache.db", damage);
@@ -85,7 +85,7 @@ describe.each([
       again.close();
     });
 
-    test(`state.db with ${what}: it is used as it is, or kept aside and told, and works`, () => {
+    test(`state.db with ${what}: it is used as it is, or set aside and reported, and works`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "state.db", damage);

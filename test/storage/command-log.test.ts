@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CommandLog, type CommandRow } from "../../storage/command-log.ts";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import { pragmas } from "./things.ts";
 
@@ -15,7 +15,7 @@ const row = (id: string, changes: Partial<CommandRow> = {}): CommandRow => ({
 
 const ids = (rows: readonly CommandRow[]): string[] => rows.map(({ id }) => id);
 
-test("commands are found by their id, and in the order in which they came", () => {
+test("commands are found by their id, and in the order of their arrival", () => {
   const log = open();
   for (const id of ["C", "A", "B"]) log.admit(row(id));
   expect(log.find("A")).toEqual(row("A"));
@@ -25,7 +25,7 @@ test("commands are found by their id, and in the order in which they came", () =
   expect(log.size()).toBe(3);
 });
 
-test("an id is taken once, and what came with the second one is not there either", () => {
+test("an id is accepted once, and the second command leaves no trace", () => {
   const log = open();
   log.admit(row("A"), { key: "ops", counter: 7 });
   expect(() => log.admit(row("A"), { key: "ops", counter: 8 })).toThrow();
@@ -52,18 +52,18 @@ test("a command has one end: the first that is written", () => {
   expect(log.unsettled()).toEqual([]);
 });
 
-test("an answer is untold until it is told, and one that nobody waits for never is", () => {
+test("an answer is undelivered until it is marked, and one without a recipient never is", () => {
   const log = open();
   for (const id of ["A", "B", "C"]) log.admit(row(id));
   log.settle("A", "succeeded", "{}", false);
   log.settle("B", "succeeded", "{}", true);
-  expect(ids(log.untold())).toEqual(["A"]);
-  log.told("A");
-  log.told("C");
-  expect(log.untold()).toEqual([]);
+  expect(ids(log.undelivered())).toEqual(["A"]);
+  log.markDelivered("A");
+  log.markDelivered("C");
+  expect(log.undelivered()).toEqual([]);
 });
 
-test("what may be forgotten is, over many pages, and what has no end stays", () => {
+test("commands that may be forgotten are, over many pages, and open ones stay", () => {
   const log = open();
   for (let n = 0; n < 300; n++) {
     log.admit(row(`A${n}`, { keep: String(n) }));

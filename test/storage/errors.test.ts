@@ -22,13 +22,13 @@ test.each<[code: string, kind: StorageErrorKind | undefined]>([
   expect(kindOf(Object.assign(new Error("no"), { code }))).toBe(kind);
 });
 
-test("what is no error of the binding means nothing", () => {
+test("other errors have no kind", () => {
   for (const error of [undefined, null, "SQLITE_FULL", new Error("SQLITE_FULL"), { code: 5 }]) {
     expect(kindOf(error)).toBeUndefined();
   }
 });
 
-test("the reaction follows from the kind, and from whether the file can be made again", () => {
+test("the disposition follows from the kind, and from whether the file can be recreated", () => {
   const reaction = (kind: StorageErrorKind, disposable: boolean): string =>
     dispositionOf(new StorageError(kind, { file: "x.db", disposable }));
   expect(reaction("busy", true)).toBe("retry");
@@ -37,10 +37,10 @@ test("the reaction follows from the kind, and from whether the file can be made 
   for (const kind of ["full", "io", "newer"] as const) expect(reaction(kind, true)).toBe("exit");
 });
 
-test("an error says which file, why, and what a person can do", () => {
+test("an error names the file and the reason, and has a hint", () => {
   const cause = new Error("disk I/O error");
   const error = new StorageError("full", { file: "/var/lib/siteward/cache.db", cause });
-  expect(error.message).toBe("/var/lib/siteward/cache.db: there is no room left on the disk");
+  expect(error.message).toBe("/var/lib/siteward/cache.db: the disk is full");
   expect(error.cause).toBe(cause);
   expect(hintOf(error)).toContain("Free space");
 });

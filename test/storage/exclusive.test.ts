@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
+import { openState } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
-import { openState } from "../../storage/open.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import { pragmas, scratch } from "./things.ts";
 
@@ -24,7 +24,7 @@ test("a state file that a process holds cannot be opened by another one, and is 
   expect(open).toThrow(
     expect.objectContaining({
       kind: "busy",
-      hint: expect.stringContaining("Another agent runs with this state folder"),
+      hint: expect.stringContaining("Another agent uses this state folder"),
     }),
   );
   expect(() => Database.open({ file, pragmas, migrations: stateMigrations })).toThrow(
@@ -38,7 +38,7 @@ test("a state file that a process holds cannot be opened by another one, and is 
   database.close();
 });
 
-test("what was written under the lock is there after a crash, and no shared memory file is left behind", () => {
+test("rows written under the lock are there after a crash, and no shared memory file is left behind", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const first = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp: "a", exclusive: true });

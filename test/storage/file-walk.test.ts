@@ -2,10 +2,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync, write
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { Database, type Pragmas } from "../../storage/database.ts";
+import { Database, type Pragmas } from "../../storage/database/database.ts";
+import { giveBack, roomIn } from "../../storage/database/give-back.ts";
 import { StorageError } from "../../storage/errors.ts";
 import { fileWalk } from "../../storage/file-walk.ts";
-import { giveBack, roomIn } from "../../storage/give-back.ts";
 import { cacheMigrations, stateMigrations } from "../../storage/schema.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 
@@ -116,7 +116,7 @@ function isFoundBy(look: () => unknown): boolean {
   }
 }
 
-test("a file that is mostly free gives its pages back; one that is mostly live, or small, is left alone", () => {
+test("a file that is mostly free returns its pages; one that is mostly live, or small, is not changed", () => {
   const small = filled(50);
   expect(giveBack(small)).toBe(0);
   small.close();

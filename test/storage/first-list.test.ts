@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
-import type { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import type { Replacement } from "../../storage/replacement.ts";
+import { Database } from "../../storage/database/database.ts";
+import type { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import type { Replacement } from "../../storage/delta-fifo/list-replacement.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import {
   delta,
@@ -11,11 +11,11 @@ import {
   rowsOf,
   scratch,
   shown,
+  shownChanges,
   store,
   storeOf,
   type Thing,
   thing,
-  told,
 } from "./things.ts";
 
 /** The first list of a cache, staged in the journal as every later one, or written to its place. */
@@ -36,7 +36,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([indexer.size, shown(indexer.list()), indexer.get("a")]).toEqual([0, [], undefined]);
     expect([shown(indexer.byIndex("board", "pi-1")), [...indexer.indexValues("board")]]).toEqual([[], []]);
     expect([fifo.resourceVersion, fifo.depth, fifo.hasSynced, fifo.pop(9)]).toEqual([undefined, 0, false, []]);
-    expect(list.bury()).toBe(false);
+    expect(list.stageDeletions()).toBe(false);
     list.commit("3");
     expect([fifo.resourceVersion, fifo.depth, fifo.hasSynced]).toEqual(["3", 3, false]);
     expect(popAll(fifo)).toEqual(["- > a@1", "- > b@2", "- > c@3"]);
@@ -45,19 +45,31 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([indexer.size, fifo.hasSynced]).toEqual([3, true]);
   });
 
-  test("of hundreds is told in steps, each object once, and synced with the last of them", () => {
+  test("of hundreds is reported in steps, each object once, and synced with the last of them", () => {
     const { fifo } = store();
     const specs = Array.from({ length: 300 }, (_, i) => `thing-${String(i).padStart(3, "0")}@${i + 1}`);
     const list = begin(fifo);
     for (let at = 0; at < specs.length; at += 50) list.page(specs.slice(at, at + 50).map((spec) => thing(spec)));
     list.commit("300");
     const changes: string[] = [];
-    while (!fifo.hasSynced) changes.push(...told(fifo.pop(64)));
+    while (!fifo.hasSynced) changes.push(...shownChanges(fifo.pop(64)));
     expect(changes).toEqual(specs.map((spec) => `- > ${spec}`));
     expect(fifo.depth).toBe(0);
   });
 
-  test("that names an object twice keeps what it said last", () => {
+  test("of large objects is reported in smaller steps, each object once", () => {
+    const { fifo } = store();
+    const specs = Array.from({ length: 9 }, (_, i) => `thing-${i}@${i + 1}`);
+    const list = begin(fifo);
+    for (const spec of specs) list.page([thing(spec, { tags: ["x".repeat(200_000)] })]);
+    list.commit("9");
+    const steps: (readonly string[])[] = [];
+    while (!fifo.hasSynced) steps.push(shownChanges(fifo.pop(64)));
+    expect(steps.flat()).toEqual(specs.map((spec) => `- > ${spec}`));
+    expect(Math.max(...steps.map(({ length }) => length))).toBe(2);
+  });
+
+  test("that names an object twice keeps the last state", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1", on("pi-1")), thing("a@2", on("pi-2"))]);
@@ -74,8 +86,8 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
   });
 
   test.each<[how: string, end: (fifo: DeltaFIFO<Thing>, list: Replacement<Thing>) => void]>([
-    ["is given up", (_fifo, list) => list.abort()],
-    ["is begun anew", (fifo) => void begin(fifo)],
+    ["is aborted", (_fifo, list) => list.abort()],
+    ["begins again", (fifo) => void begin(fifo)],
     ["is followed by one that is staged", (fifo) => void fifo.replace()],
   ])("and %s leaves nothing", (_how, end) => {
     const { fifo, indexer, database } = store();
@@ -85,7 +97,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect(tables.map((table) => rowsOf(database, table))).toEqual([0, 0, 0, 0]);
     expect([indexer.size, fifo.resourceVersion, fifo.hasSynced]).toEqual([0, undefined, false]);
     expect(() => list.page([thing("b@2")])).toThrow("has ended");
-    expect(() => list.bury()).toThrow("has ended");
+    expect(() => list.stageDeletions()).toThrow("has ended");
     expect(() => list.commit("2")).toThrow("has ended");
     list.abort();
     const again = begin(fifo);
@@ -95,7 +107,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect(shown(indexer.list())).toEqual(["c@3"]);
   });
 
-  test("ends where the watch goes on without it", () => {
+  test("ends where the watch continues without it", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1")]);
@@ -105,14 +117,14 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect(() => list.commit("3")).toThrow("has ended");
   });
 
-  test("is told before what came behind it, which finds it as it was", () => {
+  test("is reported before later changes, which find it in place", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1", on("pi-1")), thing("b@2"), thing("c@3")]);
     list.commit("3");
-    expect(told(fifo.pop(1))).toEqual(["- > a@1"]);
+    expect(shownChanges(fifo.pop(1))).toEqual(["- > a@1"]);
     const group = [delta("Updated", "a@4", on("pi-2")), delta("Deleted", "c@5"), delta("Added", "d@6")];
-    expect(fifo.take(group, "6")).toBeUndefined();
+    expect(fifo.appendAndPop(group, "6")).toBeUndefined();
     fifo.append(group, "6");
     const changes = popAll(fifo);
     expect(changes.filter((change) => change.startsWith("- > b"))).toEqual(["- > b@2"]);
@@ -122,7 +134,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([fifo.depth, fifo.hasSynced]).toEqual([0, true]);
   });
 
-  test("and the next one, which comes before all of it was told, leave what the second said", () => {
+  test("and a second one, before all of the first was reported, leave the second's state", () => {
     const { fifo, indexer } = store();
     const first = begin(fifo);
     first.page([thing("a@1"), thing("b@2"), thing("c@3")]);
@@ -139,7 +151,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([fifo.depth, fifo.hasSynced, fifo.resourceVersion]).toEqual([0, true, "6"]);
   });
 
-  test("that was cut off leaves nothing; one that had ended is there, whoever was told of it", () => {
+  test("that was interrupted leaves nothing; one that had ended is kept, whether or not it was reported", () => {
     using folder = scratch();
     const open = (): Database => Database.open({ file: folder.file("cache.db"), migrations: cacheMigrations, pragmas });
     let database = open();
@@ -162,7 +174,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     database.close();
   });
 
-  test("a page that cannot be written leaves the list as it was, and can come again", () => {
+  test("a page that cannot be written leaves the list unchanged, and can be repeated", () => {
     const { database, fifo } = store();
     const list = begin(fifo);
     list.page([thing("a@1")]);
@@ -194,18 +206,18 @@ test("a first list writes nothing into the journal", () => {
   expect([rowsOf(database, "journal"), fifo.depth]).toEqual([0, 2]);
 });
 
-test("where nobody listens nobody is told of a first list, only of what came behind it", () => {
+test("without listeners a first list is not reported, only later changes", () => {
   const { fifo, indexer } = store();
   const list = fifo.fill() ?? expect.fail("it was filled before");
   list.page([thing("a@1"), thing("b@2"), thing("c@3")]);
   list.commit("3");
-  expect(told(fifo.pop(1))).toEqual(["- > a@1"]);
+  expect(shownChanges(fifo.pop(1))).toEqual(["- > a@1"]);
   fifo.append([delta("Updated", "b@4")], "4");
   expect([fifo.depth, fifo.hasSynced]).toEqual([3, false]);
-  fifo.leaveUntold();
+  fifo.skipReport();
   expect([fifo.depth, fifo.hasSynced]).toEqual([1, true]);
   expect(popAll(fifo)).toEqual(["b@2 > b@4"]);
   expect(shown(indexer.list())).toEqual(["a@1", "b@4", "c@3"]);
-  fifo.leaveUntold();
+  fifo.skipReport();
   expect([fifo.depth, fifo.hasSynced]).toEqual([0, true]);
 });

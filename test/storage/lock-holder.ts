@@ -1,5 +1,5 @@
 /** A process that holds a state file until it is killed: node lock-holder.ts FILE */
-import { openState } from "../../storage/open.ts";
+import { openState } from "../../storage/database/open.ts";
 import { pragmas } from "./things.ts";
 
 openState({ file: process.argv[2] ?? "", pragmas, stamp: "holder", exclusive: true });

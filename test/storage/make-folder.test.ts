@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { makeFolder } from "../../storage/make-folder.ts";
 import { scratch } from "./things.ts";
 
-test("what is missing of a path is made, and what is there stays", () => {
+test("missing parts of a path are created, and existing ones stay", () => {
   using place = scratch();
   for (const name of ["a/b/c", "a/b/c", "a/d/", "e//f/../g", "a"]) {
     makeFolder(place.file(name));
@@ -11,7 +11,7 @@ test("what is missing of a path is made, and what is there stays", () => {
   }
 });
 
-test("a link to a folder is one", () => {
+test("a link to a folder is a folder", () => {
   using place = scratch();
   mkdirSync(place.file("there"));
   symlinkSync(place.file("there"), place.file("link"));
@@ -23,7 +23,7 @@ test("a link to a folder is one", () => {
 test.each([
   ["a file", (file: string) => writeFileSync(file, "")],
   ["a link to nowhere", (file: string) => symlinkSync("/nowhere/at/all", file)],
-])("where %s is in the way it says so, and makes nothing", (_, put) => {
+])("where %s is in the way the error says so, and nothing is created", (_, put) => {
   using place = scratch();
   put(place.file("way"));
   expect(() => makeFolder(place.file("way"))).toThrow("EEXIST");
@@ -31,7 +31,7 @@ test.each([
 });
 
 test.each(["/proc/none", "/proc/none/below/it", ""])(
-  "in %j nobody can make a folder: that is said, not tried for ever",
+  "in %j no folder can be created: the error comes at once",
   (folder) => {
     expect(() => makeFolder(folder)).toThrow(/ENOENT|EACCES/);
   },

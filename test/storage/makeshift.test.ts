@@ -11,7 +11,7 @@ import { pragmas, scratch } from "./things.ts";
 const options = { pragmas, stamp: "1" };
 const why = "the card cannot be written";
 const bounds = { event: { rows: 10, bytes: 10_000 }, response: { rows: 10, bytes: 10_000 } };
-const letter = { topic: "t", payload: "p", retain: false, properties: "{}", rank: 1, ttl: 60_000 };
+const message = { topic: "t", payload: "p", retain: false, properties: "{}", rank: 1, ttl: 60_000 };
 
 /** A folder in which a board has lived; its process is gone without a word. */
 function lived(folder: string): void {
@@ -19,7 +19,7 @@ function lived(folder: string): void {
   const memo = new Memo(state.database);
   memo.set("outbox", "session", "7");
   memo.set("cache", "cluster", "uid:a");
-  new Outbox(state.database, bounds).event(() => letter, { boot: "b", mono: 0 });
+  new Outbox(state.database, bounds).event(() => message, { boot: "b", mono: 0 });
   new CommandLog(state.database).admit({
     ...{ id: "C1", name: "log.level", scope: "board", origin: "mqtt", author: "ops", hash: "h" },
     ...{ payload: "{}", state: "accepted", answer: "{}", lapses: "", keep: "" },
@@ -32,7 +32,7 @@ const bound = (folder: StateFolder) => ({ state: folder.state, abandon: () => fo
 const files = (folder: string): readonly string[] =>
   readdirSync(folder).map((name) => `${name} ${statSync(path.join(folder, name)).size}`);
 
-test("who cannot write goes on with what was remembered, and has nothing to send that waits on the card", () => {
+test("without a writable disk the agent continues with its stored state, and sends none of the messages waiting on it", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   lived(of);
@@ -51,7 +51,7 @@ test("who cannot write goes on with what was remembered, and has nothing to send
   expect(statSync(at).mode & 0o77).toBe(0);
 });
 
-test("what was learnt meanwhile is carried back, what waits on the card is still there, and the makeshift is gone", () => {
+test("state of the meantime is carried back, waiting messages on the card are still there, and the makeshift is gone", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   lived(of);
@@ -74,7 +74,7 @@ test("what was learnt meanwhile is carried back, what waits on the card is still
   back.abandon();
 });
 
-test("what cannot be read is done without, and then nothing is carried back over it", () => {
+test("unreadable state is left out, and then nothing is carried back over it", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   mkdirSync(path.join(of, "state.db"), { recursive: true });
@@ -90,7 +90,7 @@ test("what cannot be read is done without, and then nothing is carried back over
   back.abandon();
 });
 
-test("a folder that is still to be made has a makeshift too, and what an earlier process left there is gone", () => {
+test("a missing folder has a makeshift too, and leftovers of an earlier process are removed", () => {
   using place = scratch();
   const at = place.file("run/makeshift");
   mkdirSync(at, { recursive: true });

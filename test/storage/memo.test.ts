@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import { pragmas } from "./things.ts";
 
 const open = (): Database => Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
 
-test("a fact is kept, replaced and forgotten, within its area", () => {
+test("a fact is kept, replaced and deleted, within its area", () => {
   const memo = new Memo(open());
   expect(memo.get("commands", "17")).toBeUndefined();
   memo.set("commands", "17", "running");
@@ -19,7 +19,7 @@ test("a fact is kept, replaced and forgotten, within its area", () => {
   expect(memo.get("config", "17")).toBe("other");
 });
 
-test("what is already known costs no write", () => {
+test("a known fact costs no write", () => {
   const database = open();
   const memo = new Memo(database);
   memo.set("a", "k", "v");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
-import { type Letter, Outbox, ttlLeft } from "../../storage/outbox.ts";
+import { Database } from "../../storage/database/database.ts";
+import { Outbox, type OutboxMessage, ttlLeft } from "../../storage/outbox.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import { pragmas, scratch } from "./things.ts";
 
@@ -11,7 +11,7 @@ const at = (mono: number) => ({ boot, mono });
 
 const open = (file = ":memory:"): Database => Database.open({ file, migrations: stateMigrations, pragmas });
 
-const letter = (payload: string, more: Partial<Letter> = {}): Letter => ({
+const message = (payload: string, more: Partial<OutboxMessage> = {}): OutboxMessage => ({
   topic: "sw1/a/b/c/event/x",
   payload,
   retain: false,
@@ -31,47 +31,47 @@ describe("events", () => {
     const file = folder.file("state.db");
     const first = open(file);
     const before = new Outbox(first, bounds);
-    for (const name of ["a", "b"]) before.event((seq) => letter(`${name}${seq}`), at(0));
+    for (const name of ["a", "b"]) before.event((seq) => message(`${name}${seq}`), at(0));
     // The power goes: nothing is closed.
     first.abandon();
     const after = new Outbox(open(file), bounds);
-    expect(after.event((seq) => letter(`c${seq}`), at(0))).toBe(3);
+    expect(after.event((seq) => message(`c${seq}`), at(0))).toBe(3);
     expect(events(after)).toEqual(["1:a1", "2:b2", "3:c3"]);
   });
 
-  test("the oldest of the least severe go first, and critical ones only when nothing else is left", () => {
+  test("the oldest of the least severe are dropped first, and critical ones only when nothing else is left", () => {
     const outbox = new Outbox(open(), bounds);
     for (const rank of [3, 1, 0, 2, 0, 1, 3, 3, 3, 3, 3])
-      outbox.event((seq) => letter(`r${rank}`, { rank, ttl: seq * 1000 + 60_000 }), at(0));
+      outbox.event((seq) => message(`r${rank}`, { rank, ttl: seq * 1000 + 60_000 }), at(0));
     // Eleven came, five may stay: both debug, both info and the warning went, then the oldest critical one.
     expect(events(outbox)).toEqual(["7:r3", "8:r3", "9:r3", "10:r3", "11:r3"]);
     expect(outbox.dropped).toEqual({ count: 6, from: 1, to: 6 });
     expect(outbox.lost).toBe(6);
   });
 
-  test("what was dropped is told once, as an event of its own, when there is room", () => {
+  test("dropped events are reported once, by an event of its own, when there is room", () => {
     const outbox = new Outbox(open(), bounds);
-    for (let n = 0; n < 7; n++) outbox.event(() => letter("x"), at(0));
+    for (let n = 0; n < 7; n++) outbox.event(() => message("x"), at(0));
     expect(outbox.hasRoom).toBe(false);
     for (const { id } of outbox.next("event", 2)) outbox.delete(id);
     expect(outbox.hasRoom).toBe(true);
-    outbox.tellDropped(({ count, from, to }, seq) => letter(JSON.stringify({ count, from, to, seq })), at(0));
+    outbox.reportDropped(({ count, from, to }, seq) => message(JSON.stringify({ count, from, to, seq })), at(0));
     expect(events(outbox).at(-1)).toBe('8:{"count":2,"from":1,"to":2,"seq":8}');
     expect(outbox.dropped).toBeUndefined();
-    outbox.tellDropped(() => letter("again"), at(0));
+    outbox.reportDropped(() => message("again"), at(0));
     expect(events(outbox).at(-1)).toContain("8:");
   });
 
-  test("a bound in bytes holds, and one event that alone is larger is still kept", () => {
+  test("a bound in bytes holds, and a single event that is larger is still kept", () => {
     const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 1000 } });
-    for (let n = 0; n < 10; n++) outbox.event(() => letter("x".repeat(200)), at(0));
+    for (let n = 0; n < 10; n++) outbox.event(() => message("x".repeat(200)), at(0));
     expect(outbox.usage("event").bytes).toBeLessThanOrEqual(1000);
-    outbox.event(() => letter("y".repeat(5000)), at(0));
+    outbox.event(() => message("y".repeat(5000)), at(0));
     expect(outbox.usage("event").rows).toBe(1);
   });
 });
 
-test("of answers those go first that are not the last word", () => {
+test("of answers those that are not final are dropped first", () => {
   const outbox = new Outbox(open(), bounds);
   for (const [payload, rank] of [
     ["final-1", 1],
@@ -79,27 +79,27 @@ test("of answers those go first that are not the last word", () => {
     ["final-2", 1],
     ["final-3", 1],
   ] as const)
-    outbox.respond(letter(payload, { rank }), at(0), nothing);
+    outbox.respond(message(payload, { rank }), at(0), nothing);
   expect(outbox.next("response", 10).map(({ payload }) => payload)).toEqual(["final-1", "final-2", "final-3"]);
   expect(outbox.dropped).toBeUndefined();
   expect(outbox.lost).toBe(1);
 });
 
-test("an answer and what goes with it are there together or not at all", () => {
+test("an answer and its transaction are written together or not at all", () => {
   const outbox = new Outbox(open(), bounds);
   const failing = (): void => {
     throw new Error("the log cannot be written");
   };
-  expect(() => outbox.respond(letter("final"), at(0), failing)).toThrow("the log");
+  expect(() => outbox.respond(message("final"), at(0), failing)).toThrow("the log");
   expect(outbox.usage("response").rows).toBe(0);
 });
 
 describe("time", () => {
-  test("what nobody wants any more goes, and of events that is told", () => {
+  test("expired messages are deleted, and those of events are reported", () => {
     const outbox = new Outbox(open(), bounds);
-    outbox.event(() => letter("short", { ttl: 1000 }), at(0));
-    outbox.event(() => letter("long", { ttl: 5000 }), at(0));
-    outbox.respond(letter("answer", { ttl: 1000 }), at(0), nothing);
+    outbox.event(() => message("short", { ttl: 1000 }), at(0));
+    outbox.event(() => message("long", { ttl: 5000 }), at(0));
+    outbox.respond(message("answer", { ttl: 1000 }), at(0), nothing);
     outbox.expire(at(999));
     expect(events(outbox)).toHaveLength(2);
     outbox.expire(at(1000));
@@ -108,9 +108,9 @@ describe("time", () => {
     expect(outbox.dropped).toEqual({ count: 1, from: 1, to: 1 });
   });
 
-  test("of the time before a reboot nothing is known: it lives longer, never shorter", () => {
+  test("a message from before a reboot expires later, never sooner", () => {
     const outbox = new Outbox(open(), bounds);
-    outbox.event(() => letter("x", { ttl: 10_000 }), at(900_000));
+    outbox.event(() => message("x", { ttl: 10_000 }), at(900_000));
     const [row] = outbox.next("event", 1);
     if (!row) throw new Error("the event is not there");
     expect(ttlLeft(row, at(904_000))).toBe(6000);
@@ -122,10 +122,10 @@ describe("time", () => {
   });
 });
 
-test("what is larger than the broker takes is kept for a look, and never more than ten of it", () => {
+test("messages larger than the broker's limit are kept for inspection, and never more than ten of them", () => {
   const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 100_000 } });
-  for (let n = 0; n < 15; n++) outbox.event(() => letter("x"), at(0));
-  for (const { id } of outbox.next("event", 100)) outbox.bury(id);
+  for (let n = 0; n < 15; n++) outbox.event(() => message("x"), at(0));
+  for (const { id } of outbox.next("event", 100)) outbox.markUndeliverable(id);
   expect(outbox.usage("event").rows).toBe(0);
   expect(outbox.usage("dead").rows).toBe(10);
 });
@@ -134,11 +134,11 @@ describe("versions", () => {
   const [first, ...later] = stateMigrations;
   const openOld = (file: string) => Database.open({ file, migrations: first ? [first] : [], pragmas });
 
-  test("a program that knows only the first tables uses a file that has more of them, and leaves those alone", () => {
+  test("a program that knows only the first tables uses a file with more of them, and does not change those", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const now = open(file);
-    new Outbox(now, bounds).event(() => letter("kept"), at(0));
+    new Outbox(now, bounds).event(() => message("kept"), at(0));
     now.close();
     const old = openOld(file);
     old.prepare("INSERT INTO memo VALUES ('a', 'k', 'v')").run();
@@ -162,7 +162,7 @@ describe("versions", () => {
     expect(() => open(file)).toThrow(expect.objectContaining({ kind: "newer" }));
   });
 
-  test("a file of a newer version in which one of our tables is gone is damaged", () => {
+  test("a file of a newer version without one of our tables is damaged", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const number = stateMigrations.length + 1;
@@ -172,18 +172,18 @@ describe("versions", () => {
   });
 });
 
-test("what goes back to its sender beside an answer counts as much as the answer", () => {
+test("correlation data of an answer counts towards the size like its payload", () => {
   const outbox = new Outbox(open(), { ...bounds, response: { rows: 100, bytes: 1000 } });
   const properties = JSON.stringify({ code: "200", correlation: "x".repeat(300) });
-  for (let n = 0; n < 10; n++) outbox.respond(letter(`${n}`, { properties }), at(0), nothing);
+  for (let n = 0; n < 10; n++) outbox.respond(message(`${n}`, { properties }), at(0), nothing);
   expect(outbox.next("response", 100).map(({ payload }) => payload)).toEqual(["8", "9"]);
   expect(outbox.usage("response").bytes).toBeLessThanOrEqual(1000);
 });
 
-test("those that are left out are not in the way of the rest", () => {
+test("excluded messages do not block the rest", () => {
   const outbox = new Outbox(open(), { ...bounds, event: { rows: 1000, bytes: 1_000_000 } });
-  for (let n = 0; n < 500; n++) outbox.event((seq) => letter(`${seq}`), at(0));
+  for (let n = 0; n < 500; n++) outbox.event((seq) => message(`${seq}`), at(0));
   const first = outbox.next("event", 499).map(({ id }) => id);
-  expect(outbox.next("event", 1, first).map(({ payload }) => payload)).toEqual(["500"]);
-  expect(outbox.next("event", 1, [...first, Number.MAX_SAFE_INTEGER, 0]).map(({ seq }) => seq)).toEqual([500]);
+  expect(outbox.next("event", 1, { ids: first }).map(({ payload }) => payload)).toEqual(["500"]);
+  expect(outbox.next("event", 1, { ids: [...first, Number.MAX_SAFE_INTEGER, 0] }).map(({ seq }) => seq)).toEqual([500]);
 });

@@ -1,4 +1,4 @@
-import type { DeltaFIFO } from "../../storage/delta-fifo.ts";
+import type { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import type { Delta, Key } from "../../storage/object.ts";
 import { freeze, onlyBeat, type Store, store, type Thing } from "./things.ts";
 
@@ -42,7 +42,7 @@ export class Site {
 
 /** The cache as the agent opens it. */
 export const cacheOf = (database: Store["database"]): Store =>
-  store(database, { quiet: onlyBeat, deltasPerObject: 3, decodedBytes: 4000 });
+  store(database, { isQuiet: onlyBeat, deltasPerObject: 3, decodedBytes: 4000 });
 
 /** Keeps a cache true to the site, in every way there is, for `rounds` rounds; goes on where the cache stands. */
 export function follow({ fifo }: Store, seed: number, rounds: number): void {
@@ -52,7 +52,7 @@ export function follow({ fifo }: Store, seed: number, rounds: number): void {
     if (!fifo.hasSynced || chance === 0) relist(fifo, site, chance % 2 === 0);
     else {
       const group = Array.from({ length: 1 + chance }, () => site.step());
-      if (chance % 4 === 1 || fifo.take(group, site.version) === undefined) fifo.append(group, site.version);
+      if (chance % 4 === 1 || fifo.appendAndPop(group, site.version) === undefined) fifo.append(group, site.version);
     }
     if (chance % 3 !== 0) fifo.pop(1 + chance);
     if (chance === 7) for (let key: Key | undefined = ""; key !== undefined; ) key = fifo.resync(key, 5);
@@ -70,7 +70,7 @@ function relist(fifo: DeltaFIFO<Thing>, site: Site, popMeanwhile: boolean): void
     replacement.page(objects.slice(at, at + 10));
     if (popMeanwhile) fifo.pop(2);
   }
-  if (popMeanwhile && replacement.bury()) fifo.pop(2);
+  if (popMeanwhile && replacement.stageDeletions()) fifo.pop(2);
   replacement.commit(site.version);
 }
 

@@ -1,5 +1,5 @@
 /** A process that writes until it is killed: node power-cut-writer.ts FILE SEED */
-import { openCache } from "../../storage/open.ts";
+import { openCache } from "../../storage/database/open.ts";
 import { cacheOf, follow } from "./power-cut-model.ts";
 import { pragmas } from "./things.ts";
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { openCache } from "../../storage/open.ts";
+import { openCache } from "../../storage/database/open.ts";
 import { cacheOf, follow, mix } from "./power-cut-model.ts";
 import { expectSound } from "./soundness.ts";
 import { pragmas, scratch } from "./things.ts";
@@ -20,7 +20,7 @@ async function writeUntilKilled(file: string, seed: number, delay: number): Prom
   expect(await ended).toEqual([null, "SIGKILL"]);
 }
 
-test("a process killed at any moment leaves position, journal and objects that fit, and the next goes on", async () => {
+test("a process killed at any moment leaves matching position, journal and objects, and the next one continues", async () => {
   using folder = scratch();
   const [file, seed] = [folder.file("cache.db"), 20];
   let reached = 0;

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { type KeyRange, RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
 
 const pragmas = {
@@ -31,7 +31,7 @@ afterEach(() => database.close());
 const keysAt = (revision: number, range = all): string[] => log.page(range, revision, 100).map(({ key }) => key);
 
 describe("writing", () => {
-  test("every write is a new revision, and the value knows which", () => {
+  test("every write is a new revision, which the value contains", () => {
     expect(log.revision).toBe(0);
     expect(log.create("pods/a", state)).toEqual({ key: "pods/a", revision: 1, value: "state 1" });
     expect(log.update("pods/a", 1, state)).toEqual({ key: "pods/a", revision: 2, value: "state 2" });
@@ -39,7 +39,7 @@ describe("writing", () => {
     expect(log.revision).toBe(2);
   });
 
-  test("of two writers who follow the same state, the second is refused and nothing is written", () => {
+  test("of two writers on the same state, the second is refused and nothing is written", () => {
     log.create("pods/a", state);
     expect(log.update("pods/a", 1, () => "first")).toBeDefined();
     expect(log.update("pods/a", 1, () => "second")).toBeUndefined();
@@ -57,14 +57,14 @@ describe("writing", () => {
     expect(log.create("pods/a", state)).toMatchObject({ revision: 3 });
   });
 
-  test("a revision that never was cannot be followed", () => {
+  test("a revision that never existed cannot be followed", () => {
     log.create("pods/a", state);
     log.create("pods/b", state);
     expect(log.update("pods/a", 2, state)).toBeUndefined();
     expect(log.update("pods/c", 0, state)).toBeUndefined();
   });
 
-  test("a value that cannot be made leaves nothing behind", () => {
+  test("a value that cannot be built leaves nothing behind", () => {
     const broken = (): string => {
       throw new Error("no value");
     };
@@ -84,7 +84,7 @@ describe("reading", () => {
     log.create("pods/c", state); // 6
   });
 
-  test("a range can be read as it was at any revision", () => {
+  test("a range can be read at any revision", () => {
     expect(keysAt(0)).toEqual([]);
     expect(keysAt(2)).toEqual(["pods/a", "pods/b"]);
     expect(keysAt(5)).toEqual(["pods/a"]);
@@ -110,7 +110,7 @@ describe("reading", () => {
     expect(log.after(6, all, 100)).toEqual([]);
   });
 
-  test("who begins again after an end has no state before", () => {
+  test("a key created again after its end has no state before", () => {
     log.create("pods/b", state);
     expect(log.after(6, all, 100)).toMatchObject([{ key: "pods/b", revision: 7, before: undefined }]);
   });
@@ -127,7 +127,7 @@ describe("compaction", () => {
 
   const rows = (): number => database.prepare<{ n: number }>("SELECT count(*) AS n FROM log").get()?.n ?? 0;
 
-  test("forgets what was followed and what ended, and keeps every later state readable", () => {
+  test("drops superseded and ended states, and keeps every later state readable", () => {
     expect(log.compact(4, 100)).toBe(false);
     expect(log.compacted).toBe(4);
     expect(rows()).toBe(2);
@@ -136,7 +136,7 @@ describe("compaction", () => {
     expect(log.after(4, all, 10)).toMatchObject([{ revision: 5, before: "state 3" }]);
   });
 
-  test("takes bounded steps and remembers how far it came", () => {
+  test("takes bounded steps and stores its progress", () => {
     expect(log.compact(5, 2)).toBe(true);
     expect(log.compacted).toBe(2);
     expect(rows()).toBe(5);
@@ -156,13 +156,13 @@ describe("compaction", () => {
     expect(log.create("pods/b", state)).toMatchObject({ revision: 8 });
   });
 
-  test("does not reach beyond what was written", () => {
+  test("does not reach beyond the written revisions", () => {
     expect(log.compact(1000, 2000)).toBe(false);
     expect(log.compacted).toBe(5);
   });
 });
 
-test("a log that is opened again goes on where it ended", () => {
+test("a log that is opened again continues where it ended", () => {
   const file = path.join(tmpdir(), `revision-log-${process.pid}.db`);
   rmSync(file, { force: true });
   const first = open(file);

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
@@ -9,7 +9,7 @@ import { pragmas, scratch } from "./things.ts";
 
 const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas, stamp: "now" });
 
-test("a folder that is not there is made, with both files in it; what is remembered is there the next time", () => {
+test("a missing folder is created, with both files in it; stored state is there the next time", () => {
   using place = scratch();
   const at = place.file("a/b");
   const first = open(at);
@@ -21,7 +21,7 @@ test("a folder that is not there is made, with both files in it; what is remembe
   second.abandon();
 });
 
-test("a folder that cannot be made is an error for a person", () => {
+test("a folder that cannot be created is an error for a person", () => {
   using place = scratch();
   const file = place.file("file");
   writeFileSync(file, "");
@@ -29,7 +29,7 @@ test("a folder that cannot be made is an error for a person", () => {
   expect(() => open(at)).toThrow(expect.objectContaining({ kind: "io", disposition: "exit", file: at }));
 });
 
-test("a folder in which nothing can be stored at present says why", () => {
+test("a folder in which nothing can be stored at present reports why", () => {
   using place = scratch();
   const folder = open(place.file("state"));
   expect(folder.obstacle()).toBeUndefined();
@@ -53,7 +53,7 @@ test.skipIf(!canMount())("so does one on a disk that is almost full", () => {
   }
 });
 
-test("where one of the files cannot be opened, the other one is let go of as well", () => {
+test("where one of the files cannot be opened, the other one is closed as well", () => {
   using place = scratch();
   const at = place.file("state");
   mkdirSync(at);
@@ -75,14 +75,14 @@ function filled(folder: string): void {
 const positions = ({ cache }: StateFolder): readonly unknown[] =>
   cache.database.fresh("SELECT position FROM resources").all();
 
-test("a cache that was filled beside another state is thrown away, once, and says so", () => {
+test("a cache that was filled beside another state is deleted, once, and reported", () => {
   using place = scratch();
   const [ours, theirs] = [place.file("ours"), place.file("theirs")];
   for (const folder of [ours, theirs]) filled(folder);
   copyFileSync(path.join(theirs, "cache.db"), path.join(ours, "cache.db"));
   const first = open(ours);
   expect(first.cache.rebuilt).toMatchObject({ kind: "foreign", disposition: "rebuild" });
-  expect(first.cache.rebuilt?.message).toBe(`${path.join(ours, "cache.db")}: it belongs to another state.db`);
+  expect(first.cache.rebuilt?.message).toBe(`${path.join(ours, "cache.db")}: the cache belongs to another state.db`);
   expect(positions(first)).toEqual([]);
   first.close();
   const second = open(ours);
@@ -90,7 +90,7 @@ test("a cache that was filled beside another state is thrown away, once, and say
   second.close();
 });
 
-test("so is a cache beside a state that was made anew, and an older one of the same board", () => {
+test("so is a cache beside a recreated state, and an older one of the same board", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);
@@ -105,7 +105,7 @@ test("so is a cache beside a state that was made anew, and an older one of the s
   older.close();
 });
 
-test("a cache that was deleted is made anew without a word, and its own is kept", () => {
+test("a deleted cache is recreated without a report, and belongs to its state", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);
@@ -121,7 +121,7 @@ test("a cache that was deleted is made anew without a word, and its own is kept"
   again.close();
 });
 
-test("where the power failed between the two numbers, the next start goes on as the first one", () => {
+test("after a power failure between the two writes, the next start continues like the first one", () => {
   using place = scratch();
   const folder = place.file("state");
   const first = open(folder);
@@ -136,7 +136,7 @@ test("where the power failed between the two numbers, the next start goes on as 
   kept.close();
 });
 
-test("a cache of a version that knew no owners is taken over, where the state knows of none either", () => {
+test("a cache of a version without owners is adopted, where the state has none either", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);

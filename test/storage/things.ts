@@ -1,9 +1,9 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Database, type Pragmas } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { Database, type Pragmas } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Change, Delta, DeltaType, IndexFunctions, StoredObject } from "../../storage/object.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 
@@ -50,7 +50,7 @@ export function show(object: Thing | undefined): string {
 }
 
 /** "foo@1 > foo@2", "- > foo@2" for what appeared, "foo@2 > -" for what is gone. */
-export const told = (changes: readonly Change<Thing>[]): readonly string[] =>
+export const shownChanges = (changes: readonly Change<Thing>[]): readonly string[] =>
   changes.map(({ before, after }) => `${show(before)} > ${show(after)}`);
 
 export const shown = (objects: Iterable<Thing>): readonly string[] => [...objects].map(show);
@@ -72,12 +72,12 @@ export function store(
     readonly deltasPerObject?: number;
     readonly decodedBytes?: number;
     readonly resource?: string;
-    readonly quiet?: (stored: Thing, incoming: Thing) => boolean;
+    readonly isQuiet?: (stored: Thing, incoming: Thing) => boolean;
   } = {},
 ): Store {
-  const { deltasPerObject = 16, decodedBytes = 1 << 20, resource = "things", quiet } = options;
+  const { deltasPerObject = 16, decodedBytes = 1 << 20, resource = "things", isQuiet } = options;
   const indexer = new Indexer<Thing>({ database, resource, indices: byBoard, decodedBytes });
-  const fifo = new DeltaFIFO<Thing>({ database, resource, indexer, deltasPerObject, ...(quiet && { quiet }) });
+  const fifo = new DeltaFIFO<Thing>({ database, resource, indexer, deltasPerObject, ...(isQuiet && { isQuiet }) });
   return { database, indexer, fifo };
 }
 
@@ -97,7 +97,7 @@ export function list(fifo: DeltaFIFO<Thing>, specs: readonly string[], resourceV
 
 export function popAll(fifo: DeltaFIFO<Thing>): readonly string[] {
   const changes: string[] = [];
-  while (fifo.depth > 0) changes.push(...told(fifo.pop(64)));
+  while (fifo.depth > 0) changes.push(...shownChanges(fifo.pop(64)));
   return changes;
 }
 

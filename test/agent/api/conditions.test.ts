@@ -3,7 +3,7 @@ import { conditionOf, withCondition } from "../../../agent/api/conditions.ts";
 
 const ready = { type: "Ready", status: "True" };
 
-test("a condition is found by its type, if there is one", () => {
+test("a condition is found by its type", () => {
   expect(conditionOf([ready], "Ready")).toBe(ready);
   expect(conditionOf([ready], "Other")).toBeUndefined();
   expect(conditionOf(undefined, "Ready")).toBeUndefined();
@@ -11,7 +11,7 @@ test("a condition is found by its type, if there is one", () => {
   expect(conditionOf(JSON.parse('"Ready"'), "Ready")).toBeUndefined();
 });
 
-test("a condition replaces the one of its type, or comes last", () => {
+test("a new condition replaces the one of its type, or is appended", () => {
   const lost = { type: "Ready", status: "Unknown" };
   const other = { type: "Other", status: "True" };
   expect(withCondition([ready, other], lost)).toEqual([lost, other]);

@@ -19,7 +19,7 @@ const someLabels = (): Record<string, string> =>
     ),
   );
 
-test("whatever a selector matches lies under every value at which it may look", () => {
+test("objects that match a selector have every index value that the selector looks up", () => {
   for (let i = 0; i < 2000; i++) {
     const [selector, labels] = [labelSelectorOf({ matchLabels: someLabels() }), someLabels()];
     if (!matchesLabels(selector, labels)) continue;
@@ -28,7 +28,7 @@ test("whatever a selector matches lies under every value at which it may look", 
   }
 });
 
-test("whatever selects a pod lies under one of the values at which the pod looks", () => {
+test("selectors that match a pod have one of the index values that the pod looks up", () => {
   for (let i = 0; i < 2000; i++) {
     const [matchLabels, labels] = [someLabels(), someLabels()];
     if (!matchesLabels(labelSelectorOf({ matchLabels }), labels)) continue;
@@ -36,7 +36,7 @@ test("whatever selects a pod lies under one of the values at which the pod looks
   }
 });
 
-test("of thousands of labels the first ones by name are looked up, and of a selector the first ones", () => {
+test("of thousands of labels only the first by name are indexed, and a selector needs only a few look-ups", () => {
   const labels = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`l-${String(9999 - i)}`, "v"]));
   expect(labelValues("n", labels)).toHaveLength(129);
   expect(labelValues("n", labels)[1]).toBe("n l-2000 v");
@@ -55,11 +55,11 @@ describe("a look-up", () => {
     ["app!=web", "n"],
     ["pod-template-hash=abc", "n"],
     ["", "n"],
-  ])("by %j looks at %j", (selector, value) => {
+  ])("by %j looks up %j", (selector, value) => {
     expect(mayMatch("n", parseLabelSelector(selector))).toBe(value);
   });
 
-  test("of one namespace finds nothing of another", () => {
+  test("in one namespace finds nothing of another", () => {
     expect(labelValues("n", { app: "web" })).not.toContain(mayMatch("m", parseLabelSelector("app=web")));
     expect(labelValues("n", undefined)).toEqual(["n"]);
   });

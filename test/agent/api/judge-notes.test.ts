@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type JudgeSight, judgedTaints, judgeNotes, otherJudge } from "../../../agent/api/judge-notes.ts";
+import { type JudgeReading, judgedTaints, judgeNotes, otherJudge } from "../../../agent/api/judge-notes.ts";
 import { node, taint } from "../../support/builders.ts";
 
 const taints = { "f:spec": { "f:taints": {} } };
@@ -10,8 +10,8 @@ const entry = (manager: string, fieldsV1: object, time = "2026-11-20T12:00:00Z")
   time,
 });
 
-describe("the notes of the API server", () => {
-  test("that kube-controller-manager wrote taints or Ready are found; what else it writes of Nodes is not", () => {
+describe("managedFields of the API server", () => {
+  test("show kube-controller-manager's writes of taints and Ready; its other writes to Nodes do not count", () => {
     expect(judgeNotes([entry("kube-controller-manager", taints), entry("kube-controller-manager", ready)])).toEqual([
       { manager: "kube-controller-manager", wrote: "taints", stamp: "2026-11-20T12:00:00Z" },
       { manager: "kube-controller-manager", wrote: "Ready", stamp: "2026-11-20T12:00:00Z" },
@@ -25,7 +25,7 @@ describe("the notes of the API server", () => {
     expect(judgeNotes([entry("kube-controller-manager", pressure)])).toEqual([]);
   });
 
-  test("of ourselves, of kubelets, of people and of autoscalers are no judge's", () => {
+  test("of this agent, kubelets, people and autoscalers show no other judge", () => {
     const found = judgeNotes([
       entry("siteward", taints),
       entry("siteward", ready),
@@ -42,32 +42,32 @@ describe("the notes of the API server", () => {
     expect(judgeNotes([entry("k3s", taints)])).toMatchObject([{ manager: "k3s", wrote: "taints" }]);
   });
 
-  test("of a controller that nobody has heard of count where it writes Ready", () => {
+  test("of an unknown controller count if it writes Ready", () => {
     expect(judgeNotes([entry("edge-judge", ready)])).toMatchObject([{ manager: "edge-judge", wrote: "Ready" }]);
   });
 
   test.each([[undefined], ["x"], [[null, 7, "x", {}, { manager: 7 }, { manager: "a", fieldsV1: "f:spec" }]]])(
-    "that are none say nothing: %j",
+    "that are malformed show nothing: %j",
     (fields) => expect(judgeNotes(fields)).toEqual([]),
   );
 });
 
-describe("between two looks", () => {
-  const sight = (fields: readonly object[], taints = ""): JudgeSight => ({ notes: judgeNotes(fields), taints });
+describe("between two reads of managedFields", () => {
+  const sight = (fields: readonly object[], taints = ""): JudgeReading => ({ notes: judgeNotes(fields), taints });
   const manager = "kube-controller-manager";
 
-  test("a note that was there before says nothing of today", () => {
+  test("an unchanged entry shows no write", () => {
     const seen = sight([entry(manager, taints), entry(manager, ready)], "a");
     expect(otherJudge(seen, seen)).toBeUndefined();
   });
 
-  test("a note of Ready that is new, or that has another time, is another judge's", () => {
+  test("an entry for Ready that is new, or has another time, shows another judge", () => {
     expect(otherJudge(sight([]), sight([entry(manager, ready)]))).toMatchObject({ manager, wrote: "Ready" });
     const later = sight([entry(manager, ready, "1970-01-01T00:00:09Z")]);
     expect(otherJudge(sight([entry(manager, ready)]), later)).toMatchObject({ manager, wrote: "Ready" });
   });
 
-  test("a note of taints counts only where the taints are not what they were: the same note tells of a board's ttl too", () => {
+  test("an entry for taints counts only if the taints changed: a change of the board's ttl renews the same entry", () => {
     const later = entry(manager, taints, "2026-11-20T13:00:00Z");
     expect(otherJudge(sight([entry(manager, taints)], "a"), sight([later], "a"))).toBeUndefined();
     expect(otherJudge(sight([entry(manager, taints)], "a"), sight([later], "b"))).toMatchObject({ wrote: "taints" });
@@ -75,7 +75,7 @@ describe("between two looks", () => {
   });
 });
 
-test("of the taints only a judge's are compared, with the times that their writers gave them", () => {
+test("only the judge's taints are compared, with the times that their writers gave them", () => {
   const board = (timeAdded: string) =>
     node("pi-1", { taints: [taint("unreachable:NoExecute", timeAdded), taint("maintenance=disk:NoExecute")] });
   expect(judgedTaints(board("1"))).toBe("node.kubernetes.io/unreachable:NoExecute@1");

@@ -28,15 +28,15 @@ describe("one expression", () => {
     ["Exists with a value cannot be read", label("room", "Exists", "a"), false],
     ["DoesNotExist", label("disk", "DoesNotExist"), true],
     ["DoesNotExist, and does", label("room", "DoesNotExist"), false],
-    ["what every object inherits is no label", label("constructor", "Exists"), false],
+    ["an inherited member is no label", label("constructor", "Exists"), false],
     ["Gt", label("cores", "Gt", "3"), true],
     ["Gt itself", label("cores", "Gt", "4"), false],
     ["Lt", label("cores", "Lt", "5"), true],
     ["Lt itself", label("cores", "Lt", "4"), false],
-    ["Gt of what is no number", label("odd", "Gt", "3"), false],
+    ["Gt of a value that is no number", label("odd", "Gt", "3"), false],
     ["Gt a word cannot be read", label("cores", "Gt", "three"), false],
     ["Gt two numbers cannot be read", label("cores", "Gt", "1", "2"), false],
-    ["an operator that nobody knows", label("room", "Near", "a"), false],
+    ["an unknown operator", label("room", "Near", "a"), false],
     ["its name", field("In", "pi-1"), true],
     ["another name", field("In", "pi-2"), false],
     ["two names cannot be read", field("In", "pi-1", "pi-2"), false],
@@ -49,7 +49,7 @@ describe("one expression", () => {
   });
 });
 
-test("of terms one is enough, of the expressions in a term all are needed, and the selector is needed besides", () => {
+test("one matching term is enough, all expressions of a term are needed, and the nodeSelector as well", () => {
   const [room, disk] = [label("room", "In", "a"), label("disk", "Exists")];
   expect(isSelected(terms(disk, room), board)).toBe(true);
   expect(isSelected(terms({ matchExpressions: [...room.matchExpressions, ...disk.matchExpressions] }), board)).toBe(
@@ -62,7 +62,7 @@ test("of terms one is enough, of the expressions in a term all are needed, and t
   expect(isSelected({ nodeSelector: { room: "b" }, ...terms(room) }, board)).toBe(false);
 });
 
-test("what was pinned to a board is known to be for it, and for no other", () => {
+test("a pod pinned to a board is recognised as meant for that board only", () => {
   expect(pinnedTo(pinned(undefined, "pi-1"))).toBe("pi-1");
   expect(pinnedTo(pinned(terms(label("room", "Exists")).affinity, "pi-2"))).toBe("pi-2");
   expect(pinnedTo(undefined)).toBeUndefined();

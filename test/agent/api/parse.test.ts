@@ -16,7 +16,7 @@ function refused(value: unknown, resource: Resource<KubeObject>): string {
   return parsed.ok ? "accepted" : parsed.why;
 }
 
-test("an item of a list, which carries no kind, gets the kind of its resource", () => {
+test("a list item without a kind gets the kind of its resource", () => {
   expect(accepted({ metadata: meta(), spec: { nodeName: "pi-3" } }, pods)).toEqual({
     apiVersion: "v1",
     kind: "Pod",
@@ -39,7 +39,7 @@ test.each([
   ["no metadata", {}],
   ["metadata that is a list", { metadata: [] }],
   ["metadata that is a text", { metadata: "web" }],
-])("%s is refused, not thrown over", (_, value) => {
+])("%s is refused without an exception", (_, value) => {
   expect(parseObject(value, pods).ok).toBe(false);
 });
 
@@ -61,7 +61,7 @@ test.each([
   expect(refused({ metadata: meta(change) }, pods)).toBe(why);
 });
 
-test("what is refused still says its resourceVersion where it has one", () => {
+test("a refusal includes the object's resourceVersion if it has one", () => {
   const parsed = parseObject({ metadata: meta({ uid: "" }) }, pods);
   expect(parsed).toMatchObject({ ok: false, resourceVersion: "7" });
 });
@@ -69,19 +69,25 @@ test("what is refused still says its resourceVersion where it has one", () => {
 test("another kind or another apiVersion is refused", () => {
   expect(refused({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: meta() }, pods)).toContain("of kind Table");
   expect(refused({ kind: "Pod", apiVersion: "v2", metadata: meta() }, pods)).toContain("of apiVersion v2");
-  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("of a kind that is no string");
+  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("of a kind that is not a string");
   expect(refused({ kind: { toString: 1, valueOf: 1 }, metadata: meta() }, pods)).toContain(
-    "of a kind that is no string",
+    "of a kind that is not a string",
   );
   const parsed = parseObject({ kind: "Node", apiVersion: "v1", metadata: meta() }, pods);
   expect(parsed).toMatchObject({ ok: false, resourceVersion: undefined });
 });
 
-test("an object of the whole cluster has no namespace, whatever it says", () => {
+test("a cluster-scoped object has no namespace, even if its metadata names one", () => {
   expect(accepted({ metadata: meta({ namespace: "x" }) }, nodes).metadata.namespace).toBeUndefined();
 });
 
-test("labels, annotations and owners keep what is well-formed", () => {
+test("an owner's text that is longer than any real one is replaced, and the reference stays", () => {
+  const owner = { apiVersion: "v1", kind: "Pod", name: "a", uid: "x".repeat(513), controller: true };
+  const pod = accepted({ metadata: meta({ ownerReferences: [owner] }) }, pods);
+  expect(pod.metadata.ownerReferences).toEqual([{ ...owner, uid: "(too long)" }]);
+});
+
+test("well-formed labels, annotations and owners are kept", () => {
   const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "d", uid: "u9", controller: true };
   const pod = accepted(
     {
@@ -98,7 +104,7 @@ test("labels, annotations and owners keep what is well-formed", () => {
   expect(pod.metadata).toEqual(meta({ labels: { app: "web" }, ownerReferences: [owner] }));
 });
 
-test("a Node loses the taints and conditions that make no sense, and keeps the others in order", () => {
+test("a Node loses malformed taints and conditions, and keeps the others in order", () => {
   const node = accepted(
     {
       metadata: { name: "pi-3", uid: "u", resourceVersion: "1" },
@@ -126,7 +132,7 @@ test.each([
   expect(node.status?.conditions ?? []).toEqual([]);
 });
 
-describe("where leaving something out would make us act, the object is refused", () => {
+describe("where a missing member would cause a harmful act, the object is refused", () => {
   test.each([
     ["a board that is no text", { spec: { nodeName: 3 } }, "spec.nodeName"],
     ["tolerations that are no list", { spec: { tolerations: {} } }, "spec.tolerations"],
@@ -147,7 +153,7 @@ describe("where leaving something out would make us act, the object is refused",
   });
 });
 
-test("null means absent, as Go writes what is not there", () => {
+test("null counts as absent, as Go writes absent values", () => {
   const pod = accepted(
     { metadata: meta({ labels: null, deletionTimestamp: null }), spec: { nodeName: null, tolerations: null } },
     pods,
@@ -158,7 +164,7 @@ test("null means absent, as Go writes what is not there", () => {
   );
 });
 
-test("nesting that could not be written again is refused, however it is built", () => {
+test("nesting too deep to be serialised is refused, however it is built", () => {
   const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
   const object = JSON.parse(`{"metadata":${JSON.stringify(meta())},"spec":{"x":${deep}}}`);
   expect(refused(object, pods)).toContain("nested");

@@ -3,13 +3,13 @@ import { controllerOf, isControlledBy } from "../../../agent/api/owners.ts";
 import { boardOf, isFinished, isTerminating, podCondition } from "../../../agent/api/pods.ts";
 import { node, pod } from "../../support/builders.ts";
 
-test("a pod knows its board once it is bound", () => {
+test("a pod has a board once it is bound", () => {
   expect(boardOf(pod("web", { on: "pi" }))).toBe("pi");
   expect(boardOf(pod("web", { on: "" }))).toBeUndefined();
   expect(boardOf({ metadata: pod("web").metadata })).toBeUndefined();
 });
 
-test("a pod says where it is in its life", () => {
+test("a pod's phase in its life cycle is derived from its status", () => {
   expect(isTerminating(pod("web", { deletionTimestamp: "T" }))).toBe(true);
   expect(isTerminating(pod("web"))).toBe(false);
   expect(
@@ -18,7 +18,7 @@ test("a pod says where it is in its life", () => {
   expect(podCondition(pod("web"), "Ready")?.status).toBe("True");
 });
 
-test("its controller is told by uid", () => {
+test("its controller is recognised by uid", () => {
   const owner = node("set");
   const references = [
     { apiVersion: "v1", kind: "Other", name: "set", uid: "else" },

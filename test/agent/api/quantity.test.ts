@@ -24,12 +24,12 @@ test.each<[unknown, bigint]>([
   ["+2", 2n * one],
   [4, 4n * one],
   ["0.0000000001", 1n],
-])("%s is read to the last digit", (written, expected) => {
+])("%s is parsed exactly", (written, expected) => {
   expect(quantity(written)).toBe(expected);
 });
 
 test.each([undefined, null, "", ".", "m", "1Kb", "1 Gi", "1e", "0x10", "1.2.3", {}, "1e999", "9".repeat(30)])(
-  "%j is no quantity",
+  "%j is not a quantity",
   (written) => {
     expect(quantity(written)).toBeUndefined();
   },

@@ -42,7 +42,7 @@ describe("a label selector", () => {
     expect(matchesLabels(parseLabelSelector(text), labels)).toBe(expected);
   });
 
-  test("selects objects without labels where it asks for none", () => {
+  test("matches objects without labels if it requires none", () => {
     expect(matchesLabels(parseLabelSelector("!a,b!=c"), undefined)).toBe(true);
     expect(matchesLabels(parseLabelSelector("a"), undefined)).toBe(false);
   });
@@ -60,11 +60,11 @@ describe("a label selector", () => {
     "a b",
     "!",
     "x/y/z",
-  ])("%j is none", (text) => {
+  ])("%j is invalid", (text) => {
     expect(() => parseLabelSelector(text)).toThrow(SelectorError);
   });
 
-  test("as objects carry it", () => {
+  test("as stored in objects", () => {
     const selector = labelSelectorOf({
       matchLabels: { app: "web" },
       matchExpressions: [
@@ -83,7 +83,7 @@ describe("a label selector", () => {
     { key: "a", operator: "In", values: [] },
     { key: "a", operator: "Near" },
     { key: "", operator: "Exists" },
-  ])("an expression %o is none", (expression) => {
+  ])("an expression %o is invalid", (expression) => {
     expect(() => labelSelectorOf({ matchExpressions: [expression] })).toThrow(SelectorError);
   });
 });
@@ -111,11 +111,11 @@ describe("a field selector", () => {
     ]);
   });
 
-  test.each(["a", "=b", "a=b=c", "a=\\b"])("%j is none", (text) => {
+  test.each(["a", "=b", "a=b=c", "a=\\b"])("%j is invalid", (text) => {
     expect(() => parseFieldSelector(text)).toThrow(SelectorError);
   });
 
-  test("reads texts, numbers and booleans, and nothing that is inherited", () => {
+  test("reads strings, numbers and booleans, and no inherited member", () => {
     expect(fieldOf(node("pi", { unschedulable: true }), "spec.unschedulable")).toBe("true");
     expect(fieldOf(web, "metadata.constructor.name")).toBe("");
     expect(fieldOf(web, "status.phase.length")).toBe("");

@@ -5,19 +5,19 @@ import { node, shown, taint } from "../../support/builders.ts";
 describe("a list of taints", () => {
   const before = [taint("a=1:NoSchedule"), taint("a:NoExecute"), taint("b:NoExecute")];
 
-  test("is changed as a whole: additions at the end, replacements in place, everything else untouched", () => {
+  test("changes as a whole: additions at the end, replacements in place, everything else untouched", () => {
     const add = [taint("c:NoExecute"), { ...taint("a:NoExecute"), timeAdded: "T" }];
     const after = changeTaints(before, { add, remove: [taint("b:NoExecute")] });
     expect(after.map(shown)).toEqual(["a=1:NoSchedule", "a:NoExecute", "c:NoExecute"]);
     expect(after[1]?.timeAdded).toBe("T");
   });
 
-  test("tells taints apart by key and effect", () => {
+  test("identifies taints by key and effect", () => {
     expect(isSameTaint(taint("a=1:NoExecute"), taint("a=2:NoExecute"))).toBe(true);
     expect(isSameTaint(taint("a:NoExecute"), taint("a:NoSchedule"))).toBe(false);
   });
 
-  test("may be missing, or hold what is none", () => {
+  test("tolerates missing and malformed taints", () => {
     expect(taintsOf({ metadata: node("pi").metadata })).toEqual([]);
     const odd = JSON.parse('{"taints":[null,7,{},{"key":"a","effect":"NoExecute"}]}');
     expect(noExecuteTaints({ ...node("pi"), spec: odd }).map(shown)).toEqual(["a:NoExecute"]);

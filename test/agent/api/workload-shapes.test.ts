@@ -21,15 +21,15 @@ function parsed<T extends KubeObject>(resource: Resource<T>, object: object): T 
 const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image: "nginx" }] } };
 const selector = { matchLabels: { app: "web" } };
 
-describe("what would make us act on something else than was meant is refused", () => {
+describe("an object whose partial use would change its meaning is refused", () => {
   test.each<[string, Resource<KubeObject>, object, string]>([
     ["a set without a spec", daemonSets, {}, "has no spec"],
-    ["a set without a selector", daemonSets, { spec: { template } }, "spec.selector is no label selector"],
+    ["a set without a selector", daemonSets, { spec: { template } }, "spec.selector is not a label selector"],
     [
       "a selector with half an expression",
       daemonSets,
       { spec: { selector: { matchExpressions: [{ key: "a" }] }, template } },
-      "spec.selector is no label selector",
+      "spec.selector is not a label selector",
     ],
     ["a set without a template", daemonSets, { spec: { selector } }, "has no spec.template"],
     [
@@ -42,7 +42,7 @@ describe("what would make us act on something else than was meant is refused", (
       "a template with a broken affinity",
       daemonSets,
       { spec: { selector, template: { ...template, spec: { affinity: { nodeAffinity: [] } } } } },
-      "spec.template.spec.affinity is no affinity",
+      "spec.template.spec.affinity is not an affinity",
     ],
     ["a revision without a number", controllerRevisions, { data: {} }, "revision is not a number"],
     ["a service without a spec", services, {}, "has no spec"],
@@ -66,7 +66,7 @@ describe("what would make us act on something else than was meant is refused", (
   });
 });
 
-describe("what can be missed is left out", () => {
+describe("members that are not needed are left out", () => {
   test.each<[string, Resource<KubeObject>, object, object]>([
     [
       "of a set",
@@ -119,7 +119,7 @@ describe("what can be missed is left out", () => {
   });
 });
 
-test("an affinity with an empty value, and terms of every kind, are as the API permits them", () => {
+test("an affinity with an empty value, and terms of every kind, are accepted as the API permits them", () => {
   const terms = [
     { matchExpressions: [{ key: "a", operator: "In", values: [""] }] },
     { matchFields: [{ key: "metadata.name", operator: "In", values: ["pi-1"] }] },

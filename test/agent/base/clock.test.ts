@@ -3,7 +3,7 @@ import { deadline, elapsed, SystemClock, shifted, sleep } from "../../../agent/b
 import { FakeClock } from "../../support/fake-clock.ts";
 
 describe("the system clock", () => {
-  test("fires once, not before its delay, and not at all when cancelled", async () => {
+  test("fires once, not before its delay, and never when cancelled", async () => {
     const clock = new SystemClock();
     const began = clock.now();
     let cancelled = false;
@@ -22,7 +22,7 @@ describe("the system clock", () => {
     expect(cancelled).toBe(false);
   });
 
-  test("takes delays beyond what a timer of Node can hold", async () => {
+  test("accepts delays longer than Node's longest timer", async () => {
     const clock = new SystemClock();
     let fired = false;
     const timer = clock.after(2 ** 40, () => {
@@ -39,7 +39,7 @@ test("an instant shifts on both clocks alike", () => {
 });
 
 describe("sleep", () => {
-  test("ends when the time is over, or early and without an error when the signal aborts", async () => {
+  test("ends when the time has passed, or early and without an error when the signal aborts", async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
     let woken = 0;
@@ -66,7 +66,7 @@ describe("a deadline", () => {
     expect(signal.reason).toEqual(new Error("too late"));
   });
 
-  test("aborts with its parent, also one that aborted before", () => {
+  test("aborts with its parent, including one that aborted before", () => {
     const clock = new FakeClock();
     const parent = new AbortController();
     const before = deadline(clock, 1000, parent.signal, reason);
@@ -78,7 +78,7 @@ describe("a deadline", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("that is disposed of aborts no more", async () => {
+  test("no longer aborts once disposed of", async () => {
     const clock = new FakeClock();
     const parent = new AbortController();
     const { signal, dispose } = deadline(clock, 1000, parent.signal, reason);

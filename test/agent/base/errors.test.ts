@@ -8,27 +8,27 @@ import {
   TerminalError,
 } from "../../../agent/base/errors.ts";
 
-describe("what an error asks for", () => {
+describe("the disposition of an error", () => {
   test.each([
     [new TerminalError("no"), "drop"],
     [new ConfigError(["a", "b"]), "exit"],
     [{ disposition: "rebuild" }, "rebuild"],
     [new Error("loop failed", { cause: new ConfigError(["a"]) }), "exit"],
     [new Error("outer", { cause: new Error("inner", { cause: { disposition: "refresh" } }) }), "refresh"],
-  ])("is what the outermost error states that states anything", (error, disposition) => {
+  ])("is that of the outermost error that states one", (error, disposition) => {
     expect(dispositionOf(error)).toBe(disposition);
     expect(isUnforeseen(error)).toBe(false);
   });
 
   test.each([new Error("bug"), "text", undefined, null, 7, { disposition: "explode" }, { disposition: 7 }])(
-    "is to try again where nothing is stated: nobody foresaw %s",
+    "is retry where none is stated: %s is unforeseen",
     (error) => {
       expect(dispositionOf(error)).toBe("retry");
       expect(isUnforeseen(error)).toBe(true);
     },
   );
 
-  test("ends also with causes that go in a circle", () => {
+  test("is retry in a circular chain of causes", () => {
     const error = new Error("a");
     error.cause = new Error("b", { cause: error });
     expect(dispositionOf(error)).toBe("retry");

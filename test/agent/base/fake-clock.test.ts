@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { sleep } from "../../../agent/base/clock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-describe("the fake clock of our stories", () => {
+describe("the fake clock of the tests", () => {
   test("fires timers in the order of time and creation, each at exactly its instant", async () => {
     const clock = new FakeClock();
     const start = clock.now().mono;
@@ -42,7 +42,7 @@ describe("the fake clock of our stories", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("stops as soon as something came true, and says when it did not", async () => {
+  test("stops as soon as a condition holds, and says when it did not", async () => {
     const clock = new FakeClock();
     const start = clock.now().mono;
     let done = false;
@@ -54,7 +54,7 @@ describe("the fake clock of our stories", () => {
     await expect(clock.until(() => false, "1m")).rejects.toThrow("did not come true");
   });
 
-  test("keeps the monotonic clock when the wall clock is set", async () => {
+  test("leaves the monotonic clock unchanged when the wall clock is set", async () => {
     const clock = new FakeClock();
     const { mono } = clock.now();
     clock.setWall("1970-01-01T00:00:00Z");
@@ -63,7 +63,7 @@ describe("the fake clock of our stories", () => {
     expect(clock.now()).toEqual({ mono: mono + 5, wall: 5 });
   });
 
-  test("forgets cancelled timers", async () => {
+  test("drops cancelled timers", async () => {
     const clock = new FakeClock();
     for (let index = 0; index < 10_000; index++) clock.after(1e9, () => {}).cancel();
     expect(clock.timers).toBe(0);

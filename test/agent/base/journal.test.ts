@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { fieldName, JournalLogger, journalEntry } from "../../../agent/base/journal.ts";
-import type { Level } from "../../../agent/base/logger.ts";
+import type { LogLevel } from "../../../agent/base/logger.ts";
 
 /** Reads an entry as the journal does (systemd.io/JOURNAL_NATIVE_PROTOCOL). */
 function read(entry: Uint8Array): Record<string, string> {
@@ -23,7 +23,7 @@ function read(entry: Uint8Array): Record<string, string> {
   return fields;
 }
 
-test("an entry carries its message with everything in it, its priority, and each field by itself", () => {
+test("an entry carries the message with all fields, its priority, and each field by itself", () => {
   const entry = journalEntry("siteward", "warn", "zone disrupted", {
     zone: "a b",
     readyBoards: 1,
@@ -39,7 +39,7 @@ test("an entry carries its message with everything in it, its priority, and each
   });
 });
 
-test("values of several lines come through whole, and none can pass itself off as another field", () => {
+test("multi-line values arrive whole, and no value can pass itself off as another field", () => {
   const fields = read(
     journalEntry("siteward", "error", "failed", { stack: "Error\n  at a\nPRIORITY=0", none: undefined, list: [1] }),
   );
@@ -47,7 +47,7 @@ test("values of several lines come through whole, and none can pass itself off a
   expect(Object.keys(fields)).not.toContain("SITEWARD_NONE");
 });
 
-test("a value that would not fit into a datagram is cut", () => {
+test("a value that does not fit into a datagram is truncated", () => {
   const entry = journalEntry("siteward", "info", "long", { text: "x".repeat(1_000_000) });
   expect(entry.length).toBeLessThan(40_000);
 });
@@ -61,10 +61,10 @@ test.each([
   expect(fieldName(name)).toBe(expected);
 });
 
-test("where the journal takes no entry, a line with its priority goes to the stream", () => {
+test("without a journal, a line with its priority goes to the stream", () => {
   const lines: string[] = [];
   let isTaken = true;
-  let level: Level = "info";
+  let level: LogLevel = "info";
   const log = new JournalLogger({
     get level() {
       return level;

@@ -1,14 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { backoff } from "../../../agent/base/backoff.ts";
-import { formatDuration, parseDuration } from "../../../agent/base/duration.ts";
-import { Heap } from "../../../agent/base/heap.ts";
 import { LineLogger } from "../../../agent/base/logger.ts";
 import { jitter } from "../../../agent/base/random.ts";
-import { emptyBucket, filled, fullBucket, nextToken, take } from "../../../agent/base/token-bucket.ts";
+import { formatDuration, parseDuration } from "../../../agent/base/time/duration.ts";
+import { Heap } from "../../../agent/loop/heap.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-
-const at = (millis: number) => ({ mono: millis, wall: 0 });
 
 test.each([
   [0, 5],
@@ -30,11 +27,11 @@ describe("durations", () => {
     ["1.5h", 5_400_000],
     ["2d", 172_800_000],
     ["0s", 0],
-  ])("%s is read", (text, millis) => {
+  ])("%s is parsed", (text, millis) => {
     expect(parseDuration(text)).toBe(millis);
   });
 
-  test.each(["", "5", "5 s", "-5s", "1h30", "s", "1e3s", "5S", ".5s"])("%j is none", (text) => {
+  test.each(["", "5", "5 s", "-5s", "1h30", "s", "1e3s", "5S", ".5s"])("%j is not a duration", (text) => {
     expect(parseDuration(text)).toBeUndefined();
   });
 
@@ -50,12 +47,12 @@ describe("durations", () => {
     [187_200_000, "2d4h"],
     [86_405_000, "1d"],
     [-5000, "-5s"],
-  ])("%d ms are said as %s", (millis, text) => {
+  ])("%d ms are formatted as %s", (millis, text) => {
     expect(formatDuration(millis)).toBe(text);
   });
 });
 
-test("a heap gives back its smallest, whatever went in", () => {
+test("a heap returns its smallest item, whatever the order of insertion", () => {
   const random = new SeededRandom(3);
   const heap = new Heap<number>((a, b) => a < b);
   const all: number[] = [];
@@ -73,34 +70,6 @@ test("a heap gives back its smallest, whatever went in", () => {
   all.sort((a, b) => a - b);
   for (const value of all) expect(heap.pop()).toBe(value);
   expect([heap.pop(), heap.size]).toEqual([undefined, 0]);
-});
-
-describe("a token bucket", () => {
-  test("gives one token per ten seconds at 0.1 per second, and keeps no more than its burst", () => {
-    let bucket = fullBucket(at(0));
-    const granted: number[] = [];
-    for (let second = 0; second <= 60; second++) {
-      const [got, rest] = take(bucket, 0.1, at(second * 1000));
-      bucket = rest;
-      if (got) granted.push(second);
-    }
-    expect(granted).toEqual([0, 10, 20, 30, 40, 50, 60]);
-    expect(filled(bucket, 0.1, at(1e9)).level).toBe(1);
-  });
-
-  test("at rate 0 gives what it has and then nothing, for ever", () => {
-    const [first, rest] = take(fullBucket(at(0)), 0, at(0));
-    expect(first).toBe(true);
-    expect(take(rest, 0, at(1e12))[0]).toBe(false);
-    expect(nextToken(rest, 0, at(1e12))).toBeUndefined();
-  });
-
-  test("says when the next token comes, and does not fill while time runs backwards", () => {
-    expect(nextToken(emptyBucket(at(0)), 0.1, at(0))?.mono).toBe(10_000);
-    expect(nextToken(emptyBucket(at(0)), 0.1, at(4000))?.mono).toBe(10_000);
-    expect(nextToken(fullBucket(at(0)), 0.1, at(0))?.mono).toBe(0);
-    expect(filled(emptyBucket(at(1000)), 1, at(0)).level).toBe(0);
-  });
 });
 
 test("jitter stretches by up to its factor", () => {
@@ -122,7 +91,7 @@ describe("log lines", () => {
     return { lines, logger };
   }
 
-  test("are JSON for journald, with priority, fields of the child and sentences of errors", () => {
+  test("are JSON for journald, with priority, the child's fields and the messages of errors", () => {
     const { lines, logger } = logged("json");
     const error = new Error("write", { cause: new Error("disk full") });
     logger.child({ controller: "pod-gc" }).warn("pass failed", { error, key: "site" });
@@ -137,7 +106,7 @@ describe("log lines", () => {
     });
   });
 
-  test("are readable on a terminal, one line each, without what is undefined", () => {
+  test("are one readable line each, without undefined fields", () => {
     const { lines, logger } = logged("text");
     logger.info("leading", { term: 3, why: "it is\nfree", nothing: undefined, path: "/a" });
     expect(lines).toEqual(['00:00:00.000 info  leading term=3 why="it is\\nfree" path=/a']);

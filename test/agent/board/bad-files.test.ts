@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { readBoard } from "../../../agent/board/read-board.ts";
+import { readBoard } from "../../../agent/board/sensors/read-board.ts";
 import { BoardTree } from "../../support/board-tree.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
@@ -27,7 +27,7 @@ const nonsense: readonly string[] = [
   "x".repeat(100_000),
 ];
 
-test("no file of /sys or /proc, whatever is in it, keeps the sensors from being read", () => {
+test("no content of a file in /sys or /proc prevents the sensors from being read", () => {
   const random = new SeededRandom(42);
   for (const board of boards) {
     const tree = new BoardTree(board);
@@ -63,7 +63,7 @@ test("no file of /sys or /proc, whatever is in it, keeps the sensors from being 
   }
 });
 
-test("a machine that has none of it, and one whose files are folders, tell nothing", () => {
+test("a machine without these files, or with folders in their place, reports nothing", () => {
   const tree = new BoardTree("generic-x86");
   try {
     tree.set({ "/sys": undefined, "/proc": undefined });

@@ -23,7 +23,7 @@ class Story {
   readonly sampler: BoardSampler;
   readonly startedAt;
   synced: ClockState = "synced";
-  news = 0;
+  changed = 0;
   readonly #end = new AbortController();
 
   constructor(board: string, { every = 15_000, wall = "2026-11-20T12:00:00Z" } = {}) {
@@ -38,7 +38,7 @@ class Story {
         limits,
         every,
         clock: () => this.synced,
-        changed: () => this.news++,
+        changed: () => this.changed++,
       },
     );
     void this.sampler.run(this.#end.signal);
@@ -69,7 +69,7 @@ class Story {
   }
 }
 
-test("a healthy board is not sick, and tells nothing but that it is well", async () => {
+test("a healthy board has no sickness and reports good conditions", async () => {
   const { clock } = new Story("raspberry-pi-3-b-plus");
   await clock.advance("10m");
   expect(story?.sickness).toBeUndefined();
@@ -81,15 +81,15 @@ test("a healthy board is not sick, and tells nothing but that it is well", async
     ClockUnsynced: "False",
   });
   expect(story?.log.said("warn")).toEqual([]);
-  expect(story?.news).toBe(0);
+  expect(story?.changed).toBe(0);
 });
 
-test("a spike of undervoltage is no sickness; one that is seen again within two minutes is, and passes", async () => {
+test("a spike of undervoltage is no sickness; undervoltage that recurs within two minutes is, until it ends", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [alarm]: "1\n" });
   await one.clock.advance("15s");
   expect(one.sickness).toBeUndefined();
-  expect(one.problems()).toEqual(["UnderVoltage: now"]);
+  expect(one.problems()).toEqual(["UnderVoltage: the supply voltage is too low: now"]);
   one.tree.set({ [alarm]: "0\n" });
   await one.clock.advance("90s");
   one.tree.set({ [alarm]: "1\n" });
@@ -102,11 +102,13 @@ test("a spike of undervoltage is no sickness; one that is seen again within two 
   expect(one.sickness).toBe("undervolted");
   await one.clock.advance("15s");
   expect(one.sickness).toBeUndefined();
-  expect(one.problems()).toEqual(["UnderVoltage: seen 2x since the agent started, not now"]);
+  expect(one.problems()).toEqual([
+    "UnderVoltage: the supply voltage is too low: seen 2x since the agent started, not now",
+  ]);
   expect(one.log.said()).toEqual(["board unwell", "board recovered"]);
 });
 
-test("Kubernetes sees undervoltage for ten minutes after it was last seen, and no flicker", async () => {
+test("Kubernetes sees undervoltage for ten minutes after its last occurrence, without flickering", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   const seen: string[] = [];
   for (let minute = 0; minute < 30; minute++) {
@@ -125,37 +127,34 @@ test.each([
   ["every 6 minutes", 6],
   ["every 12 minutes", 12],
   ["every 50 minutes", 50],
-])(
-  "a supply that gives way twice within a minute, %s, makes a board that is unwell, and not one that flutters",
-  async (_, every) => {
-    const one = new Story("raspberry-pi-3-b-plus", { every: 30_000 });
-    const seen: string[] = [];
-    const look = async (hours: number): Promise<void> => {
-      for (let at = 0; at < hours * 120; at++) {
-        const isLow = hours === 24 && at % (2 * every) < 2;
-        one.tree.set({ [alarm]: isLow ? "1\n" : "0\n" });
-        await one.clock.advance("30s");
-        seen.push(`${one.sickness !== undefined} ${one.conditions().PowerUndervoltage}`);
-      }
-    };
-    const changes = (): number => seen.filter((state, at) => at > 0 && state !== seen[at - 1]).length;
-    await look(24);
-    expect(changes()).toBeLessThanOrEqual(16);
-    // The last eighteen hours it is told as what it is.
-    expect(new Set(seen.slice(-18 * 120))).toEqual(new Set(["true True"]));
-    seen.length = 0;
-    // It got a good supply: that is seen on the same day, and what is over for so long is forgotten.
-    await look(12);
-    expect([changes(), seen.at(-1)]).toEqual([2, "false False"]);
-    one.tree.set({ [alarm]: "1\n" });
-    await one.clock.advance("1m");
-    one.tree.set({ [alarm]: "0\n" });
-    await one.clock.advance("3m");
-    expect(one.sickness).toBeUndefined();
-  },
-);
+])("a supply that fails twice within a minute, %s, makes the board steadily unwell", async (_, every) => {
+  const one = new Story("raspberry-pi-3-b-plus", { every: 30_000 });
+  const seen: string[] = [];
+  const look = async (hours: number): Promise<void> => {
+    for (let at = 0; at < hours * 120; at++) {
+      const isLow = hours === 24 && at % (2 * every) < 2;
+      one.tree.set({ [alarm]: isLow ? "1\n" : "0\n" });
+      await one.clock.advance("30s");
+      seen.push(`${one.sickness !== undefined} ${one.conditions().PowerUndervoltage}`);
+    }
+  };
+  const changes = (): number => seen.filter((state, at) => at > 0 && state !== seen[at - 1]).length;
+  await look(24);
+  expect(changes()).toBeLessThanOrEqual(16);
+  // During the last eighteen hours it was reported without interruption.
+  expect(new Set(seen.slice(-18 * 120))).toEqual(new Set(["true True"]));
+  seen.length = 0;
+  // With a good supply the sign ends on the same day.
+  await look(12);
+  expect([changes(), seen.at(-1)]).toEqual([2, "false False"]);
+  one.tree.set({ [alarm]: "1\n" });
+  await one.clock.advance("1m");
+  one.tree.set({ [alarm]: "0\n" });
+  await one.clock.advance("3m");
+  expect(one.sickness).toBeUndefined();
+});
 
-test("a board that wakes up in 1970 does not lead until its clock is set; one that is only hours behind may", async () => {
+test("a board that starts in 1970 does not lead until its clock is set; one that is hours behind may", async () => {
   const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
   one.synced = "unsynced";
   await one.clock.advance("30s");
@@ -175,7 +174,7 @@ test("a board that wakes up in 1970 does not lead until its clock is set; one th
   expect(other.problems()[0]).toContain("ClockUnsynced");
 });
 
-test("a Pi is too warm by its profile, whose firmware slows it down before the kernel would switch it off", async () => {
+test("a Pi is too warm by its profile: the firmware throttles it before the kernel would switch it off", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [temp]: "74900\n" });
   await one.clock.advance("1m");
@@ -189,7 +188,7 @@ test("a Pi is too warm by its profile, whose firmware slows it down before the k
   expect(one.sickness).toBeUndefined();
 });
 
-test("a Jetson at its passive trip point is slowed down: it is hot, throttled and sick", async () => {
+test("a Jetson at its passive trip point is throttled: it is hot and sick", async () => {
   const one = new Story("jetson-orin-nx-16g");
   await one.clock.advance("1m");
   expect(one.sickness).toBe("throttled");
@@ -207,19 +206,19 @@ test("a card that turned read-only makes the board sick, before anything else do
   expect(one.sickness).toBe("its storage is read-only");
   const isTold = (): boolean => one.problems().some((problem) => problem.startsWith("StorageReadOnly"));
   expect(isTold()).toBe(true);
-  // Mended, it is looked at again with the next look: nobody wants to wait for the others to lead.
+  // After a repair the next sample clears the sign, so that the board may lead again at once.
   one.tree.set({ "/proc/self/mountinfo": "21 1 179:2 / / rw,noatime - ext4 /dev/root rw\n" });
   await one.clock.advance("1m");
   expect(isTold()).toBe(false);
 });
 
-test("with the slowest sampling two looks still make a sickness", async () => {
+test("with the slowest sampling, two samples still make a sickness", async () => {
   const one = new Story("raspberry-pi-4-2g", { every: 600_000 });
   await one.clock.advance("10m");
   expect(one.sickness).toBe("undervolted");
 });
 
-test("an overlay in memory and a worn eMMC are told to Kubernetes", async () => {
+test("an overlay in memory and a worn eMMC are reported to Kubernetes", async () => {
   const one = new Story("compute-module-4-emmc");
   await one.clock.advance("1m");
   expect(one.conditions()).toMatchObject({ StorageVolatile: "True" });
@@ -227,11 +226,11 @@ test("an overlay in memory and a worn eMMC are told to Kubernetes", async () => 
   await one.clock.advance("5m");
   expect(one.conditions()).toMatchObject({ StorageVolatile: "False", StorageWearHigh: "True" });
   expect(one.problems()).toEqual([
-    "StorageWearHigh: mmcblk0: 90 % of its life is used, its reserve is nearly used up (warning)",
+    "StorageWearHigh: mmcblk0: 90 % of the storage's rated life is used, its spare blocks are nearly used up (warning)",
   ]);
 });
 
-test("what was written within a day is counted, and older days are forgotten", async () => {
+test("bytes written within a day are counted, and older days are dropped", async () => {
   const one = new Story("raspberry-pi-zero-2-w", { every: 600_000 });
   const wrote = (mebibytes: number): void => one.tree.set({ "/proc/self/io": `write_bytes: ${mebibytes * 2 ** 20}\n` });
   expect(one.sampler.writtenLastDay).toBe(7 * 2 ** 20);

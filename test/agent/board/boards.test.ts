@@ -1,8 +1,8 @@
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { compatibles, ramBytes } from "../../../agent/board/facts.ts";
-import { profileFor, readProfiles } from "../../../agent/board/profile.ts";
-import { readBoard } from "../../../agent/board/read-board.ts";
+import { profileFor, readProfiles } from "../../../agent/board/profile/profile.ts";
+import { readBoard } from "../../../agent/board/sensors/read-board.ts";
 import { BoardTree, type Change } from "../../support/board-tree.ts";
 
 const shipped = readProfiles(path.resolve(import.meta.dirname, "../../../firmware-profiles"), "/nowhere").profiles;
@@ -37,21 +37,21 @@ test.each([
   ["jetson-orin-nx-16g", "jetson-orin-nx"],
   ["jetson-agx-orin-64g", "jetson-agx-orin"],
   ["generic-x86", "generic"],
-])("%s is known as %s", (board, id) => {
+])("%s is recognised as %s", (board, id) => {
   expect(profileOf(tree(board))).toBe(id);
 });
 
 test.each([
   ["a Compute Module 4 of 1 GiB", "compute-module-4-emmc", "MemTotal: 930000 kB\n", "raspberry-pi-4-1g"],
   ["an Orin NX of 8 GiB", "jetson-orin-nx-16g", "MemTotal: 7802100 kB\n", "jetson-orin-nx"],
-  ["a Pi whose RAM nobody thought of", "raspberry-pi-zero-2-w", "MemTotal: 8000000 kB\n", "generic"],
+  ["a Pi of unexpected RAM", "raspberry-pi-zero-2-w", "MemTotal: 8000000 kB\n", "generic"],
   ["a PC with 512 MiB", "generic-x86", "MemTotal: 480000 kB\n", "generic-tiny"],
   ["a PC with 1 GiB", "generic-x86", "MemTotal: 1000000 kB\n", "generic-small"],
-])("%s is told by its RAM", (_, board, meminfo, id) => {
+])("%s is identified by its RAM", (_, board, meminfo, id) => {
   expect(profileOf(tree(board, { "/proc/meminfo": meminfo }))).toBe(id);
 });
 
-test("a carrier that only keeps the name of the chip is known by it, and by its RAM", () => {
+test("a carrier that keeps only the name of the chip is identified by it, and by its RAM", () => {
   const compatible = "/sys/firmware/devicetree/base/compatible";
   const carrier = (board: string, chip: string) => profileOf(tree(board, { [compatible]: `acme,box\0${chip}\0` }));
   expect(carrier("jetson-orin-nano-8g", "nvidia,tegra234")).toBe("jetson-orin-nano");
@@ -60,7 +60,7 @@ test("a carrier that only keeps the name of the chip is known by it, and by its 
   expect(carrier("raspberry-pi-5-8g-nvme", "brcm,bcm2712")).toBe("raspberry-pi-5");
 });
 
-test("a Zero 2 W without the voltage driver: the firmware's bits tell of now and of the past", () => {
+test("a Zero 2 W without the voltage driver: the firmware's bits show the present and the past", () => {
   const { power, temperature, storage, pressure, hasMemoryCgroup, writtenBytes, load1 } = read("raspberry-pi-zero-2-w");
   expect(power).toEqual({ now: ["undervoltage", "throttled"], sinceBoot: ["undervoltage", "throttled"] });
   // The firmware slows it down; the kernel names only the point at which it is switched off.
@@ -78,7 +78,7 @@ test("a Zero 2 W without the voltage driver: the firmware's bits tell of now and
   expect([hasMemoryCgroup, writtenBytes, load1]).toEqual([false, 7_340_032, 1.02]);
 });
 
-test("with the voltage driver its alarm counts, and the firmware's bits for the rest", () => {
+test("with the voltage driver its alarm counts, and the firmware's bits for everything else", () => {
   expect(read("raspberry-pi-3-b-plus").power).toEqual({ now: [], sinceBoot: [] });
   const { power, pressure, hasMemoryCgroup, writtenBytes } = read("raspberry-pi-4-2g");
   expect(power).toEqual({ now: ["undervoltage"], sinceBoot: ["undervoltage", "throttled"] });
@@ -86,7 +86,7 @@ test("with the voltage driver its alarm counts, and the firmware's bits for the 
   expect([hasMemoryCgroup, writtenBytes]).toEqual([true, 18_870_272]);
 });
 
-test("an overlay in memory is found out: the agent would forget everything; a disk mounted into it is one", () => {
+test("an overlay in memory is detected, since the agent would lose its state; a disk mounted into it is not one", () => {
   expect(read("compute-module-4-emmc").storage).toMatchObject({
     isVolatile: true,
     kind: "volatile",
@@ -103,14 +103,14 @@ test("an overlay in memory is found out: the agent would forget everything; a di
   });
 });
 
-test("a Pi 5 on an encrypted NVMe disk: the disk is found under its mapper, and the fan's trip points are not the chip's", () => {
+test("a Pi 5 on an encrypted NVMe disk: the disk is found under its mapper, and the fan's trip points are ignored", () => {
   const { storage, temperature, power } = read("raspberry-pi-5-8g-nvme");
   expect(storage).toMatchObject({ device: "nvme0n1", kind: "nvme", isVolatile: false });
   expect(temperature).toEqual({ zone: "cpu-thermal", celsius: 58.4, slowsAt: undefined, stopsAt: 110 });
   expect(power).toEqual({ now: [], sinceBoot: [] });
 });
 
-test("a Jetson: the hottest zone of the processor with its trip points, its rails, and no zone that is switched off", () => {
+test("a Jetson: the hottest zone of the processor with its trip points, its rails, and no disabled zone", () => {
   const { temperature, rails, power, isOvercurrent, pressure } = read("jetson-orin-nano-8g");
   expect(temperature).toEqual({ zone: "tj-thermal", celsius: 49.2, slowsAt: 99, stopsAt: 104.5 });
   expect(rails).toEqual([
@@ -123,21 +123,21 @@ test("a Jetson: the hottest zone of the processor with its trip points, its rail
   expect(read("jetson-orin-nano-8g", { [`${monitor}/curr1_crit_alarm`]: "1\n" }).isOvercurrent).toBe(true);
 });
 
-test("a new eMMC has used up to a tenth of its life", () => {
+test("a new eMMC reports at most a tenth of its life as used", () => {
   expect(read("jetson-agx-orin-64g").storage).toMatchObject({
     kind: "emmc",
     wear: { usedPercent: 10, reserve: "normal" },
   });
 });
 
-test("a PC: the package's zone and not the air's, a trip point that is none, and btrfs by the name of its source", () => {
+test("a PC: the package's zone and not the ambient one, an invalid trip point, and btrfs by the name of its source", () => {
   const { temperature, storage, power, rails } = read("generic-x86");
   expect(temperature).toEqual({ zone: "x86_pkg_temp", celsius: 52, slowsAt: undefined, stopsAt: undefined });
   expect(storage).toMatchObject({ device: "sda", kind: "disk", fileSystem: "btrfs" });
   expect([power, rails]).toEqual([undefined, []]);
 });
 
-test("a card that failed and was made read-only is read-only, by its own flags or by those of the mount", () => {
+test("a card that failed and was made read-only counts as read-only, by its own flags or by those of the mount", () => {
   const mount = (options: string, own: string): string => `21 1 179:2 / / ${options} - ext4 /dev/mmcblk0p2 ${own}\n`;
   const isReadOnly = (options: string, own: string): boolean =>
     read("raspberry-pi-4-2g", { "/proc/self/mountinfo": mount(options, own) }).storage.isReadOnly;
@@ -155,7 +155,7 @@ test("a folder whose path has blanks is found on its mount", () => {
   expect(readBoard(files, "/mnt/mything", at).storage.isVolatile).toBe(true);
 });
 
-test("a board with a thousand mounts of pods is read as well, and the last mount of a place is the one that counts", () => {
+test("a board with a thousand mounts of pods is read too, and the last mount of a path counts", () => {
   const pods = Array.from(
     { length: 2000 },
     (_, i) => `${100 + i} 21 0:${i} / /var/lib/kubelet/pods/${i}/volumes/token rw - tmpfs tmpfs rw\n`,

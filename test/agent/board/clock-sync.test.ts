@@ -9,61 +9,61 @@ const marker = "/run/systemd/timesync/synchronized";
 function board({ isTrusted = false, hasMarker = false, answer = undefined as string | undefined } = {}) {
   const clock = new FakeClock();
   const log = new RecordingLog();
-  const told = { hasMarker, answer, asked: 0, news: 0 };
+  const world = { hasMarker, answer, runs: 0, changes: 0 };
   const sync = new ClockSync(
     { clock, log, random: new SeededRandom(1) },
     {
       isTrusted,
-      read: (file) => (file === marker && told.hasMarker ? "" : undefined),
+      read: (file) => (file === marker && world.hasMarker ? "" : undefined),
       ask: async () => {
-        told.asked++;
-        return told.answer;
+        world.runs++;
+        return world.answer;
       },
-      changed: () => told.news++,
+      changed: () => world.changes++,
     },
   );
-  return { clock, log, told, sync };
+  return { clock, log, world, sync };
 }
 
-test("timesyncd's mark says it at once, and nobody is asked", async () => {
-  const { sync, told, clock } = board({ hasMarker: true });
+test("timesyncd's marker counts at once, and timedatectl is not run", async () => {
+  const { sync, world, clock } = board({ hasMarker: true });
   expect(sync.view()).toEqual({ state: "synced", source: "timesyncd" });
   await sync.run(new AbortController().signal);
   await clock.advance("10m");
-  expect(told.asked).toBe(0);
+  expect(world.runs).toBe(0);
 });
 
-test("without it systemd-timedated is asked every 30 s until it says yes, and never again", async () => {
-  const { sync, told, clock, log } = board({ answer: "no\n" });
+test("without the marker timedatectl runs every 30 s until it reports the clock synchronised, and never again", async () => {
+  const { sync, world, clock, log } = board({ answer: "no\n" });
   const running = sync.run(new AbortController().signal);
   await clock.advance("89s");
-  expect([sync.state(), told.asked]).toEqual(["unsynced", 3]);
-  told.answer = "yes\n";
+  expect([sync.state(), world.runs]).toEqual(["unsynced", 3]);
+  world.answer = "yes\n";
   await clock.advance("30s");
   await running;
   expect(sync.view()).toEqual({ state: "synced", source: "ntp" });
   await clock.advance("1h");
-  expect([told.asked, told.news]).toEqual([4, 1]);
+  expect([world.runs, world.changes]).toEqual([4, 1]);
   expect(log.said("info")).toEqual(["clock synced"]);
 });
 
-test("a board without either stays unsynced, and notices the mark when it comes, between two looks too", async () => {
-  const { sync, told, clock } = board();
+test("a board without either stays unsynced, and notices the marker as soon as it appears", async () => {
+  const { sync, world, clock } = board();
   const stop = new AbortController();
   const running = sync.run(stop.signal);
   await clock.advance("5m");
   expect(sync.state()).toBe("unsynced");
-  told.hasMarker = true;
+  world.hasMarker = true;
   expect(sync.state()).toBe("synced");
-  told.hasMarker = false;
+  world.hasMarker = false;
   expect(sync.state()).toBe("synced");
   stop.abort();
   await running;
 });
 
-test("a clock that something else keeps is believed from the start, and nobody is asked", async () => {
-  const { sync, told } = board({ isTrusted: true });
+test("a clock configured as trusted counts from the start, and timedatectl is not run", async () => {
+  const { sync, world } = board({ isTrusted: true });
   await sync.run(new AbortController().signal);
   expect(sync.view()).toEqual({ state: "synced", source: "configured" });
-  expect([told.asked, told.news]).toEqual([0, 0]);
+  expect([world.runs, world.changes]).toEqual([0, 0]);
 });

@@ -12,7 +12,7 @@ import { readFact } from "../../../agent/board/read-fact.ts";
 
 const machine = (files: Readonly<Record<string, string>>) => (file: string) => files[file];
 
-test("a Raspberry Pi is known by its device tree, the most specific entry first", () => {
+test("a Raspberry Pi is identified by its device tree, the most specific entry first", () => {
   const read = machine({
     "/sys/firmware/devicetree/base/compatible": "raspberrypi,4-model-b\0brcm,bcm2711\0",
     "/sys/firmware/devicetree/base/model": "Raspberry Pi 4 Model B Rev 1.5\0",
@@ -23,7 +23,7 @@ test("a Raspberry Pi is known by its device tree, the most specific entry first"
   expect(ramBytes(read)).toBe(1924188 * 1024);
 });
 
-test("a machine without any of it is not guessed at", () => {
+test("a machine without these files reports no facts", () => {
   const nothing = machine({});
   expect(compatibles(nothing)).toEqual([]);
   expect(model(nothing)).toBeUndefined();
@@ -38,7 +38,7 @@ test("the boot clock is read in milliseconds", () => {
   expect(bootClock(machine({ "/proc/uptime": "garbage" }))).toBeUndefined();
 });
 
-test("what the process takes is told apart: all of it, its own, its peak", () => {
+test("the process's memory is reported as RSS, private memory and peak", () => {
   const status = "Name:\tnode\nVmHWM:\t   90000 kB\nVmRSS:\t   70000 kB\nRssAnon:\t   20000 kB\nRssFile:\t 50000 kB\n";
   expect(processMemory(machine({ "/proc/self/status": status }))).toEqual({
     rssBytes: 70_000 * 1024,
@@ -52,7 +52,7 @@ test("a fact that this machine does not have is undefined, not an error", () => 
   expect(readFact("/sys/firmware/nowhere")).toBeUndefined();
 });
 
-test("hardware is told by its serial number, never by what a cloned card brings along", () => {
+test("hardware is identified by its serial number, never by a file that a cloned card has too", () => {
   const files: Record<string, string> = { "/etc/machine-id": "cloned\n" };
   expect(hardware((file) => files[file])).toBeUndefined();
   files["/sys/class/dmi/id/product_uuid"] = "4C4C4544-0042\n";

@@ -14,7 +14,7 @@ const whole = {
   disks: [{ device: "/dev/mmcblk0", kind: "SD", name: "SD32G", bytes: 31_914_983_424 }],
 };
 
-test("what the child says is taken over member by member", () => {
+test("the child's output is read member by member", () => {
   const { schema: _, ...inventory } = whole;
   expect(inventoryFrom(JSON.stringify(whole))).toEqual(inventory);
 });
@@ -28,7 +28,7 @@ test.each([
   expect(inventoryFrom(output)).toBeUndefined();
 });
 
-test("what is missing or odd in it is left empty, cut short, and kept in one line", () => {
+test("missing or malformed members are left empty, truncated, and kept on one line", () => {
   const odd = {
     ...whole,
     system: { manufacturer: "a\nb\u001b[31m", model: 7, serial: "x".repeat(500) },
@@ -52,13 +52,13 @@ const options = (patience: number, longest = 1000) => ({
   signal: new AbortController().signal,
 });
 
-test("a child that hangs is ended with all that it started; one that talks without end, is missing or fails is told", async () => {
+test("a child that hangs is killed with its descendants; endless output, a missing program and a failure are reported", async () => {
   const began = Date.now();
   expect(await runChild("sh", ["-c", "sleep 60 & sleep 60"], options(200))).toEqual({
     failed: "it did not end within 0.2 s",
   });
   expect(Date.now() - began).toBeLessThan(5000);
-  expect(await runChild("yes", [], options(10_000))).toEqual({ failed: "it says too much" });
+  expect(await runChild("yes", [], options(10_000))).toEqual({ failed: "its output is too long" });
   expect(await runChild("/nowhere/at-all", [], options(1000))).toMatchObject({
     failed: expect.stringContaining("ENOENT"),
   });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reasonNotToStand, reasonToStepDown } from "../../../agent/board/sick-leader.ts";
+import { reasonNotToStand, reasonOfBrokenTerms, reasonToStepDown } from "../../../agent/board/sick-leader.ts";
 
 const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
 const sickness = { why: "undervolted", since: at(100) };
@@ -22,10 +22,21 @@ test.each([
   if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 stands by$/);
 });
 
-test("a sick board leaves the Lease to others for a while, and takes it where nobody did", () => {
+test("a sick board leaves the Lease to others for a while, and takes it if no other board did", () => {
   const patience = 120_000;
   expect(reasonNotToStand(undefined, { leaderlessFor: 0, patience })).toBeUndefined();
-  expect(reasonNotToStand(sickness, { leaderlessFor: 0, patience })).toBe("undervolted");
-  expect(reasonNotToStand(sickness, { leaderlessFor: 119_999, patience })).toBe("undervolted");
-  expect(reasonNotToStand(sickness, { leaderlessFor: 120_000, patience })).toBeUndefined();
+  expect(reasonNotToStand("undervolted", { leaderlessFor: 0, patience })).toBe("undervolted");
+  expect(reasonNotToStand("undervolted", { leaderlessFor: 119_999, patience })).toBe("undervolted");
+  expect(reasonNotToStand("undervolted", { leaderlessFor: 120_000, patience })).toBeUndefined();
+});
+
+test.each([
+  [0, false],
+  [1, false],
+  [2, false],
+  [3, true],
+  [40, true],
+])("a board whose last %i terms broke: is it unwell?", (count, isUnwell) => {
+  const reason = reasonOfBrokenTerms(count);
+  expect(reason).toEqual(isUnwell ? `its last ${count} terms ended with a crash or a power cut within 5m` : undefined);
 });

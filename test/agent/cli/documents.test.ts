@@ -3,13 +3,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { run as complete } from "../../../agent/cli/commands/completion.ts";
-import { helpOf } from "../../../agent/cli/commands/help.ts";
-import { manPage } from "../../../agent/cli/commands/man.ts";
-import { commands, groups } from "../../../agent/cli/commands.ts";
+import { completion } from "../../../agent/cli/commands/help/completion.ts";
+import { helpOf } from "../../../agent/cli/commands/help/help.ts";
+import { manPage } from "../../../agent/cli/commands/help/man.ts";
+import { commandTable } from "../../../agent/cli/commands.ts";
 import { dispatch } from "../../../agent/cli/dispatch.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 
+const { commands, groups } = commandTable;
 const folder = mkdtempSync(path.join(tmpdir(), "siteward-completion-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -17,7 +18,7 @@ const optionsOf = (name: string): string[] =>
   (commands.find((command) => command.name === name)?.options ?? []).map((option) => `--${option.name}`);
 
 test("the help of the program names every command and fits on a terminal", () => {
-  const help = helpOf(undefined);
+  const help = helpOf(commandTable, undefined);
   for (const { name } of commands)
     expect(help).toContain(`  ${name.includes(" ") ? `${name.split(" ")[0]} ...` : name}`);
   expect(help.split("\n").filter((line) => line.length > 100)).toEqual([]);
@@ -25,13 +26,14 @@ test("the help of the program names every command and fits on a terminal", () =>
 
 test("the help of each command names its options, words and exit codes", () => {
   for (const command of commands) {
-    const help = helpOf(command);
+    const help = helpOf(commandTable, command);
     expect(help).toContain(`Usage: siteward ${command.name}`);
     for (const option of optionsOf(command.name)) expect(help).toContain(option);
     for (const code of command.exits) expect(help).toMatch(new RegExp(`^ {2}${code} `, "m"));
     expect(help.split("\n").filter((line) => line.length > 100)).toEqual([]);
   }
-  for (const group of Object.keys(groups)) expect(helpOf(group)).toContain(`Usage: siteward ${group} COMMAND`);
+  for (const group of Object.keys(groups))
+    expect(helpOf(commandTable, group)).toContain(`Usage: siteward ${group} COMMAND`);
 });
 
 test("siteward help COMMAND is siteward COMMAND --help", async () => {
@@ -45,17 +47,17 @@ test("siteward help COMMAND is siteward COMMAND --help", async () => {
 });
 
 test("the man page has a part for every command and every option", () => {
-  const page = manPage().replaceAll("\\-", "-");
+  const page = manPage(commandTable).replaceAll("\\-", "-");
   for (const { name, options } of commands) {
     expect(page).toContain(`.SS "siteward ${name}`);
     for (const option of options) expect(page).toContain(`--${option.name}`);
   }
 });
 
-test("no line of text in the man page begins with what roff would take for a request", () => {
+test("no line of text in the man page begins with a roff control character", () => {
   const requests = /^\.(TH|SH|SS|TP|PP|B|nf|fi)\b/;
   expect(
-    manPage()
+    manPage(commandTable)
       .split("\n")
       .filter((line) => /^[.']/.test(line) && !requests.test(line)),
   ).toEqual([]);
@@ -65,7 +67,7 @@ const home = path.resolve(import.meta.dirname, "../../..");
 
 function scriptFor(shell: string): string {
   const io = recordingIo({ home });
-  complete(io, { flags: new Set(), values: new Map(), words: [shell] });
+  completion(commandTable)(io, { flags: new Set(), values: new Map(), words: [shell] });
   return io.out();
 }
 
@@ -77,7 +79,7 @@ function offered(words: readonly string[]): string[] {
   return execFileSync("bash", ["--norc", "-c", ask], { encoding: "utf8" }).split("\n").filter(Boolean).sort();
 }
 
-test("bash offers commands, then what belongs to the command", () => {
+test("bash offers commands, then the options and arguments of the command", () => {
   expect(offered([""])).toEqual([...new Set(commands.map(({ name }) => name.split(" ")[0]))].sort());
   expect(offered(["st"])).toEqual(["status"]);
   expect(offered(["config", ""])).toEqual(["check", "example", "explain", "reference", "rollback", "schema", "show"]);
@@ -96,7 +98,7 @@ test("bash offers commands, then what belongs to the command", () => {
   expect(offered(["completion", ""]).filter((word) => !word.startsWith("-"))).toEqual(["bash", "fish", "zsh"]);
 });
 
-test.each(["zsh", "fish"])("the script for %s speaks of every command and option", async (shell) => {
+test.each(["zsh", "fish"])("the script for %s covers every command and option", async (shell) => {
   const io = recordingIo();
   expect(await dispatch(io, ["completion", shell])).toBe(0);
   for (const { name, options } of commands) {
@@ -170,7 +172,7 @@ test.runIf(hasShell("zsh"))("zsh completes options, checks, commands and profile
   ]);
 });
 
-test("a shell that we do not know is refused", async () => {
+test("an unknown shell is refused", async () => {
   for (const shell of ["powershell", "toString"]) {
     const io = recordingIo();
     expect(await dispatch(io, ["completion", shell])).toBe(64);
@@ -178,7 +180,7 @@ test("a shell that we do not know is refused", async () => {
   }
 });
 
-test("the version is told to people and to programs", async () => {
+test("the version is printed as text and as JSON", async () => {
   const [person, program] = [recordingIo(), recordingIo()];
   expect(await dispatch(person, ["version"])).toBe(0);
   expect(person.out()).toMatch(/^siteward \d+\.\d+\.\d+ \(Node \d+/);

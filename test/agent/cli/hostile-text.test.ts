@@ -11,8 +11,9 @@ import { readFact } from "../../../agent/board/read-fact.ts";
 import { commands } from "../../../agent/cli/commands.ts";
 import { dispatch } from "../../../agent/cli/dispatch.ts";
 import { snapshot } from "../../../agent/status/snapshot.ts";
+import { DecisionLog } from "../../../storage/decision-log.ts";
 import { StateFolder } from "../../../storage/state-folder.ts";
-import { HostileBroker } from "../../support/hostile-broker.ts";
+import { HostileBroker } from "../../support/broker/hostile-broker.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 import { api, healthy, leading, nodesWatch } from "../../support/site-status.ts";
 
@@ -124,7 +125,24 @@ beforeAll(async () => {
 /** What waits in the journal has evil names. */
 function fillJournal(): void {
   const pragmas = { cacheKiB: 256, mmapMiB: 0, walAutocheckpointPages: 1000, journalSizeLimitKiB: 1024 };
-  StateFolder.open({ folder: at("state"), pragmas, stamp: "1" }).close();
+  const state = StateFolder.open({ folder: at("state"), pragmas, stamp: "1" });
+  const moment = { at: evil, boot: evil, mono: 1 };
+  const record = {
+    ...{
+      v: 1,
+      act: evil,
+      on: { kind: "Pod", namespace: evil, name: evil, uid: evil },
+      board: evil,
+      leader: evil,
+      by: evil,
+    },
+    ...{ term: 1, state: "failed", because: { kind: evil }, first: moment, last: moment, failures: 1, error: evil },
+    restraints: [{ why: "freeze", scope: evil, target: evil, by: evil, reason: evil, leftMs: 1, since: moment }],
+  };
+  new DecisionLog(state.state.database, { rows: 10, bytes: 100_000 }).write([
+    { id: undefined, subject: "pod/default/web", board: evil, text: json(record) },
+  ]);
+  state.close();
   const database = new Sqlite(at("state/cache.db"), { timeout: 100 });
   database.prepare("INSERT INTO resources (id, name) VALUES (1, ?)").run(evil);
   database.prepare("INSERT INTO journal VALUES (1, 1, ?, ?, ?, ?, '{}')").run(evil, evil, evil, evil);
@@ -211,6 +229,13 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
   "journal tail": [shown(...config), shown(...config, "--json"), shown(...evilConfig)],
   "journal verify": [shown(...evilConfig)],
   "journal compact": [shown(...evilConfig)],
+  why: [
+    shown("last", ...config, "--socket", () => at("run/ctl.sock")),
+    quiet(`node/${evil}`, ...config),
+    shown("pod/default/web", ...config, "--socket", () => at("none.sock")),
+    shown("pod/default/web", "--json", ...config, "--socket", () => at("none.sock")),
+    shown("last", ...evilConfig, "--socket", () => at("none.sock")),
+  ],
   cmd: [
     shown("eviction.thaw", "{}", ...socket),
     shown("eviction.thaw", "{}", "--json", ...socket),
@@ -273,7 +298,7 @@ describe.each([
   });
 });
 
-test("an answer in JSON says the same as before to a program", async () => {
+test("an answer in JSON reads the same to a program as before", async () => {
   const file = at("status.json");
   const { out } = await played("status", shown("--file", file, "--json"), {});
   expect(JSON.parse(out).health.conditions[0].message).toContain(evil);

@@ -22,7 +22,7 @@ function siteward(argv: readonly string[], env: Readonly<Record<string, string>>
   });
 }
 
-built("siteward status tells of an agent that is gone, from any folder, in its exit code", async () => {
+built("siteward status reports an absent agent in its exit code, from any folder", async () => {
   const file = path.join(folder, "status.json");
   writeFileSync(file, JSON.stringify(snapshot(healthy(), undefined)));
   const stale = await siteward(["status", "--file", file]);
@@ -59,12 +59,12 @@ built("a reader that has seen enough ends the program quietly", async () => {
     stdio: ["ignore", "pipe", "pipe"],
   });
   child.stdout.destroy();
-  let told = "";
+  let errors = "";
   child.stderr.on("data", (text) => {
-    told += text;
+    errors += text;
   });
   await new Promise((resolve) => child.on("close", resolve));
-  expect(told).toBe("code 0\n");
+  expect(errors).toBe("code 0\n");
 });
 
 built("status --watch ends at SIGTERM with the last code", async () => {

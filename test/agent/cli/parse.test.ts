@@ -30,7 +30,7 @@ test.each([
 test.each([
   ["staus", '"staus" is not a command; did you mean status?'],
   ["frobnicate", '"frobnicate" is not a command'],
-  ["--json", "--json is not known here; options come after the command"],
+  ["--json", "unknown option --json; options come after the command"],
   ["status --jsn", "status: --jsn is not an option; did you mean --json?"],
   ["status -z", "status: -z is not an option"],
   ["status --json=yes", "status: --json takes no value"],
@@ -46,7 +46,7 @@ test.each([
   expect(parsed(line)).toEqual({ do: "refuse", problem });
 });
 
-test("help can be asked for everywhere, and wins over what else is wrong", () => {
+test("--help works everywhere, even beside other mistakes", () => {
   const status = commands.find(({ name }) => name === "status");
   expect(parsed("")).toEqual({ do: "help", of: undefined });
   expect(parsed("--help")).toEqual({ do: "help", of: undefined });
@@ -55,7 +55,7 @@ test("help can be asked for everywhere, and wins over what else is wrong", () =>
   expect(parsed("status --help --nonsense")).toEqual({ do: "help", of: status });
 });
 
-test("words of the language are no commands", () => {
+test("names of JavaScript's built-in members are no commands", () => {
   for (const word of ["__proto__", "constructor", "toString"])
     expect(parse([word])).toEqual({ do: "refuse", problem: `"${word}" is not a command` });
 });

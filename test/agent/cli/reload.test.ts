@@ -9,7 +9,7 @@ import { until } from "../../support/agent-process.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 
 /** A board without a link: everything that a reload touches is there, and nothing else. */
-describe("a configuration that is read again", () => {
+describe("a configuration that is reloaded", () => {
   let folder: string;
 
   beforeEach(() => {
@@ -65,7 +65,7 @@ describe("a configuration that is read again", () => {
     };
   }
 
-  test("a level is taken over without a new life; another site begins one; the last word is the final status", async () => {
+  test("takes over a log level within the same life; another site begins a new one; the final status comes last", async () => {
     configure({});
     const { io, reload, end } = await agent();
     configure({ log: { format: "json", level: "debug" } });
@@ -80,7 +80,7 @@ describe("a configuration that is read again", () => {
     expect(status()?.ending).toEqual({ cause: "stop" });
   });
 
-  test("folders may change: the status goes on in the new place", async () => {
+  test("may move its folders: the status continues in the new place", async () => {
     configure({});
     const { reload, end } = await agent();
     const elsewhere = path.join(folder, "elsewhere");
@@ -90,32 +90,36 @@ describe("a configuration that is read again", () => {
     expect(await end()).toBe(0);
   });
 
-  test("a wrong one is refused and told, as often as it comes, and forgotten with the next good one", async () => {
+  test("is refused and reported each time while invalid, until the next valid one", async () => {
     configure({});
     const { io, reload, end } = await agent();
     writeFileSync(file(), "site: [");
     reload();
     reload();
-    await until("it is told", () => conditions().includes("ConfigRefused"), 10);
-    expect(io.out().match(/the new configuration is refused/g)).toHaveLength(2);
+    await until("the refusal is reported", () => conditions().includes("ConfigRefused"), 10);
+    expect(io.out().match(/the new configuration is invalid/g)).toHaveLength(2);
     expect(status()?.identity.site).toBe("default");
     configure({});
     reload();
-    await until("it is forgotten", () => !conditions().includes("ConfigRefused"), 10);
+    await until("the refusal is no longer reported", () => !conditions().includes("ConfigRefused"), 10);
     expect(await end()).toBe(0);
   });
 
-  test("one with which nothing can begin is given up for the former one", async () => {
+  test("is given up for the former one if it cannot start", async () => {
     configure({ site: { name: "plant-7" } });
     const { reload, end } = await agent();
     configure({ site: { name: "plant-8" }, state: { folder: "/proc/nowhere" } });
     reload();
-    await until("it is told", () => conditions().includes("ConfigRefused") && status()?.leader !== undefined, 10);
+    await until(
+      "the refusal is reported",
+      () => conditions().includes("ConfigRefused") && status()?.leader !== undefined,
+      10,
+    );
     expect(status()?.identity.site).toBe("plant-7");
     expect(await end()).toBe(0);
   });
 
-  test("several in a row end with the last one", async () => {
+  test("several times in a row ends with the last one", async () => {
     configure({});
     const { reload, end } = await agent();
     for (const name of ["plant-1", "plant-2", "plant-3"]) {

@@ -3,14 +3,20 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { JsonRecord } from "../../../agent/base/json.ts";
+import { check } from "../../../agent/cli/commands/config.ts";
 import { readRemote, startRemote, writeRemote } from "../../../agent/config/remote-file.ts";
+import { whyNotToLeadWithout } from "../../../agent/config/remote-fit.ts";
 import { blank } from "../../../agent/config/remote-record.ts";
+import { leftOutProblem } from "../../../agent/fleet/configuration/config-problems.ts";
 import { configOf } from "../../../agent/process/load-config.ts";
+import { recordingIo } from "../../support/recording-io.ts";
 
 const folders: string[] = [];
 afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
 });
+
+const head = "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n";
 
 /** A board with a file, a drop-in, and settings of its fleet. */
 function board(
@@ -19,7 +25,6 @@ function board(
 ) {
   const folder = mkdtempSync(path.join(tmpdir(), "siteward-layers-"));
   folders.push(folder);
-  const head = "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n";
   const file = path.join(folder, "siteward.yaml");
   writeFileSync(file, `${head}state: { folder: ${folder} }\n${own}`);
   mkdirSync(path.join(folder, "conf.d"));
@@ -31,7 +36,7 @@ function board(
 const grace = (value: string): string => `nodeLifecycle: { gracePeriod: ${value} }\n`;
 
 describe("settings of the fleet", () => {
-  test("lie over the board's files and under its environment", () => {
+  test("override the board's files and are overridden by its environment", () => {
     const config = { nodeLifecycle: { gracePeriod: "70s" }, log: { level: "debug" }, status: { every: "20s" } };
     const env = { SITEWARD_LOG_LEVEL: "warn" };
     const {
@@ -47,22 +52,114 @@ describe("settings of the fleet", () => {
   });
 
   test.each([
-    ["the board locked one of them meanwhile", "remote: { locked: log.* }\n"],
-    ["they no longer go together with its own", "leader: { duration: 20s, renewDeadline: 10s, retry: 2s }\n"],
-  ])("are left out as a whole, with a word about it, where %s", (_, own) => {
-    const config = { leader: { renewDeadline: "30s" }, log: { level: "debug" } };
-    const { config: found, warnings, remoteVersion } = board(config, { own }).load();
+    [
+      "the board locked one of them meanwhile",
+      "remote: { locked: leader.renewDeadline }\n",
+      { path: "/leader/renewDeadline", code: "locked" },
+    ],
+    [
+      "they no longer go together with its own",
+      "leader: { duration: 20s, renewDeadline: 10s, retry: 2s }\n",
+      { path: "/leader/renewDeadline", code: "schema" },
+    ],
+    [
+      "a version of the agent refuses one of them",
+      "",
+      { path: "/nodeLifecycle/gracePeriod", code: "schema" },
+      { nodeLifecycle: { gracePeriod: "15s" } },
+    ],
+    ["a version of the agent does not know one of them", "", { path: "/odd", code: "unknown-key" }, { odd: {} }],
+  ])("keep the rest in force where %s", (_, own, fault, more: JsonRecord = {}) => {
+    const config = {
+      leader: { renewDeadline: "30s" },
+      site: { nodeSelector: "plant=7" },
+      controllers: { daemonSet: { mode: "off" } },
+      ...more,
+    };
+    const { config: found, leftOut, warnings, remoteVersion } = board(config, { own }).load();
     expect(remoteVersion).toBeUndefined();
-    expect(found.log.level).toBe("info");
-    expect(warnings.join()).toContain("the fleet's settings, version 7, are left out");
+    expect([found.site.nodeSelector, found.controllers.daemonSet.mode]).toEqual(["plant=7", "off"]);
+    expect(leftOut).toMatchObject({ version: 7, faults: [fault] });
+    expect(warnings).toEqual([]);
+    expect(whyNotToLeadWithout(leftOut)).toBeUndefined();
   });
 
-  test("are not even read where the board takes none", () => {
+  test("lose only the value in conflict, and the problem says which", () => {
+    const memory = { memory: { soft: "120MiB" }, log: { level: "debug" } };
+    const { config, leftOut } = board(memory, { dropIn: "memory: { soft: 90MiB, hard: 100MiB }\n" }).load();
+    expect([config.memory.soft, config.memory.hard, config.log.level]).toEqual([90 * 2 ** 20, 100 * 2 ** 20, "debug"]);
+    expect(leftOut && leftOutProblem(leftOut)).toMatchObject({
+      type: "FleetConfigLeftOut",
+      severity: "warning",
+      message: expect.stringMatching(
+        /version 7 .* memory\.soft 120MiB must not be more than memory\.hard \(100MiB\); the other settings/,
+      ),
+    });
+    const against = board({ memory: { hard: "100MiB" } }, { own: "memory: { soft: 110MiB, hard: 200MiB }\n" }).load();
+    expect(against.leftOut?.faults).toMatchObject([
+      { path: "/memory/hard", message: expect.stringContaining("memory.soft") },
+    ]);
+  });
+
+  test("set no less memory than a leader needs, unlike the board's own files", () => {
+    const { config, leftOut } = board(
+      { memory: { hard: "32MiB" } },
+      { own: "memory: { soft: 60MiB, hard: 80MiB }\n" },
+    ).load();
+    expect([config.memory.hard, leftOut?.faults]).toMatchObject([
+      80 * 2 ** 20,
+      [{ path: "/memory/hard", code: "schema" }],
+    ]);
+  });
+
+  test("are part of what config check checks", async () => {
+    const { folder } = board({ memory: { soft: "120MiB" } }, { dropIn: "memory: { soft: 90MiB, hard: 100MiB }\n" });
+    const io = recordingIo();
+    const args = {
+      flags: new Set<string>(),
+      values: new Map<string, string>(),
+      words: [path.join(folder, "conf.d/10.yaml")],
+    };
+    await expect(check(io, args)).rejects.toThrow(/10\.yaml: version 7 of the fleet's settings .* memory\.soft 120MiB/);
+    writeFileSync(path.join(folder, "conf.d/10.yaml"), `${head}memory: { soft: 90MiB, hard: 130MiB }\n`);
+    expect(await check(io, args)).toBe(0);
+  });
+
+  test.each([
+    ["site.nodeSelector", { site: { nodeSelector: "plant=7" } }],
+    ["controllers.podGC.*", { controllers: { podGC: { mode: "off" } } }],
+    ["leader.namespace", { leader: { namespace: "plant-7" } }],
+    ["*", { quietHours: { windows: [] } }],
+  ])("keep the board from leading where %s is locked, which the fleet set", (locked, config) => {
+    const { leftOut } = board(config, { own: `remote: { locked: "${locked}" }\n` }).load();
+    expect(whyNotToLeadWithout(leftOut)).toBeDefined();
+    expect(leftOut && leftOutProblem(leftOut)).toMatchObject({
+      severity: "critical",
+      message: expect.stringContaining("this board does not stand for election"),
+    });
+  });
+
+  test("that are lost keep the board from leading", () => {
+    const lost = board({ site: { nodeSelector: "plant=7" } });
+    for (const name of ["remote.json", "remote.copy.json"])
+      writeFileSync(path.join(lost.folder, name), Buffer.alloc(500));
+    const { leftOut } = lost.load();
+    expect(whyNotToLeadWithout(leftOut)).toBeDefined();
+    expect(leftOut && leftOutProblem(leftOut)).toMatchObject({
+      type: "FleetConfigLeftOut",
+      severity: "critical",
+      message: expect.stringMatching(
+        /are unknown, and their version too: .*remote\.json is damaged; this board does not stand/,
+      ),
+    });
+  });
+
+  test("are not even read where the board accepts none", () => {
     const { config, warnings } = board({ log: { level: "debug" } }, { own: "remote: { enabled: false }\n" }).load();
     expect([config.log.level, warnings]).toEqual(["info", []]);
   });
 
-  test("that are on trial are left out where their start cannot be counted", () => {
+  test("on trial are left out where their starts cannot be counted", () => {
     const { folder } = board({});
     const record = readRemote(folder);
     const trial = {
@@ -72,11 +169,11 @@ describe("settings of the fleet", () => {
       starts: 0,
     };
     writeRemote(folder, { ...record, trial });
-    expect(startRemote(folder).trial?.starts).toBe(1);
+    expect(startRemote(folder).record.trial?.starts).toBe(1);
     expect(readRemote(folder).trial?.starts).toBe(1);
     // In the way of the new file.
     mkdirSync(path.join(folder, ".remote.json.tmp"));
-    expect(startRemote(folder).trial).toBeUndefined();
+    expect(startRemote(folder).record.trial).toBeUndefined();
     expect(readRemote(folder).trial?.starts).toBe(1);
   });
 });

@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, afterEach, expect, test } from "vitest";
-import { Database } from "../../../storage/database.ts";
+import { CommandLog } from "../../../storage/command-log.ts";
+import { Database } from "../../../storage/database/database.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
 import { pragmas } from "../../storage/things.ts";
 import { AgentProcess, until } from "../../support/agent-process.ts";
 import { canMount, mount, unmount } from "../../support/mounts.ts";
@@ -51,31 +53,34 @@ const lastWords = (agent: AgentProcess) =>
 
 const stateOf = (agent: AgentProcess, file: string): string => path.join(agent.dir, "state", file);
 
-built("two agents with one state folder: the second says so and ends with 1, the first does not notice", async () => {
-  const first = agentWith();
-  await started(first);
-  const state = { folder: path.join(first.dir, "state") };
-  const run = { folder: path.join(first.dir, "run") };
-  const second = agentWith({ state, run });
-  expect(await ended(second)).toBe(1);
-  expect(second.log()).toMatch(
-    /^siteward: \S+state\.db: the file is in use by another process\n {2}Another agent runs with this state folder: /m,
-  );
-  expect(first.status()?.pid).toBe(first.pid);
+built(
+  "two agents with one state folder: the second reports it and exits with 1, the first is not affected",
+  async () => {
+    const first = agentWith();
+    await started(first);
+    const state = { folder: path.join(first.dir, "state") };
+    const run = { folder: path.join(first.dir, "run") };
+    const second = agentWith({ state, run });
+    expect(await ended(second)).toBe(1);
+    expect(second.log()).toMatch(
+      /^siteward: \S+state\.db: the file is in use by another process\n {2}Another agent uses this state folder: /m,
+    );
+    expect(first.status()?.pid).toBe(first.pid);
 
-  await first.stop("SIGKILL");
-  const third = agentWith({ state });
-  await started(third);
-  expect(third.running).toBe(true);
-});
+    await first.stop("SIGKILL");
+    const third = agentWith({ state });
+    await started(third);
+    expect(third.running).toBe(true);
+  },
+);
 
-built("a state folder that cannot be made is told, and the status says why the agent ended", async () => {
+built("a state folder that cannot be created is reported, and the status says why the agent ended", async () => {
   const file = path.join(dir, "a-file");
   writeFileSync(file, "");
   const agent = agentWith({ state: { folder: path.join(file, "state") } });
   expect(await ended(agent)).toBe(1);
   expect(agent.log()).toMatch(
-    /^siteward: \S+a-file\/state: the file cannot be read or written\n {2}Make the folder, /m,
+    /^siteward: \S+a-file\/state: the file cannot be read or written\n {2}Create the folder /m,
   );
   expect(lastWords(agent)).toEqual([expect.stringMatching(/^AgentEnded: \S+a-file\/state: /)]);
   const { code, stdout } = await siteward(["status", "--file", agent.statusFile]);
@@ -84,19 +89,19 @@ built("a state folder that cannot be made is told, and the status says why the a
 });
 
 built(
-  "folders below /proc, where there can be none, are told within seconds: of state, of status, and of a site to try",
+  "folders below /proc, where there can be none, are reported within seconds: of state, of status, and of siteward up",
   async () => {
     const stateless = agentWith({ state: { folder: "/proc/none/state" } });
     expect(await ended(stateless)).toBe(1);
     expect(stateless.log()).toMatch(
-      /^siteward: \/proc\/none\/state: the file cannot be read or written\n {2}Make the folder, /m,
+      /^siteward: \/proc\/none\/state: the file cannot be read or written\n {2}Create the folder /m,
     );
     const silent = agentWith({ run: { folder: "/proc/none" } });
     silent.start();
-    await until("it is said", () => silent.log().includes("status file cannot be written"), 10);
+    await until("it is said", () => silent.log().includes("the status file cannot be written"), 10);
     const { code, stderr } = await siteward(["up", "--port", "0", "--dir", "/proc/none/below"]);
     expect(code).toBe(64);
-    expect(stderr).toMatch(/^siteward: up: a folder cannot be made: E\w+: .*\/proc\/none[^\n]*\n$/);
+    expect(stderr).toMatch(/^siteward: up: cannot create a folder: E\w+: .*\/proc\/none[^\n]*\n$/);
     expect(await siteward(["up", "--port", "0", "--kubeconfig", "/proc/none/below"])).toMatchObject({
       code: 64,
       stderr: "siteward: up: --kubeconfig: the folder /proc/none does not exist\n",
@@ -104,17 +109,22 @@ built(
   },
 );
 
-built.for(["cache.db", "state.db"])("a %s of a newer version ends it with 78, and stays as it is", async (file) => {
-  const agent = agentWith();
-  mkdirSync(path.join(agent.dir, "state"), { recursive: true });
-  Database.open({ file: stateOf(agent, file), migrations: [{ number: 99, sql: "" }], pragmas }).close();
-  expect(await ended(agent)).toBe(78);
-  expect(agent.log()).toMatch(/written by a newer version\n {2}Install that version again, or move the file away\./);
-  expect(lastWords(agent)?.[0]).toContain("written by a newer version");
-});
+built.for(["cache.db", "state.db"])(
+  "a %s of a newer version makes it exit with 78, and stays unchanged",
+  async (file) => {
+    const agent = agentWith();
+    mkdirSync(path.join(agent.dir, "state"), { recursive: true });
+    Database.open({ file: stateOf(agent, file), migrations: [{ number: 99, sql: "" }], pragmas }).close();
+    expect(await ended(agent)).toBe(78);
+    expect(agent.log()).toMatch(
+      /written by a newer version of siteward\n {2}Install that version again, or move the file away\./,
+    );
+    expect(lastWords(agent)?.[0]).toContain("written by a newer version");
+  },
+);
 
 built(
-  "a damaged cache is made anew, and a damaged state is moved aside: both are told, and the agent goes on",
+  "a damaged cache is recreated, and a damaged state.db is moved aside: both are reported, and the agent continues",
   async () => {
     const agent = agentWith();
     mkdirSync(path.join(agent.dir, "state"), { recursive: true });
@@ -130,7 +140,28 @@ built(
   },
 );
 
-built("a run folder that is cleaned away is made again; one that cannot be written stops nobody", async () => {
+built("a stored answer to a command that cannot be read is reported", async () => {
+  const agent = agentWith();
+  mkdirSync(path.join(agent.dir, "state"), { recursive: true });
+  const state = Database.open({ file: stateOf(agent, "state.db"), migrations: stateMigrations, pragmas });
+  const payload = JSON.stringify({ v: 1, id: "ONE", name: "eviction.freeze", args: { ttl: 600 }, reason: "a test" });
+  const row = { id: "ONE", name: "eviction.freeze", scope: "site", origin: "mqtt", author: "alice", hash: "", payload };
+  const log = new CommandLog(state);
+  log.admit({ ...row, state: "accepted", answer: "{}", lapses: "", keep: "" });
+  log.settle("ONE", "succeeded", '{"v":1,"st', false);
+  state.close();
+  await started(agent);
+  const problem = "CommandRecordDamaged: the stored answer to command ONE cannot be read";
+  await until(
+    "it is reported",
+    () => lastWords(agent)?.includes(problem) === true,
+    20,
+    () => agent.log(),
+  );
+  expect(agent.running).toBe(true);
+});
+
+built("a deleted run folder is created again; one that cannot be written stops nothing", async () => {
   const agent = agentWith({ status: { minInterval: "200ms", every: "1s" } });
   await started(agent);
   rmSync(path.join(agent.dir, "run"), { recursive: true });
@@ -140,7 +171,7 @@ built("a run folder that is cleaned away is made again; one that cannot be writt
   writeFileSync(file, "");
   const other = agentWith({ run: { folder: file } });
   other.start();
-  await until("it is said", () => other.log().includes("status file cannot be written"), 10);
+  await until("it is said", () => other.log().includes("the status file cannot be written"), 10);
   await new Promise((resolve) => setTimeout(resolve, 500));
   expect(other.running).toBe(true);
 });
@@ -160,13 +191,13 @@ mounting("on a read-only file system it stays, says what to look at, and begins 
   expect(lastWords(agent)).toEqual(
     expect.arrayContaining([
       expect.stringMatching(
-        /^AgentHeld: \S+state\.db: the file cannot be read or written; this board tells and answers meanwhile/,
+        /^AgentHeld: \S+state\.db: the file cannot be read or written; until then this board reports and answers/,
       ),
       expect.stringMatching(/^StorageReadOnly: /),
       expect.stringMatching(/^NotStanding: /),
     ]),
   );
-  expect(agent.log()).toMatch(/error the state folder takes no change: .*not mounted read-only/);
+  expect(agent.log()).toMatch(/error the state folder is not writable: .*not mounted read-only/);
   execFileSync("mount", ["-o", "remount,rw", folder], { stdio: "pipe" });
   await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
@@ -177,7 +208,7 @@ mounting("on a full file system it stays, says so, and begins when there is room
   writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
   const agent = agentWith({ state: { folder } });
   await started(agent);
-  expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*there is no room left on the disk;/));
+  expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*the disk is full;/));
   expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
   expect(await agent.stop()).toBe(0);
 });
@@ -202,7 +233,7 @@ mounting("with no place for a makeshift either it is held, says so in its log, a
   const [folder, run] = [mounted("size=4m,ro"), mounted("size=4m,ro")];
   const agent = agentWith({ state: { folder }, run: { folder: run } });
   agent.start();
-  await until("it is said", () => agent.log().includes("the agent cannot go on now, and tries again"), 10);
+  await until("it is said", () => agent.log().includes("the agent cannot run now, and tries again"), 10);
   for (const at of [folder, run]) execFileSync("mount", ["-o", "remount,rw", at], { stdio: "pipe" });
   await until("it begins", () => readdirSync(folder).includes("cache.db"), 30);
   expect(agent.running).toBe(true);

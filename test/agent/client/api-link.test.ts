@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { ApiLink } from "../../../agent/client/api-link.ts";
-import { CredentialsError } from "../../../agent/client/credentials-error.ts";
-import type { HttpResponse } from "../../../agent/client/transport.ts";
-import { TransportError } from "../../../agent/client/transport-error.ts";
+import { CredentialsError } from "../../../agent/client/credentials/credentials-error.ts";
+import type { HttpResponse } from "../../../agent/client/transport/transport.ts";
+import { NoFurtherConnection, TransportError } from "../../../agent/client/transport/transport-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -18,7 +18,7 @@ function setUp() {
   const clock = new FakeClock();
   const log = new RecordingLog();
   let answer: number | Error = 200;
-  let news = 0;
+  let changes = 0;
   const link = new ApiLink(
     { clock, log, random: new SeededRandom() },
     {
@@ -26,7 +26,7 @@ function setUp() {
         if (answer instanceof Error) throw answer;
         return { status: answer, headers: {}, body: (async function* () {})() };
       },
-      changed: () => void news++,
+      changed: () => void changes++,
       blip: 10_000,
     },
   );
@@ -36,11 +36,11 @@ function setUp() {
   };
   const said = () =>
     log.lines.map(({ level, message, fields }) => [level, message, fields.reason].filter(Boolean).join(" "));
-  return { clock, link, log, send, said, news: () => news };
+  return { clock, link, log, send, said, changes: () => changes };
 }
 
-test("the link is told once when it goes, and once when it comes back", async () => {
-  const { clock, link, send, said, news } = setUp();
+test("the link is logged once when it is lost, and once when it is back", async () => {
+  const { clock, link, send, said, changes } = setUp();
   expect(link.view().state).toBe("starting");
   await send(200);
   await clock.advance("5s");
@@ -58,10 +58,10 @@ test("the link is told once when it goes, and once when it comes back", async ()
     "warn API server not reached https://10.0.0.1:6443: the connection was refused",
     "info API server reached",
   ]);
-  expect(news()).toBe(3);
+  expect(changes()).toBe(3);
 });
 
-test("a sentence is told alone: what the system says about the same is left out", async () => {
+test("the operating system's wording is left out of the message", async () => {
   const { link, send } = setUp();
   await send(missing);
   expect(link.view().failure).toEqual({
@@ -71,8 +71,8 @@ test("a sentence is told alone: what the system says about the same is left out"
   });
 });
 
-test("another reason is news, and each is logged once however often they take turns", async () => {
-  const { link, send, said, news } = setUp();
+test("a different reason is logged, each one once, however often they alternate", async () => {
+  const { link, send, said, changes } = setUp();
   for (const answer of [missing, 401, missing, 401, refused, 401]) await send(answer);
   expect(link.view().failure?.message).toBe("the API server does not accept our credentials");
   expect(said()).toEqual([
@@ -80,10 +80,10 @@ test("another reason is news, and each is logged once however often they take tu
     "warn API server not reached the API server does not accept our credentials",
     "warn API server not reached https://10.0.0.1:6443: the connection was refused",
   ]);
-  expect(news()).toBe(6);
+  expect(changes()).toBe(6);
 });
 
-test("a request that was given up by a stop says nothing; one that was not answered in time does", async () => {
+test("an aborted request is not reported; one that is not answered in time is", async () => {
   const { link, send } = setUp();
   await send(200);
   await send(new Error("aborted"), AbortSignal.abort(new Error("the agent stops")));
@@ -95,13 +95,24 @@ test("a request that was given up by a stop says nothing; one that was not answe
   });
 });
 
-test("a request that waited in vain for its credentials says so, and not that the link is slow", async () => {
+test("a request that waits in vain for credentials reports that, not a slow link", async () => {
   const { link, send } = setUp();
   await send(missing, AbortSignal.abort(new TransportError("Timeout", "no answer within 2s")));
   expect(link.view().failure).toMatchObject({ kind: "credentials", hint: "Put it there." });
 });
 
-test("a refusal is an answer: the link is up", async () => {
+test("a further connection that cannot be opened beside one that works is not the link", async () => {
+  const { link, send, said, changes } = setUp();
+  await send(200);
+  for (let i = 0; i < 5; i++) {
+    await send(new NoFurtherConnection(refused));
+    await send(200);
+  }
+  expect(link.view()).toMatchObject({ state: "up", failure: undefined, lastHour: { failed: 0 } });
+  expect([said(), changes()]).toEqual([["info API server reached"], 1]);
+});
+
+test("an HTTP refusal is an answer: the link is up", async () => {
   const { link, send } = setUp();
   for (const status of [403, 404, 429, 500]) {
     await send(status);
@@ -109,7 +120,7 @@ test("a refusal is an answer: the link is up", async () => {
   }
 });
 
-test("a person is told how many requests of the last hour had no answer, and how long the others took", async () => {
+test("the view counts the last hour's failed requests and measures the others", async () => {
   const { clock, link, send } = setUp();
   expect(link.view()).toMatchObject({ rtt: undefined, lastHour: { requests: 0, failed: 0, watches: 0 } });
   await send(200);
@@ -127,7 +138,7 @@ test("a person is told how many requests of the last hour had no answer, and how
   expect(link.view().lastHour).toEqual({ requests: 0, failed: 0, watches: 0 });
 });
 
-test("an outage is known after its end with its length, from the first request that got no answer; a blip is none", async () => {
+test("an outage is reported after its end, from its first unanswered request; a blip is not", async () => {
   const { clock, link, send, log } = setUp();
   await send(200);
   await send(refused);

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { leases, nodes, pods } from "../../../agent/api/resources.ts";
+import { controllerRevisions, endpointSlices, leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { isGone, isNotFound, isTooLargeResourceVersion } from "../../../agent/client/api-error.ts";
-import { CredentialsError } from "../../../agent/client/credentials-error.ts";
+import { CredentialsError } from "../../../agent/client/credentials/credentials-error.ts";
 import { KubeClient } from "../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
 import { Traffic } from "../../../agent/client/traffic.ts";
-import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
-import { TransportError } from "../../../agent/client/transport-error.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport/transport.ts";
+import { TransportError } from "../../../agent/client/transport/transport-error.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { concat, envelope, field } from "./protobuf-bytes.ts";
+import { concat, envelope, field } from "./decoding/protobuf-bytes.ts";
 
 interface Answer {
   readonly status?: number;
@@ -48,8 +48,8 @@ function site(answers: Answer[], rate = { qps: 1000, burst: 1000 }) {
   };
   const traffic = new Traffic();
   const limiter = new RequestLimiter(ambient, rate);
-  const parts = { transport, traffic, limiter, timeouts, userAgent: "siteward/1" };
-  return { clock, requests, traffic, client: new KubeClient(ambient, parts) };
+  const deps = { transport, traffic, limiter, timeouts, userAgent: "siteward/1" };
+  return { clock, requests, traffic, client: new KubeClient(ambient, deps) };
 }
 
 const timeouts = { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 };
@@ -57,6 +57,11 @@ const node = { metadata: { name: "pi-3", uid: "u1", resourceVersion: "5" } };
 const status = (code: number, reason: string, message = reason, details: object = {}) => ({
   status: code,
   body: { kind: "Status", apiVersion: "v1", status: "Failure", code, reason, message, details },
+});
+const podWith = (filling: string) => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "a", annotations: { filling } },
 });
 const signal = new AbortController().signal;
 const write = { signal };
@@ -67,6 +72,37 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
     (error: unknown) => error,
   );
 }
+
+test("few requests with large bodies run at a time, and small ones do not wait for them", async () => {
+  const { clock, client, requests } = site([{ never: true }]);
+  const stop = new AbortController();
+  const create = (filling: string, lane: "boards" | "workloads"): Promise<unknown> =>
+    failure(client.create(pods, "default", podWith(filling), { signal: stop.signal, lane }));
+  const large = "x".repeat(300_000);
+  const written = [
+    ...Array.from({ length: 16 }, () => create(large, "workloads")),
+    ...Array.from({ length: 16 }, () => create(large, "boards")),
+    ...Array.from({ length: 16 }, () => create("small", "workloads")),
+  ];
+  await clock.advance("1s");
+  expect(requests.filter(({ body = "" }) => body.length > 1000)).toHaveLength(2);
+  expect(requests).toHaveLength(18);
+  stop.abort(new Error("stopped"));
+  await Promise.all(written);
+  expect(requests).toHaveLength(18);
+});
+
+test("a large body waits for its turn and is sent when the one before it is answered", async () => {
+  const { client, requests } = site([
+    { body: { kind: "PartialObjectMetadata", metadata: { ...node.metadata, namespace: "default" } } },
+  ]);
+  const object = podWith("x".repeat(300_000));
+  const created = Array.from({ length: 5 }, () =>
+    client.create(pods, "default", object, { signal, lane: "workloads", metadataOnly: true }),
+  );
+  expect(await Promise.all(created)).toHaveLength(5);
+  expect(requests.map(({ body }) => body)).toEqual(Array(5).fill(JSON.stringify(object)));
+});
 
 test("a Lease is renewed by a small patch that answers with metadata only", async () => {
   const { client, requests, traffic } = site([
@@ -93,11 +129,120 @@ test("a Lease is renewed by a small patch that answers with metadata only", asyn
   ]);
 });
 
+test("a creation whose caller needs only the metadata requests no more, for any kind", async () => {
+  const metadata = { name: "web-1", namespace: "default", uid: "u1", resourceVersion: "5" };
+  const { client, requests } = site([{ body: { kind: "PartialObjectMetadata", metadata } }]);
+  const slice = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata: { name: "web-1" } };
+  const made = await client.create(endpointSlices, "default", slice, { signal, metadataOnly: true });
+  expect(made).toMatchObject({ kind: "EndpointSlice", metadata });
+  expect(requests[0]).toMatchObject({
+    method: "POST",
+    headers: { accept: "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json" },
+  });
+});
+
+test.each([
+  [
+    "more labels than an object may have",
+    { labels: Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`l${at}`, "v"])) },
+  ],
+  [
+    "a crowd of annotations",
+    { annotations: Object.fromEntries(Array.from({ length: 130_000 }, (_, at) => [`a${at}`, ""])) },
+  ],
+])("a creation answered with %s succeeded, and its object is identified", async (_, more) => {
+  const identity = { name: "web-1", namespace: "default", uid: "u1", resourceVersion: "5" };
+  const { client } = site([{ body: { kind: "PartialObjectMetadata", metadata: { ...identity, ...more } } }]);
+  const slice = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata: { name: "web-1" } };
+  const made = await client.create(endpointSlices, "default", slice, { signal, metadataOnly: true });
+  expect(made.metadata).toEqual(identity);
+});
+
+/** An answer in chunks of 64 KiB about a Pod of 8 MB, and how many of its bytes were read. */
+function longPod() {
+  const metadata = { name: "web-1", namespace: "default", uid: "u1", resourceVersion: "5" };
+  const whole = JSON.stringify({
+    kind: "Pod",
+    metadata: { ...metadata, annotations: { long: "€".repeat(2_800_000) } },
+  });
+  const text = Buffer.from(whole);
+  const seen = { bytes: 0, ended: 0 };
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    try {
+      for (let at = 0; at < text.length; at += 65_536) {
+        const chunk = text.subarray(at, at + 65_536);
+        seen.bytes += chunk.length;
+        yield chunk;
+      }
+    } finally {
+      seen.ended++;
+    }
+  }
+  return {
+    metadata,
+    seen,
+    size: text.length,
+    answers: (count: number) => Array.from({ length: count }, () => ({ chunks: chunks() })),
+  };
+}
+
+test("of a long answer to a write only the beginning is read, which identifies the object", async () => {
+  const { metadata, seen, answers } = longPod();
+  const { client } = site(answers(5));
+  const at = { namespace: "default", name: "web-1" };
+  const briefly = { signal, metadataOnly: true };
+  const made = await client.create(pods, "default", podWith("small"), briefly);
+  const patched = await client.patch(pods, at, "merge", {}, briefly);
+  expect([made.metadata, patched.metadata]).toEqual([metadata, metadata]);
+  await client.delete(pods, at, {}, write);
+  await client.evict(at, {}, write);
+  await client.bind(at, { board: "pi-3" }, write);
+  expect(seen.ended).toBe(5);
+  expect(seen.bytes).toBeLessThanOrEqual(5 * 131_072);
+});
+
+test("a long web page in answer to a deletion is no success", async () => {
+  const { client } = site([{ body: `<html>${" ".repeat(100_000)}</html>` }]);
+  expect(await failure(client.delete(nodes, { name: "pi-3" }, {}, write))).toMatchObject({ reason: "Unreadable" });
+});
+
+test("few long answers are read at a time, and short ones do not wait for them", async () => {
+  const { metadata, seen, size, answers } = longPod();
+  const stuck = Promise.withResolvers<void>();
+  async function* stuckAfter(first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let bytes = 0;
+    for await (const chunk of first) {
+      yield chunk;
+      bytes += chunk.length;
+      if (bytes > 1_000_000) await stuck.promise;
+    }
+  }
+  const short = { body: { kind: "Pod", metadata, spec: { containers: [] } } };
+  const { client, clock } = site([...answers(16).map(({ chunks }) => ({ chunks: stuckAfter(chunks) })), short]);
+  const at = { namespace: "default", name: "web-1" };
+  const got = Promise.all(Array.from({ length: 16 }, () => failure(client.get(pods, at, signal))));
+  await clock.settle();
+  expect((await client.get(pods, at, signal)).metadata).toEqual(metadata);
+  expect(seen.bytes).toBeLessThan(2 * 1_200_000 + 14 * 400_000);
+  stuck.resolve();
+  await got;
+  expect(seen.bytes).toBe(16 * size);
+});
+
+test("partial metadata that was not requested is refused", async () => {
+  const metadata = { name: "web-1", namespace: "default", uid: "u1", resourceVersion: "5" };
+  const { client } = site([{ body: { kind: "PartialObjectMetadata", metadata } }]);
+  const slice = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata: { name: "web-1" } };
+  expect(await failure(client.create(endpointSlices, "default", slice, write))).toMatchObject({
+    message: expect.stringContaining("has no addressType"),
+  });
+});
+
 test.each([
   ["merge", "application/merge-patch+json"],
   ["strategic", "application/strategic-merge-patch+json"],
   ["json", "application/json-patch+json"],
-] as const)("a %s patch of a status says so", async (type, contentType) => {
+] as const)("a %s patch of a status is sent to the subresource", async (type, contentType) => {
   const { client, requests } = site([{ body: node }]);
   await client.patch(nodes, { name: "pi-3", subresource: "status" }, type, {}, write);
   expect(requests[0]).toMatchObject({ path: "/api/v1/nodes/pi-3/status", headers: { "content-type": contentType } });
@@ -123,7 +268,7 @@ test("a deletion carries its preconditions", async () => {
   ]);
 });
 
-test("an eviction names the very Pod", async () => {
+test("an eviction carries the Pod's uid", async () => {
   const { client, requests } = site([{ status: 201, body: { kind: "Status", status: "Success" } }]);
   await client.evict({ namespace: "default", name: "web" }, { uid: "u1" }, write);
   expect(requests[0]).toMatchObject({ method: "POST", path: "/api/v1/namespaces/default/pods/web/eviction" });
@@ -135,7 +280,7 @@ test("an eviction names the very Pod", async () => {
   });
 });
 
-test("a list asks for one page and hands out each object of it", async () => {
+test("a list requests one page and returns each object of it", async () => {
   const items = [{ metadata: { ...node.metadata, namespace: "d" } }, { metadata: {} }];
   const { client, requests } = site([{ body: { metadata: { resourceVersion: "9", continue: "next" }, items } }]);
   const names: string[] = [];
@@ -148,6 +293,7 @@ test("a list asks for one page and hands out each object of it", async () => {
     items: 1,
     rejectedItems: 1,
     rejected: ["Pod: has no metadata.name"],
+    unusable: [],
   });
   expect(requests[0]?.headers).toMatchObject({
     accept: "application/vnd.kubernetes.protobuf,application/json",
@@ -162,13 +308,13 @@ test("a list asks for one page and hands out each object of it", async () => {
   });
 });
 
-test("a page that is cut short fails as a whole, to be tried again", async () => {
+test("a truncated page fails as a whole, and can be retried", async () => {
   const { client } = site([{ body: '{"metadata":{"resourceVersion":"9"},"items":[{"metadata"' }]);
   expect(await failure(client.list(pods, {}, () => {}, signal))).toMatchObject({
     name: "ApiError",
     status: 0,
     disposition: "retry",
-    message: "list pods: the answer was cut short, or is no list",
+    message: "list pods: the answer was cut short, or is not a list",
   });
 });
 
@@ -189,7 +335,7 @@ test("a list that stalls in the middle fails after its time-out", async () => {
   void listing;
 });
 
-test("a watch asks for bookmarks and no compression, and is open for as long as it likes", async () => {
+test("a watch requests bookmarks and no compression, and stays open for as long as the server wants", async () => {
   async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify({ type: "ADDED", object: node })}\n`);
     await aborted(signal);
@@ -213,7 +359,7 @@ test("a watch asks for bookmarks and no compression, and is open for as long as 
   expect(requests[0]?.headers["accept-encoding"]).toBeUndefined();
 });
 
-test("what a wrong answer means for whoever asked", async () => {
+test("the error for an unusable answer", async () => {
   const outcome = async (answer: Answer, call = "get"): Promise<unknown[]> => {
     const { client } = site([answer]);
     const error = await failure(
@@ -237,7 +383,7 @@ test("what a wrong answer means for whoever asked", async () => {
   expect(await outcome({ body: { metadata: {} } })).toEqual(["Unreadable", "retry"]);
 });
 
-test("a web page that was not found does not make a board disappear", async () => {
+test("a web page with status 404 does not make a board disappear", async () => {
   const { client } = site([{ status: 404, body: "<h1>not found</h1>" }]);
   const error = await failure(client.delete(nodes, { name: "pi-3" }, {}, write));
   expect(isNotFound(error)).toBe(false);
@@ -248,7 +394,7 @@ test("a web page that was not found does not make a board disappear", async () =
   });
 });
 
-test("where a person must act, the error says what to do", async () => {
+test("an error that requires a person has a hint", async () => {
   const denied = 'nodes is forbidden: User "x" cannot list resource "nodes" in API group "" at the cluster scope';
   const { client } = site([status(403, "Forbidden", denied), status(401, "Unauthorized")]);
   expect(await failure(client.list(nodes, {}, () => {}, signal))).toMatchObject({
@@ -260,7 +406,7 @@ test("where a person must act, the error says what to do", async () => {
   });
 });
 
-test("credentials that cannot be used fail the request with their own sentence and hint", async () => {
+test("unusable credentials fail the request with their own message and hint", async () => {
   const fail = new CredentialsError("kubeconfig /etc/site/config does not exist", "Put it there.");
   const { client } = site([{ fail }]);
   expect(await failure(client.list(nodes, {}, () => {}, signal))).toMatchObject({
@@ -273,7 +419,21 @@ test("credentials that cannot be used fail the request with their own sentence a
   });
 });
 
-test("the messages say what was attempted on what", async () => {
+test("a revision that no server accepts is refused without a request, as the server would refuse it", async () => {
+  const { client, requests } = site([{}]);
+  const revision = {
+    apiVersion: "apps/v1",
+    kind: "ControllerRevision",
+    metadata: { name: "logs-1" },
+    data: { text: "<".repeat(1_300_000) },
+    revision: 1,
+  };
+  const error = await failure(client.create(controllerRevisions, "default", revision, { signal, lane: "workloads" }));
+  expect(error).toMatchObject({ status: 413, reason: "RequestEntityTooLarge", disposition: "drop" });
+  expect(requests).toEqual([]);
+});
+
+test("messages name the verb and the target", async () => {
   const { client } = site([status(409, "Conflict", "conflict at resourceVersion 812")]);
   const message = async (promise: Promise<unknown>) => ((await failure(promise)) as Error).message;
   expect(await message(client.patch(nodes, { name: "pi-3", subresource: "status" }, "merge", {}, write))).toBe(
@@ -289,7 +449,7 @@ test("the messages say what was attempted on what", async () => {
   expect(await message(client.create(pods, "default", event, write))).toMatch(/^create pod default\/web-\*: /);
 });
 
-test("429 and 5xx are tried again after exactly the time that the server names, ten times at most", async () => {
+test("429 and 5xx are retried after exactly the time that the server names, ten times at most", async () => {
   const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "7" } };
   const { client, clock, requests } = site([
     busy,
@@ -308,17 +468,26 @@ test("429 and 5xx are tried again after exactly the time that the server names, 
   expect(forever.requests).toHaveLength(11);
 });
 
+test("a Retry-After of an hour is shortened to half a minute", async () => {
+  const away = { ...status(503, "ServiceUnavailable"), headers: { "retry-after": "3600" } };
+  const { client, clock, requests } = site([away, away, { body: node }]);
+  const got = client.get(nodes, { name: "pi-3" }, signal);
+  await clock.advance("2m");
+  expect((await got).metadata.name).toBe("pi-3");
+  expect(requests.map(({ at }) => at)).toEqual([0, 30_000, 60_000]);
+});
+
 test.each([
   ["without that header", status(503, "ServiceUnavailable")],
   ["with a date in it", { ...status(503, "x"), headers: { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" } }],
   ["for another refusal", { ...status(409, "Conflict"), headers: { "retry-after": "1" } }],
-])("nothing is tried again %s", async (_, answer) => {
+])("nothing is retried %s", async (_, answer) => {
   const { client, requests } = site([answer]);
   await failure(client.get(nodes, { name: "pi-3" }, signal));
   expect(requests).toHaveLength(1);
 });
 
-test("a resourceVersion that the server has not seen is said at once, whatever it asks for", async () => {
+test("a resourceVersion that the server has not reached is an error at once, whatever Retry-After it names", async () => {
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   const { client, requests } = site([
     { ...status(504, "Timeout", "Timeout", { causes }), headers: { "retry-after": "1" } },
@@ -329,7 +498,7 @@ test("a resourceVersion that the server has not seen is said at once, whatever i
   expect(requests).toHaveLength(1);
 });
 
-test("a read whose connection was reset is tried once more after a second, a write is not", async () => {
+test("a read whose connection was reset is retried once after a second, a write is not", async () => {
   const reset = { fail: new TransportError("Reset", "https://x: the connection was reset") };
   const { client, clock, requests } = site([reset, { body: node }]);
   const got = client.get(nodes, { name: "pi-3" }, signal);
@@ -355,7 +524,7 @@ test("a read whose connection was reset is tried once more after a second, a wri
   expect(writing.requests).toHaveLength(1);
 });
 
-test("the guard is asked for each attempt; what it throws ends the call and nothing is sent", async () => {
+test("the guard is called for each attempt; if it throws, the call fails and nothing is sent", async () => {
   const { client, clock, requests } = site([
     { ...status(429, "TooManyRequests"), headers: { "retry-after": "5" } },
     { body: node },
@@ -372,7 +541,7 @@ test("the guard is asked for each attempt; what it throws ends the call and noth
   expect(requests).toHaveLength(1);
 });
 
-test("an answer that does not come is given up after the verb's time-out", async () => {
+test("a request without an answer fails after the verb's time-out", async () => {
   const { client, clock } = site([{ never: true }]);
   const failed = failure(client.get(nodes, { name: "pi-3" }, signal));
   await clock.advance("30s");
@@ -380,7 +549,7 @@ test("an answer that does not come is given up after the verb's time-out", async
   expect(clock.timers).toBe(0);
 });
 
-test("an aborted call throws the signal's reason, also while it waits to try again", async () => {
+test("an aborted call throws the signal's reason, even while it waits for a retry", async () => {
   const { client, clock } = site([{ ...status(429, "TooManyRequests"), headers: { "retry-after": "60" } }]);
   const stop = new AbortController();
   const failed = failure(client.get(nodes, { name: "pi-3" }, stop.signal));
@@ -389,7 +558,7 @@ test("an aborted call throws the signal's reason, also while it waits to try aga
   expect(await failed).toEqual(new Error("stopped"));
 });
 
-test("requests keep to the rate, watches are not held back", async () => {
+test("requests keep to the rate limit, watches are not delayed", async () => {
   const { client, clock, requests } = site([{ body: node }], { qps: 1, burst: 1 });
   for (let i = 0; i < 3; i++) void client.get(nodes, { name: "pi-3" }, signal);
   await client.watch(nodes, { timeoutSeconds: 300 }, signal);
@@ -413,7 +582,7 @@ test("bytes are counted as they cross the link", async () => {
   ]);
 });
 
-test("a page that is asked for before its turn is not read before, and says early where it goes on", async () => {
+test("a page requested early is not read before its turn, but its continue token is available", async () => {
   const list = JSON.stringify({ metadata: { resourceVersion: "7", continue: "c" }, items: [node] });
   let isRead = false;
   async function* chunks(): AsyncGenerator<Uint8Array> {
@@ -425,7 +594,7 @@ test("a page that is asked for before its turn is not read before, and says earl
   const said: string[] = [];
   const { client, requests } = site([{ chunks: chunks() }]);
   const turn = Promise.withResolvers<void>();
-  const inLine = { turn: turn.promise, goesOn: (token: string) => said.push(token) };
+  const inLine = { turn: turn.promise, onContinue: (token: string) => said.push(token) };
   const listed = client.list(nodes, { limit: 1 }, () => said.push("an object"), signal, inLine);
   await new Promise((resolve) => setImmediate(resolve));
   expect([requests.length, isRead]).toEqual([1, false]);
@@ -434,7 +603,7 @@ test("a page that is asked for before its turn is not read before, and says earl
   expect(said).toEqual(["c", "an object"]);
 });
 
-test("whoever accepts protobuf is refused in it, and understands", async () => {
+test("a caller that accepts protobuf reads refusals in protobuf", async () => {
   const message = "The provided continue parameter is too old to display a consistent list result.";
   const details = concat(field(3, "pods"), field(4, concat(field(1, "Old"), field(2, "too old"))), field(5, 3));
   const raw = concat(field(2, "Failure"), field(3, message), field(4, "Expired"), field(5, details), field(6, 410));
@@ -445,7 +614,7 @@ test("whoever accepts protobuf is refused in it, and understands", async () => {
   expect(String(error)).toContain(message);
 });
 
-test("bytes that are no Status are no answer of Kubernetes, whatever they begin with", async () => {
+test("bytes that are not a Status are no answer of Kubernetes, whatever they begin with", async () => {
   const raw = envelope("PodList", field(1, field(2, "5")));
   for (const body of [raw, raw.subarray(0, 20), Buffer.from("k8s\0"), Buffer.from("k8s\0\xff\xff\xff")]) {
     const { client } = site([{ status: 410, chunks: bytes(body) }]);
@@ -457,7 +626,7 @@ async function* bytes(body: Buffer): AsyncGenerator<Uint8Array> {
   yield body;
 }
 
-test("patience ends the wait for the allowance, and not a request that was sent", async () => {
+test("patience limits the wait for the rate limit, and not a request that was sent", async () => {
   const { client, clock, requests } = site([{ body: node }, { never: true }], { qps: 0.1, burst: 1 });
   const stop = new AbortController();
   const patient = { signal, patience: stop.signal };
@@ -476,7 +645,7 @@ test("patience ends the wait for the allowance, and not a request that was sent"
   expect(await sent).toMatchObject({ reason: "Timeout" });
 });
 
-test("patience ends the wait that a busy server asks for", async () => {
+test("patience limits the wait that a busy server requests", async () => {
   const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "60" } };
   const { client, clock, requests } = site([busy, { body: node }]);
   const stop = new AbortController();

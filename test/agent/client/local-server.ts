@@ -86,6 +86,13 @@ export class LocalServer {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Cuts every further connection before it is up, until the returned function is called. */
+  deafen(): () => void {
+    const cut = (socket: Socket): void => void socket.destroy();
+    this.#server.on("connection", cut);
+    return () => this.#server.off("connection", cut);
+  }
+
   async stop(): Promise<void> {
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.cut();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Lane } from "../../../agent/base/lanes.ts";
+import type { Lane } from "../../../agent/base/concurrency/lanes.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -19,7 +19,7 @@ function limiter(qps: number, burst: number) {
 
 const { signal } = new AbortController();
 
-test("what a board waits for goes before what came earlier, and Events last", async () => {
+test("the lane of boards goes before earlier requests of other lanes, and Events go last", async () => {
   const { clock, passed, take } = limiter(1, 1);
   for (const name of ["event 1", "event 2"]) void take(name, signal, "events");
   for (const name of ["pod 1", "pod 2"]) void take(name, signal, "workloads");
@@ -29,7 +29,7 @@ test("what a board waits for goes before what came earlier, and Events last", as
   expect(clock.timers).toBe(0);
 });
 
-test("a storm of workloads delays what a board waits for by one token, and is delayed by it, not stopped", async () => {
+test("a storm of workloads delays the lane of boards by one token, and boards delay the workloads without stopping them", async () => {
   const { clock, passed, take } = limiter(10, 1);
   for (let pod = 0; pod < 1000; pod++) void take("pod", signal, "workloads");
   await clock.advance("1s");
@@ -44,7 +44,7 @@ test("a storm of workloads delays what a board waits for by one token, and is de
   expect([count("condition"), count("pod"), count("event")]).toEqual([520, 80, 40]);
 });
 
-test("one that gives up in its lane leaves no timer", async () => {
+test("an aborted wait in a lane leaves no timer", async () => {
   const { clock, passed, take } = limiter(1, 1);
   const stop = new AbortController();
   void take("a");
@@ -67,7 +67,7 @@ test("a burst passes at once, the rest in order at the rate", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("after a pause the burst is there again, not more", async () => {
+test("after a pause the burst is available again, and no more", async () => {
   const { clock, passed, take } = limiter(1, 2);
   for (const name of ["a", "b"]) void take(name);
   await clock.advance("1h");
@@ -76,7 +76,7 @@ test("after a pause the burst is there again, not more", async () => {
   expect(passed).toEqual(["a", "b", "c", "d"]);
 });
 
-test("one that gives up costs no token and leaves no timer", async () => {
+test("an aborted wait costs no token and leaves no timer", async () => {
   const { clock, passed, take } = limiter(1, 1);
   const stop = new AbortController();
   void take("a");

@@ -43,11 +43,11 @@ test("events come out in order, wherever the stream is cut", async () => {
   }
 });
 
-test("the last event counts although its line was not ended; half of one is reported", async () => {
+test("the last event counts without a line end; half an event is reported", async () => {
   expect(await events(line("ADDED", pod("a")).trim())).toMatchObject([{ type: "ADDED" }]);
   expect(await events(line("ADDED", pod("a")) + line("ADDED", pod("b", "8")).slice(0, -4))).toMatchObject([
     { type: "ADDED" },
-    { type: "UNREADABLE", why: "a line of 137 characters that is no JSON" },
+    { type: "UNREADABLE", why: "a line of 137 characters that is not JSON" },
   ]);
 });
 
@@ -55,10 +55,10 @@ test.each([
   ["an object without uid", line("ADDED", { metadata: { name: "b", namespace: "d", resourceVersion: "8" } }), "8"],
   ["no object", line("ADDED", undefined), undefined],
   ["a type that is an object", line({ toString: 1 } as unknown as string, pod("b", "8")), "8"],
-  ["a type that nobody knows", line("RENAMED", pod("b", "8")), "8"],
+  ["an unknown type", line("RENAMED", pod("b", "8")), "8"],
   ["no type", line("", pod("b", "8")), "8"],
   ["a bookmark without position", line("BOOKMARK", { metadata: {} }), undefined],
-])("%s is reported, and the watch goes on", async (_, bad, resourceVersion) => {
+])("%s is reported, and the watch continues", async (_, bad, resourceVersion) => {
   const seen = await events(line("ADDED", pod("a")) + bad + line("ADDED", pod("c", "9")), 50);
   expect(seen).toHaveLength(3);
   expect(seen[1]).toMatchObject({ type: "REJECTED", why: expect.stringMatching(/./), resourceVersion });
@@ -79,8 +79,8 @@ test.each([
   ],
   ["as a Table", "ADDED", { ...pod("b", "8"), kind: "Table", apiVersion: "meta.k8s.io/v1" }, "kind Table"],
   ["in part", "ADDED", { ...pod("b", "8"), ...partial }, "kind PartialObjectMetadata"],
-  ["whose kind is an object", "ADDED", { ...pod("b", "8"), kind: { toString: 1 } }, "no string"],
-  ["whose apiVersion is a deep list", "ADDED", { ...pod("b", "8"), apiVersion: [[[[7]]]] }, "no string"],
+  ["whose kind is an object", "ADDED", { ...pod("b", "8"), kind: { toString: 1 } }, "not a string"],
+  ["whose apiVersion is a deep list", "ADDED", { ...pod("b", "8"), apiVersion: [[[[7]]]] }, "not a string"],
   ["whose bookmark is of another kind", "BOOKMARK", { ...bookmark, kind: "Node" }, "kind Node"],
   ["whose bookmark is of another version", "BOOKMARK", { ...bookmark, apiVersion: "v2" }, "apiVersion v2"],
   ["in an event of unknown type", "RENAMED", { ...pod("b", "8"), kind: "Node" }, "kind Node"],
@@ -94,7 +94,7 @@ test.each([
   expect(seen[1]).toHaveProperty("resourceVersion", undefined);
 });
 
-test("partial metadata counts where it was asked for, and so does a whole object then", async () => {
+test("partial metadata is accepted where it was requested, and so is a whole object", async () => {
   const text =
     line("ADDED", { ...pod("a"), ...partial }) +
     line("BOOKMARK", { ...bookmark, ...partial }) +
@@ -110,12 +110,12 @@ test.each([
   ["garbage", "%$&/\n"],
   ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`],
   ["a number", "5\n"],
-])("%s is no event: which one was lost nobody knows", async (_, bad) => {
+])("%s is not an event, and the lost event is unknown", async (_, bad) => {
   const seen = await events(line("ADDED", pod("a")) + bad, 50);
   expect(seen).toMatchObject([{ type: "ADDED" }, { type: "UNREADABLE", why: expect.stringMatching(/./) }]);
 });
 
-test("of what is gone nothing is read but which it was", async () => {
+test("of a deleted object only the identity is read", async () => {
   const odd = pod("odd", "8", { spec: { tolerations: "all" } });
   expect(await events(line("MODIFIED", odd))).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
   const [event] = await events(line("DELETED", odd));
@@ -123,11 +123,11 @@ test("of what is gone nothing is read but which it was", async () => {
   expect(await events(line("DELETED", { ...odd, metadata: { name: "odd" } }))).toMatchObject([{ type: "REJECTED" }]);
 });
 
-test("blank lines mean nothing", async () => {
+test("blank lines are ignored", async () => {
   expect(await events(`\n\r\n${line("ADDED", pod("a"))}\n`)).toHaveLength(1);
 });
 
-test("an error of the server becomes an ApiError that says what to do", async () => {
+test("an error of the server becomes an ApiError with its disposition", async () => {
   const status = { kind: "Status", code: 410, reason: "Expired", message: "too old resource version: 5 (9)" };
   const [event] = await events(line("ERROR", status));
   expect(event).toMatchObject({
@@ -146,23 +146,89 @@ test("a line of nine megabytes is skipped and reported once, with its position",
   const big = line("MODIFIED", pod("big", "8", { spec: { x: "y".repeat(9 * 1024 * 1024) } }));
   const seen = await events(big + line("ADDED", pod("c", "9")), 65_536);
   expect(seen).toMatchObject([
-    { type: "REJECTED", why: "an event of more than 8388608 bytes", resourceVersion: "8" },
+    {
+      type: "REJECTED",
+      why: "Pod default/big: an event of more than 8388608 bytes",
+      resourceVersion: "8",
+      identity: { metadata: { name: "big", uid: "uid-big" } },
+    },
     { type: "ADDED", object: { metadata: { name: "c" } } },
   ]);
   expect(await events(big.trim(), 65_536)).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
   const strange = await events(big.replace('"Pod"', '"Node"'), 65_536);
   expect(strange).toEqual([
-    { type: "REJECTED", why: "an event of more than 8388608 bytes", resourceVersion: undefined },
+    {
+      type: "REJECTED",
+      why: "Pod default/big: is of kind Node: an event of more than 8388608 bytes",
+      resourceVersion: undefined,
+    },
   ]);
 });
 
-test("an annotation of two megabytes is an event like others", async () => {
+const tolerating = (count: number) => ({
+  spec: { tolerations: Array.from({ length: count }, (_, at) => ({ key: `k-${at}` })) },
+});
+
+test.each([
+  ["a crowd", true, tolerating(50_000)],
+  ["nine megabytes", true, { spec: { x: "y".repeat(9 * 1024 * 1024) } }],
+  ["a shape that no reader takes", false, { spec: { tolerations: "all" } }],
+])("an object of %s is deleted when its deletion arrives, and reported otherwise", async (_, isLarge, more) => {
+  const identity = { name: "big", namespace: "default", uid: "uid-big", resourceVersion: "8" };
+  const object = pod("big", "8", more);
+  expect(await events(line("DELETED", object), 65_536)).toEqual([
+    { type: "DELETED", object: { kind: "Pod", apiVersion: "v1", metadata: identity }, isBare: true },
+  ]);
+  for (const type of ["ADDED", "MODIFIED"]) {
+    expect(await events(line(type, object), 65_536)).toMatchObject([
+      {
+        type: "REJECTED",
+        why: expect.stringMatching(/^Pod default\/big: /),
+        resourceVersion: "8",
+        identity: { metadata: identity },
+      },
+    ]);
+  }
+  const nameless = { ...object, metadata: { ...object.metadata, uid: undefined } };
+  expect(await events(line("DELETED", nameless), 65_536)).toMatchObject([
+    { type: isLarge ? "UNREADABLE" : "REJECTED" },
+  ]);
+});
+
+test("an event is accepted without the members that no reader needs, wherever they are", async () => {
+  const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`a-${at}`, '{"{}":"[\\""}']));
+  const other = { "kubernetes.io/config.mirrors": "hash" };
+  const object = pod("web", "8", {
+    spec: { containers: [{ image: "x", name: "a", env: Object.keys(many) }], nodeName: "pi-1", volumes: [many] },
+    status: { images: many, phase: "Running" },
+  });
+  const mirror = { "kubernetes.io/config.mirror": "hash" };
+  const metadata = {
+    annotations: { ...many, ...mirror, ...other },
+    ...object.metadata,
+    managedFields: [many, many],
+    labels: { app: "web" },
+  };
+  expect(await events(line("MODIFIED", { ...object, metadata }), 65_536)).toEqual([
+    {
+      type: "MODIFIED",
+      object: {
+        ...object,
+        metadata: { ...object.metadata, annotations: mirror, labels: { app: "web" } },
+        spec: { containers: [{ name: "a" }], nodeName: "pi-1" },
+        status: { phase: "Running" },
+      },
+    },
+  ]);
+});
+
+test("an annotation of two megabytes is read in an event too", async () => {
   const object = pod("big", "8");
   const annotated = { ...object, metadata: { ...object.metadata, annotations: { x: "y".repeat(2 * 1024 * 1024) } } };
   expect(await events(line("ADDED", annotated), 16_384)).toMatchObject([{ type: "ADDED" }]);
 });
 
-test("no random damage makes it throw", async () => {
+test("no random damage throws an exception", async () => {
   const random = new SeededRandom(3);
   for (let round = 0; round < 300; round++) {
     const bytes = Buffer.from(line("ADDED", pod("a")).repeat(5));

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from "vitest";
 import { BoardWatch } from "../../../agent/companions/board-watch.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
+import { completed } from "../../../agent/status/contribution.ts";
 import { snapshot } from "../../../agent/status/snapshot.ts";
-import { completed } from "../../../agent/status/told.ts";
 import { BoardTree, type Change } from "../../support/board-tree.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -22,7 +22,7 @@ function watchOf(board: string, change: Change = synced, env: Readonly<Record<st
   const clock = new FakeClock("2026-11-20T23:30:00Z");
   const { config } = loadConfig({ file: undefined, env, hostname: "pi-1", profile: undefined });
   const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(1) };
-  const watch = new BoardWatch(ambient, { config, news: () => undefined, files: tree.files });
+  const watch = new BoardWatch(ambient, { config, statusChanged: () => undefined, files: tree.files });
   watch.look();
   return { watch, clock, tree };
 }
@@ -30,10 +30,10 @@ function watchOf(board: string, change: Change = synced, env: Readonly<Record<st
 function statusOf({ watch, clock }: ReturnType<typeof watchOf>) {
   const now = clock.now();
   const parts = healthy();
-  return snapshot({ ...completed(parts, [watch.told(now)]), now }, undefined);
+  return snapshot({ ...completed(parts, [watch.contribution(now)]), now }, undefined);
 }
 
-test("the status tells of the board what its sensors say", () => {
+test("the status shows the board's sensors", () => {
   const status = statusOf(watchOf("raspberry-pi-4-2g"));
   expect(status.clock).toMatchObject({ state: "synced", source: "timesyncd" });
   expect(status.board).toMatchObject({
@@ -47,12 +47,12 @@ test("the status tells of the board what its sensors say", () => {
   expect(status.memory).toMatchObject({ cgroup: "on", psiSome10: 0 });
   expect(status.health.conditions.find(({ type }) => type === "UnderVoltage")).toMatchObject({
     severity: "warning",
-    message: "now",
+    message: "the supply voltage is too low: now",
     hint: expect.stringContaining("5.1 V"),
   });
 });
 
-test("a board whose memory cgroup is off, and one that lives in an overlay, say so", () => {
+test("the status shows a disabled memory cgroup and an overlay", () => {
   expect(statusOf(watchOf("raspberry-pi-zero-2-w")).health.conditions.map(({ type }) => type)).toContain(
     "MemoryCgroupOff",
   );
@@ -61,39 +61,39 @@ test("a board whose memory cgroup is off, and one that lives in an overlay, say 
   expect(overlay.health.conditions.map(({ type }) => type)).toContain("StateVolatile");
 });
 
-test("a Jetson's rails are told by name", () => {
+test("a Jetson's rails are shown by name", () => {
   expect(statusOf(watchOf("jetson-orin-nano-8g")).board?.rails).toEqual([
     { label: "VDD_IN", milliwatts: 4888 },
     { label: "VDD_CPU_GPU_CV", milliwatts: 521 },
   ]);
 });
 
-test("before the first look nothing is told but the clock", () => {
+test("before the first sample only the clock is shown", () => {
   const tree = new BoardTree("raspberry-pi-4-2g");
   trees.push(tree);
   const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
   const ambient = { clock: new FakeClock(), log: new RecordingLog(), random: new SeededRandom(1) };
-  const watch = new BoardWatch(ambient, { config, news: () => undefined, files: tree.files });
-  expect(watch.told(ambient.clock.now())).toEqual({ clock: { state: "unsynced" } });
+  const watch = new BoardWatch(ambient, { config, statusChanged: () => undefined, files: tree.files });
+  expect(watch.contribution(ambient.clock.now())).toEqual({ clock: { state: "unsynced" } });
   expect(watch.conditions(ambient.clock.now())).toBeUndefined();
 });
 
-test("quiet hours are those of the configuration, and not to know the time is to be quiet, and said", () => {
+test("quiet hours come from the configuration, and hold with a message while the time is unknown", () => {
   const night = { SITEWARD_QUIET_HOURS_WINDOWS: "0 22 * * * for 8h", SITEWARD_BOARD_TIME_ZONE: "UTC" };
   const quiet = watchOf("raspberry-pi-4-2g", synced, night);
   const now = quiet.clock.now();
-  expect(quiet.watch.isQuiet(now)?.until?.wall).toBe(Date.parse("2026-11-21T06:00:00Z"));
-  expect(quiet.watch.told(now).problems?.map(({ type }) => type)).not.toContain("QuietHoursUnknown");
+  expect(quiet.watch.quietHoursAt(now)?.until?.wall).toBe(Date.parse("2026-11-21T06:00:00Z"));
+  expect(quiet.watch.contribution(now).problems?.map(({ type }) => type)).not.toContain("QuietHoursUnknown");
 
   const unset = watchOf("raspberry-pi-4-2g", {}, night);
-  expect(unset.watch.isQuiet(now)).toMatchObject({ until: undefined });
-  expect(unset.watch.told(now).problems).toContainEqual({
+  expect(unset.watch.quietHoursAt(now)).toMatchObject({ until: undefined });
+  expect(unset.watch.contribution(now).problems).toContainEqual({
     type: "QuietHoursUnknown",
     severity: "warning",
-    message: "nothing is evicted: the clock was not set since the start, and there are quiet hours",
+    message: "nothing is evicted: the clock is not synchronised, so it is not known whether these are quiet hours",
   });
 
   const nowhere = watchOf("raspberry-pi-4-2g", synced, { ...night, SITEWARD_BOARD_TIME_ZONE: "Europe/Berln" });
-  expect(nowhere.watch.isQuiet(now)?.why).toContain("board.timeZone");
-  expect(watchOf("raspberry-pi-4-2g").watch.isQuiet(now)).toBeUndefined();
+  expect(nowhere.watch.quietHoursAt(now)?.why).toContain("board.timeZone");
+  expect(watchOf("raspberry-pi-4-2g").watch.quietHoursAt(now)).toBeUndefined();
 });

@@ -105,14 +105,14 @@ class Story {
 const refusal = (status: number, reason: string): ApiError =>
   new ApiError({ verb: "patch", target: "node pi-1" }, { status, reason, message: reason });
 
-test("a board that is well says so once, and is silent for a day", async () => {
+test("a healthy board reports that once, and writes nothing for a day", async () => {
   const site = new Story();
   await site.clock.advance("1d");
   expect(site.writes).toEqual(["0: PowerUndervoltage=False ClockUnsynced=False", "0: ready"]);
   expect(site.reads).toBeLessThanOrEqual(3);
 });
 
-test("only what changed is written, and what flutters is written every five minutes at most", async () => {
+test("only changes are written, and at most every five minutes", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   site.writes.length = 0;
@@ -125,7 +125,7 @@ test("only what changed is written, and what flutters is written every five minu
   expect(site.writes.every((write) => !write.includes("ClockUnsynced"))).toBe(true);
 });
 
-test("a restart of the agent costs one small read and no write, but the word of its stop and of its return", async () => {
+test("a restart of the agent costs one small read, and no write except its stop and its return", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   await site.stop();
@@ -138,7 +138,7 @@ test("a restart of the agent costs one small read and no write, but the word of 
   expect(site.reads).toBe(1);
 });
 
-test("what stood there before a restart is not taken back before the sensors were watched for as long as it takes", async () => {
+test("conditions from before a restart stay until the sensors have been watched for long enough", async () => {
   const site = new Story();
   site.states.PowerUndervoltage = "True";
   await site.clock.advance("20m");
@@ -152,7 +152,7 @@ test("what stood there before a restart is not taken back before the sensors wer
   expect(site.writes).toEqual(["0: ready", "11: PowerUndervoltage=False"]);
 });
 
-test("a Node that was deleted and made anew is told everything again", async () => {
+test("a Node that was recreated gets all conditions again", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   site.uid = "node-2";
@@ -166,7 +166,7 @@ test("a Node that was deleted and made anew is told everything again", async () 
   );
 });
 
-test("somebody's hand that took the annotation away is made good within half a day", async () => {
+test("an annotation removed by hand is restored within half a day", async () => {
   const site = new Story();
   await site.clock.advance("1h");
   site.annotation = undefined;
@@ -174,7 +174,7 @@ test("somebody's hand that took the annotation away is made good within half a d
   expect(site.annotation).toBe("ready");
 });
 
-test("a sick board does not stand by, and does again a minute later at the earliest", async () => {
+test("a sick board is no standby, and becomes one again a minute later at the earliest", async () => {
   const site = new Story();
   await site.clock.advance("5m");
   site.writes.length = 0;
@@ -188,19 +188,19 @@ test("a sick board does not stand by, and does again a minute later at the earli
   expect(site.annotation).toBe("unwell");
 });
 
-test("a link that is down, and a Node that is not there yet, are tried again less and less often", async () => {
+test("with the link down, or the Node missing, retries become less frequent", async () => {
   const site = new Story();
   site.failure = refusal(404, "NotFound");
   await site.clock.advance("6h");
   expect(site.reads).toBeGreaterThan(10);
   expect(site.reads).toBeLessThan(40);
-  expect(site.log.said("warn")).toEqual(["the board's Node is not written"]);
+  expect(site.log.said("warn")).toEqual(["report on the board's Node not written"]);
   site.failure = undefined;
   await site.clock.advance("30m");
   expect(site.annotation).toBe("ready");
 });
 
-test("an agent that is stopped while the link is down does not wait for it", async () => {
+test("an agent that stops while the link is down does not wait for it", async () => {
   const site = new Story();
   await site.clock.advance("5m");
   site.failure = refusal(0, "Timeout");
@@ -209,7 +209,7 @@ test("an agent that is stopped while the link is down does not wait for it", asy
   expect(site.clock.now().mono - before).toBeLessThan(2000);
 });
 
-test("what a former process left in the memory, if it cannot be read, is as good as nothing", async () => {
+test("an unreadable memory of a former process counts as none", async () => {
   for (const left of ["{", "[]", '{"uid":1}', '{"uid":"x","conditions":7}', '{"uid":"node-1","conditions":{"A":{}}}']) {
     const site = new Story();
     site.kept.set("node-report/written", left);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { UpdateWatch } from "../../../agent/companions/update-watch.ts";
-import type { FleetEvent } from "../../../agent/fleet/fleet-events.ts";
+import type { FleetEvent } from "../../../agent/fleet/reporting/fleet-events.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -43,7 +43,7 @@ class Board {
         bootId: this.#boot,
         process: { startedAt: this.#startedAt, previous: this.#lastWord },
         fleet: { note: (event) => void this.events.push(event) },
-        news: () => {},
+        statusChanged: () => {},
       },
     );
     await this.#watch.run();
@@ -69,7 +69,7 @@ class Board {
   }
 
   get problem() {
-    return this.#watch?.told(this.clock.now()).problems?.[0];
+    return this.#watch?.contribution(this.clock.now()).problems?.[0];
   }
 }
 
@@ -81,7 +81,7 @@ async function updated(): Promise<Board> {
   return board;
 }
 
-test("an update that crashes for the third time is told once, with the way back", async () => {
+test("an update that crashes for the third time is reported once, with the way back", async () => {
   const board = await updated();
   await board.crashes(2);
   expect(board.problem).toBeUndefined();
@@ -89,10 +89,11 @@ test("an update that crashes for the third time is told once, with the way back"
   expect(board.problem).toEqual({
     type: "UpdateUnhealthy",
     severity: "critical",
-    message: "since the update from 0.1.0 to 0.2.0 the agent crashed 3 times, and has not run for 10 minutes since",
+    message:
+      "since the update from 0.1.0 to 0.2.0 the agent has crashed 3 times, and has not run for 10 minutes without a crash",
     hint:
-      "journalctl -u siteward says why; back to the former version: sudo apt install --allow-downgrades " +
-      "/var/cache/siteward/siteward_0.1.0_*.deb (if it is not there, copy it to the board first)",
+      "see journalctl -u siteward for the cause; to return to the former version: sudo apt install --allow-downgrades " +
+      "/var/cache/siteward/siteward_0.1.0_*.deb (if the file is missing, copy it to the board first)",
   });
   await board.crashes(4);
   expect(board.problem).toMatchObject({ message: expect.stringContaining("crashed 7 times") });
@@ -101,13 +102,13 @@ test("an update that crashes for the third time is told once, with the way back"
   ]);
 });
 
-test.each(["watchdog", "failure", "silent"])("an end of this kind is a crash: %s", async (cause) => {
+test.each(["watchdog", "failure", "silent"])("this end is a crash: %s", async (cause) => {
   const board = await updated();
   await board.crashes(3, { cause });
   expect(board.problem).toBeDefined();
 });
 
-test.each(["stop", "command", "memory", "storage"])("an end of this kind is none: %s", async (cause) => {
+test.each(["stop", "command", "memory", "storage"])("this end is no crash: %s", async (cause) => {
   const board = await updated();
   await board.crashes(9, { cause });
   expect([board.problem, board.events]).toEqual([undefined, []]);
@@ -122,7 +123,7 @@ test.each([
   expect(board.problem !== undefined).toBe(isTold);
 });
 
-test("it is well again after ten minutes, and a later restart or crash brings nothing back", async () => {
+test("it is healthy again after ten minutes, and a later restart or crash does not report it again", async () => {
   const board = await updated();
   await board.crashes(3);
   await board.clock.advance("599s");
@@ -136,7 +137,7 @@ test("it is well again after ten minutes, and a later restart or crash brings no
   expect(board.events).toHaveLength(1);
 });
 
-test("a power cut is no crash; after one in the middle of crashes they are counted once more", async () => {
+test("a power cut is not a crash; after one, crashes are counted from the beginning", async () => {
   const board = await updated();
   for (let cut = 0; cut < 5; cut++) {
     await board.clock.advance("20s");
@@ -153,7 +154,7 @@ test("a power cut is no crash; after one in the middle of crashes they are count
   expect(crashing.problem).toBeDefined();
 });
 
-test("the former version, put back, and the first one of a board are not taken for a bad update", async () => {
+test("the former version, restored, and the first one of a board are not reported as a bad update", async () => {
   const board = await updated();
   await board.crashes(3);
   await board.ends("5s", "unclean");
@@ -185,7 +186,7 @@ test("one write for a new version and for each crash that counts, and none for a
   expect(board.writes).toBe(4);
 });
 
-test("a disk that takes nothing, or holds nonsense, ends no agent", async () => {
+test("a disk that cannot be written, or holds garbage, does not end the agent", async () => {
   const board = await updated();
   await board.crashes(2);
   board.isFull = true;

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { parseCron, parseWindows } from "../../../agent/config/cron.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 
-test("the five fields of a crontab are read, with ranges, steps, lists and names", () => {
+test("the five fields of a crontab are parsed, with ranges, steps, lists and names", () => {
   expect(parseCron("*/20 8-10,22 1,15 * mon-fri")).toMatchObject({
     minutes: [0, 20, 40],
     hours: [8, 9, 10, 22],
@@ -37,11 +37,11 @@ test.each([
   "0 22 * * * for 10s",
   ";",
   "for 8h",
-])("%j is no list of windows", (written) => {
+])("%j is not a list of windows", (written) => {
   expect(parseWindows(written)).toBeUndefined();
 });
 
-test("what is wrong in the environment or a profile is told in words", () => {
+test("invalid values in the environment or a profile are described in words", () => {
   const load = (value: string) =>
     loadConfig({
       file: undefined,

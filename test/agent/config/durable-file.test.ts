@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const at = (name: string): string => path.join(folder, name);
 const modeOf = (name: string): number => statSync(at(name)).mode & 0o777;
 
-test("a file is replaced as a whole, has its mode whatever the umask, and nothing else is left", () => {
+test("a file is replaced atomically, has its mode whatever the umask, and leaves no other file", () => {
   writeFileSync(at("a.conf"), "a longer text than the new one", { mode: 0o600 });
   const umask = process.umask(0o077);
   try {
@@ -26,21 +26,21 @@ test("a file is replaced as a whole, has its mode whatever the umask, and nothin
   expect(readdirSync(folder)).toEqual(["a.conf"]);
 });
 
-test("what a power cut left beside it is in nobody's way", () => {
+test("a temporary file left by a power cut does no harm", () => {
   writeFileSync(at(".a.conf.tmp"), "half of it", { mode: 0o666 });
   replaceDurably(at("a.conf"), "whole", 0o600);
   expect(readFileSync(at("a.conf"), "utf8")).toBe("whole");
   expect(modeOf("a.conf")).toBe(0o600);
 });
 
-test("where the new one cannot be written the former one stays", () => {
+test("where the new file cannot be written the former one stays", () => {
   replaceDurably(at("a.conf"), "former", 0o600);
   mkdirSync(at(".a.conf.tmp"));
   expect(() => replaceDurably(at("a.conf"), "new", 0o600)).toThrow();
   expect(readFileSync(at("a.conf"), "utf8")).toBe("former");
 });
 
-test("a new file is never written over one that is there", () => {
+test("a new file never overwrites an existing one", () => {
   writeNew(at("ops.key"), "first", 0o600);
   expect(() => writeNew(at("ops.key"), "second", 0o600)).toThrow("EEXIST");
   expect(readFileSync(at("ops.key"), "utf8")).toBe("first");

@@ -39,7 +39,7 @@ function problemsOf(work: () => unknown): readonly string[] {
 
 const problems = (sources: Partial<Sources> = {}): readonly string[] => problemsOf(() => load(sources));
 
-test("without a file the defaults hold, and the board has the host's name in small letters", () => {
+test("without a file the defaults hold, and the board has the host's name in lower case", () => {
   const { config, origins, files } = loadConfig({ file: undefined, env: {}, hostname: "Pi-3", profile: undefined });
   expect(config.nodeLifecycle.gracePeriod).toBe(50_000);
   expect(config.judgement.policy).toBe("evidence");
@@ -48,7 +48,7 @@ test("without a file the defaults hold, and the board has the host's name in sma
   expect(files).toEqual([]);
 });
 
-test("each layer overrules the one before, and every value knows where it was written", () => {
+test("each layer overrides the one before, and every value has its origin", () => {
   write("leader:\n  duration: 30s\n  renewDeadline: 20s\n  retry: 5s\nlog:\n  level: debug\n");
   dropIn("10-first.yaml", "leader:\n  retry: 4s\n  renewDeadline: 19s\n");
   dropIn("20-second.yaml", "leader:\n  retry: 3s\n");
@@ -72,7 +72,7 @@ test("each layer overrules the one before, and every value knows where it was wr
   expect(files).toHaveLength(3);
 });
 
-test("everything that is wrong is told at once, with its line and what would be accepted", () => {
+test("all problems are reported at once, with line and accepted values", () => {
   write(
     [
       "nodeLifecyle:",
@@ -104,7 +104,7 @@ test("everything that is wrong is told at once, with its line and what would be 
   ]);
 });
 
-test("bounds are part of what is accepted: at the bound is good, beyond it is not", () => {
+test("a value at a bound is accepted, a value beyond it is not", () => {
   const taking = (body: string): number => {
     write(body);
     return problems().length;
@@ -117,7 +117,7 @@ test("bounds are part of what is accepted: at the bound is good, beyond it is no
   ]);
 });
 
-test("settings that contradict each other are found when all layers are together", () => {
+test("settings that contradict each other are found after all layers are merged", () => {
   write("leader: {duration: 15s, renewDeadline: 10s}\n");
   expect(problems()).toEqual([
     "default: leader.retry: 10s must be shorter than leader.renewDeadline (10s) divided by 1.2",
@@ -127,13 +127,13 @@ test("settings that contradict each other are found when all layers are together
 
   write("leader: {duration: 10500ms, renewDeadline: 10500ms, retry: 2s}\nstatus: {minInterval: 1m}\n");
   expect(problems()).toEqual([
-    "siteward.yaml:3: leader.duration: 10500ms is not in whole seconds, as a Lease has it",
+    "siteward.yaml:3: leader.duration: 10500ms must be in whole seconds, because a Lease stores whole seconds",
     "siteward.yaml:3: leader.renewDeadline: 10500ms must be shorter than leader.duration (10500ms)",
     "siteward.yaml:4: status.minInterval: 1m must not be longer than status.every (30s)",
   ]);
 });
 
-test("client-go's own default timing is accepted, and its edges are not", () => {
+test("client-go's own default timing is accepted, and values beyond its edges are not", () => {
   const timing = (renewDeadline: string, retry: string): readonly string[] => {
     write(`leader: {duration: 15s, renewDeadline: ${renewDeadline}, retry: ${retry}}\n`);
     return problems();
@@ -145,19 +145,19 @@ test("client-go's own default timing is accepted, and its edges are not", () => 
   expect(timing("12001ms", "10s")).toEqual([]);
 });
 
-test("a term that nobody could believe in is a conflict with its line, not a surprise once the agent has begun", () => {
+test("a term too short to be renewed is a conflict with its line, found before the agent starts", () => {
   const timing = (retry: string): readonly string[] => {
     write(`log: {level: debug}\nleader: {duration: 3s, renewDeadline: 2500ms, retry: ${retry}}\n`);
     return problemsOf(() => checkFile(file));
   };
   expect(timing("1s")).toEqual([
     "siteward.yaml:4: leader.duration: 3s must be longer than leader.retry (1s) by more than 2s and by more than 10 %, " +
-      "or no term outlives it",
+      "or each term ends before its first renewal",
   ]);
   expect(timing("999ms")).toEqual([]);
 });
 
-test("a value that is wrong by itself does not hide what others contradict", () => {
+test("an invalid value does not hide conflicts between other settings", () => {
   const contradictions = "memory: {soft: 1500MiB, hard: 1GiB}\nleader: {duration: 30s}\n";
   const soft = "siteward.yaml:3: memory.soft: 1500MiB must not be more than memory.hard (1GiB)";
   const deadline = "default: leader.renewDeadline: 40s must be shorter than leader.duration (30s)";
@@ -176,10 +176,10 @@ test.each([
   ["is misspelled", "leader: {renewDedline: 5s, duration: 30s}", "leader.renewDedline is not a setting"],
   ["stands in the wrong place", "leader: {duration: 30s}\nrenewDeadline: 5s", "renewDeadline is not a setting"],
   ["is in a section that is misspelled", "leadr: {renewDeadline: 5s}", "leadr is not a setting"],
-  ["is in a section that is none", "leader: 5s", "leader is a section"],
+  ["is in place of a section", "leader: 5s", "leader is a section"],
   ["is written twice", "leader: {duration: 30s, renewDeadline: 5s, renewDeadline: 35s}", "is written twice"],
   ["cannot be read", "leader: {renewDeadline: 5s", "not valid YAML"],
-])("where a value %s, nothing is said of what it would contradict", (_, body, complaint) => {
+])("where a value %s, no conflict with it is reported", (_, body, complaint) => {
   write("");
   dropIn("10.yaml", "leader: {retry: 5s}\n");
   dropIn("20.yaml", `${body}\n`);
@@ -196,14 +196,14 @@ test.each([
   ["mqtt: {fleet: north, url: %}", "mqtts://broker:65535", "mqtts://broker:65536"],
   ["mqtt: {fleet: north, url: %}", "'mqtt://[fd00::1]'", "'mqtt://[fd00:::1]'"],
   ["api: {proxy: %}", "http://proxy:3128", "http://proxy:99999"],
-])("an address in %s is one: %s is, %s is not", (body, good, bad) => {
+])("an address in %s is validated: %s is valid, %s is not", (body, good, bad) => {
   write(`${body.replace("%", good)}\n`);
   expect(problems()).toEqual([]);
   write(`${body.replace("%", bad)}\n`);
   expect(problems()).toEqual([expect.stringMatching(/^siteward\.yaml:3: (mqtt\.url|api\.proxy) cannot be/)]);
 });
 
-test("a file must say what it is", () => {
+test("a file must have apiVersion and kind", () => {
   writeFileSync(file, "kind: KubeletConfiguration\nlog: {level: debug}\n");
   expect(problems()).toEqual([
     'siteward.yaml: must say "apiVersion: siteward.dev/v1"',
@@ -213,7 +213,7 @@ test("a file must say what it is", () => {
   expect(problems()).toEqual(['siteward.yaml: must hold settings, not ["a"]']);
 });
 
-test("a file that a person named must be there and readable", () => {
+test("a file given explicitly must exist and be readable", () => {
   expect(problems()).toEqual(["siteward.yaml: does not exist"]);
   mkdirSync(file);
   expect(problems()).toEqual(["siteward.yaml: is a folder, not a file"]);
@@ -232,7 +232,7 @@ test("an empty file is a mistake, a section without settings is not", () => {
   expect(problems()).toEqual([]);
 });
 
-test("keys of the language are no settings", () => {
+test("names of JavaScript's built-in members are no settings", () => {
   write("__proto__: {log: {level: debug}}\nconstructor: 1\nlog: {toString: 1}\n");
   expect(problems().map((problem) => problem.split(";")[0])).toEqual([
     "siteward.yaml:3: __proto__ is not a setting",
@@ -241,7 +241,7 @@ test("keys of the language are no settings", () => {
   ]);
 });
 
-test("a variable that is no setting is only a warning: a Service called siteward gives every pod some", () => {
+test("an unknown variable is only a warning: a Service called siteward sets some in every pod", () => {
   write("");
   const { warnings } = load({
     env: { SITEWARD_SERVICE_HOST: "10.0.0.1", SITEWARD_LOG_LEVL: "debug", SITEWARD_LOG_FORMAT: "" },
@@ -252,7 +252,7 @@ test("a variable that is no setting is only a warning: a Service called siteward
   ]);
 });
 
-test("a drop-in that does not end in .yaml is not read, and that is said", () => {
+test("a drop-in that does not end in .yaml is not read, with a warning", () => {
   write("");
   dropIn("10-log.yml", "log: {level: debug}\n");
   dropIn(".hidden.yaml", "log: {level: debug}\n");
@@ -261,10 +261,10 @@ test("a drop-in that does not end in .yaml is not read, and that is said", () =>
   expect(warnings).toEqual([`${folder}/conf.d/10-log.yml is not read: drop-in files end in .yaml`]);
 });
 
-test("a host's name that cannot be a board's name has to be replaced by a person, never by us", () => {
+test("a host's name that cannot be a board's name has to be replaced by a person, never by the agent", () => {
   write("");
   expect(problems({ hostname: "pi_3.local" })[0]).toMatch(
-    /^board\.name cannot be this host's name "pi_3\.local"; set it/,
+    /^this host's name "pi_3\.local" cannot be the board's name; set board\.name/,
   );
   write("board: {name: pi-3, node: pi-3.local}\n");
   expect(load({ hostname: "pi_3.local" }).config.board).toMatchObject({ name: "pi-3", node: "pi-3.local" });
@@ -284,21 +284,21 @@ test.each([
   expect(problems()).toHaveLength(good ? 0 : 1);
 });
 
-test("a long selector that is none is refused at once", () => {
+test("a long invalid selector is refused at once", () => {
   write(`site: {nodeSelector: "${"a".repeat(4000)}=b=c"}\n`);
   const before = performance.now();
   expect(problems()).toHaveLength(1);
   expect(performance.now() - before).toBeLessThan(500);
 });
 
-test("a wrong firmware profile is told by its name", () => {
+test("a problem of a firmware profile names the profile", () => {
   write("");
   expect(problems({ profile: { id: "rpi", settings: { cache: { pagesize: 3 } } } })).toEqual([
     "profile rpi: cache.pagesize is not a setting; did you mean cache.pageSize?",
   ]);
 });
 
-test("a file can be checked by itself, whatever else this machine has", () => {
+test("a file can be checked by itself, independent of this machine's other files", () => {
   dropIn("10.yaml", "nonsense: 1\n");
   write("log: {level: loud}\n");
   expect(problemsOf(() => checkFile(file))).toHaveLength(1);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
-import { profileSchema } from "../../../agent/board/profile-schema.ts";
+import { profileSchema } from "../../../agent/board/profile/profile-schema.ts";
 import { loadConfig, variableOf } from "../../../agent/config/load.ts";
 import { example, fileSchema, markdown, printSchema } from "../../../agent/config/reference.ts";
 import { settings } from "../../../agent/config/settings.ts";
@@ -14,16 +14,16 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const load = (file: string | undefined) => loadConfig({ file, env: {}, hostname: "pi-3", profile: undefined });
 
-test("systemd/siteward.example.yaml is what `siteward config example` prints now", () => {
+test("systemd/siteward.example.yaml is the output of `siteward config example`", () => {
   expect(readFileSync(path.join(root, "systemd/siteward.example.yaml"), "utf8")).toBe(example());
 });
 
-test("firmware-profiles/profile.schema.json is what `siteward config schema --profile` prints now", () => {
+test("firmware-profiles/profile.schema.json is the output of `siteward config schema --profile`", () => {
   const kept = readFileSync(path.join(root, "firmware-profiles/profile.schema.json"), "utf8");
   expect(kept).toBe(printSchema(profileSchema()));
 });
 
-test("the example changes nothing as it is, and nothing with every default spelled out", () => {
+test("the example changes no setting, either as it is or with every default uncommented", () => {
   const file = path.join(folder, "example.yaml");
   writeFileSync(file, example());
   expect(load(file).config).toEqual(load(undefined).config);
@@ -56,7 +56,7 @@ test("the reference names every setting with its default and its sentence", () =
   }
 });
 
-test("the schema accepts in the small what the program accepts", () => {
+test("the schema accepts the same values as the program", () => {
   const schema = JSON.parse(printSchema(fileSchema()));
   expect(schema.required).toEqual(["apiVersion", "kind"]);
   const { gracePeriod, largeZone } = schema.properties.nodeLifecycle.properties;
@@ -67,7 +67,7 @@ test("the schema accepts in the small what the program accepts", () => {
   expect(schema.properties.judgement.properties.policy.enum).toEqual(["evidence", "kubernetes"]);
 });
 
-test("each setting can also be given as a variable, in the form in which it is shown", () => {
+test("each setting can be given as a variable too, in the form in which it is shown", () => {
   const shown = [...settingsIn(settings)].flatMap(({ path, setting }) => {
     const text = setting.show(setting.default);
     return text === "" ? [] : [[variableOf(path), text] as const];

@@ -5,7 +5,7 @@ const document = (version: number) => ({ version, hash: "a".repeat(64), config: 
 const trial = { document: document(4), canaryMs: 60_000, before: { lease: true, api: true, mqtt: true }, starts: 1 };
 const verdict = { version: 5, hash: "b", state: "rejected", faults: [{ path: "/x", code: "schema" }] };
 
-test("what was written is read again", () => {
+test("a written record is read back", () => {
   const record = { desired: document(5), trial, current: document(3), good: [document(2)], verdict };
   expect(decodeRecord(JSON.stringify({ v: 1, ...record }))).toEqual(record);
 });
@@ -14,7 +14,7 @@ test.each([
   ["counts starts in an object", { ...trial, starts: { toString: 2 } }],
   ["counts no starts", { ...trial, starts: undefined }],
   ["lasts for a text", { ...trial, canaryMs: "60" }],
-])("a record whose trial %s is none: a start with it would fail each time", (_, odd) => {
+])("a record whose trial %s counts as none: a start with it would fail each time", (_, odd) => {
   const record = decodeRecord(JSON.stringify({ v: 1, trial: odd, current: document(3) }));
   expect(record).toBeUndefined();
   expect(() => started(record ?? blank)).not.toThrow();
@@ -24,7 +24,7 @@ test.each([
   ["without faults", { ...verdict, faults: undefined }],
   ["with a fault that is a number", { ...verdict, faults: [7] }],
   ["that is a text", "rejected"],
-])("a verdict %s is dropped, and what is in force stays", (_, odd) => {
+])("a verdict %s is dropped, and the settings in force stay", (_, odd) => {
   const record = decodeRecord(JSON.stringify({ v: 1, current: document(3), verdict: odd }));
   expect(record).toMatchObject({ current: document(3), verdict: undefined });
 });

@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { parseYaml } from "../../../agent/config/yaml.ts";
 
-const told = (source: string): string[] =>
+const problemsIn = (source: string): string[] =>
   parseYaml(source).problems.map(({ line, message }) => `${line ?? "-"}: ${message}`);
 
-test("every key is found on its line, also below lists and behind comments", () => {
+test("every key has its line, also below lists and behind comments", () => {
   const yaml = parseYaml("# first\na: 1\nb:\n  - x: 1\n  - y: 2\n\nc: {d: 1,\n  e: 2}\n");
   expect(yaml.value).toEqual({ a: 1, b: [{ x: 1 }, { y: 2 }], c: { d: 1, e: 2 } });
   expect([["a"], ["b"], ["b", "1", "y"], ["c", "d"], ["c", "e"]].map(yaml.lineOf)).toEqual([2, 3, 5, 7, 8]);
   expect(yaml.lineOf(["nowhere"])).toBeUndefined();
 });
 
-test("all keys that are written twice are reported, each with both lines", () => {
-  expect(told("a: 1\nb:\n  c: 1\n  d: 1\n  c: 2\na: 2\n")).toEqual([
+test("all duplicate keys are reported, each with both lines", () => {
+  expect(problemsIn("a: 1\nb:\n  c: 1\n  d: 1\n  c: 2\na: 2\n")).toEqual([
     "5: b.c is written twice, first on line 3",
     "6: a is written twice, first on line 1",
   ]);
 });
 
-test("the same key in two items of a list is no duplicate", () => {
-  expect(told("a:\n  - x: 1\n  - x: 2\n")).toEqual([]);
+test("the same key in two items of a list is not a duplicate", () => {
+  expect(problemsIn("a:\n  - x: 1\n  - x: 2\n")).toEqual([]);
 });
 
 test.each([
@@ -30,11 +30,11 @@ test.each([
   ["two documents", "a: 1\n---\nb: 2\n", "-: holds more than one document"],
   ["a key that is a list", "? [a]\n: 1\n", "1: not valid YAML: a key must be plain text"],
   ["deep nesting", "[".repeat(1000), "1: not valid YAML: nested too deeply"],
-])("%s is told in plain words", (_, source, problem) => {
-  expect(told(source)).toEqual([problem]);
+])("%s is reported in plain words", (_, source, problem) => {
+  expect(problemsIn(source)).toEqual([problem]);
 });
 
-test("a few lines of aliases cannot unfold into gigabytes", () => {
+test("a few lines of aliases cannot expand into gigabytes", () => {
   const lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"];
   for (let level = 1; level < 12; level++)
     lines.push(
@@ -42,7 +42,9 @@ test("a few lines of aliases cannot unfold into gigabytes", () => {
         .fill(`*a${level - 1}`)
         .join(", ")}]`,
     );
-  expect(told(lines.join("\n"))).toEqual(["2: not valid YAML: aliases (*name) are not used here; write the value out"]);
+  expect(problemsIn(lines.join("\n"))).toEqual([
+    "2: not valid YAML: aliases (*name) are not used here; write the value out",
+  ]);
 });
 
 test("__proto__ is a key like any other, and changes no prototype", () => {

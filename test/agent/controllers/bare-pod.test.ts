@@ -23,7 +23,7 @@ const large: Pod = {
   status: { phase: "Running", podIP: "10.0.0.1", conditions: [{ type: "Ready", status: "True" }] },
 };
 
-test("a large pod becomes a small one with its identity, its place, its status and the named ports", () => {
+test("a large pod is reduced to its identity, board, status and named ports", () => {
   const bare = barePod(large, new Set(["p7", "side"]));
   const { labels: _, ...metadata } = large.metadata;
   expect(bare).toEqual({
@@ -39,6 +39,6 @@ test("a large pod becomes a small one with its identity, its place, its status a
   });
 });
 
-test("no port is kept where none is named", () => {
+test("no port is kept if none is named", () => {
   expect(barePod(large).spec).toEqual({ nodeName: "n1", hostname: "h", subdomain: "web", containers: [] });
 });

@@ -19,23 +19,29 @@ const orphan = (more: object = {}) => ({ ...pod("a"), metadata: { ...pod("a").me
 
 describe("an owner", () => {
   test.each([
-    ["keeps what is its own and matches", owner(), owned(ours), true, "keep"],
+    ["keeps an object that it owns and that matches", owner(), owned(ours), true, "keep"],
     ["keeps it while it is terminating", owner(), owned(ours, ending), true, "keep"],
     ["keeps it while it ends itself", owner(ending), owned(ours), true, "keep"],
-    ["releases what does not match any more", owner(), owned(ours), false, "release"],
+    ["releases an object that no longer matches", owner(), owned(ours), false, "release"],
     ["releases nothing while it ends itself", owner(ending), owned(ours), false, "leave"],
-    ["leaves what another one controls", owner(), owned({ ...ours, uid: "owner-2" }), true, "leave"],
-    ["was made anew under its name: another one", owner({ uid: "owner-2" }), owned(ours), true, "leave"],
-    ["adopts what nobody controls", owner(), orphan(), true, "adopt"],
-    ["adopts what has owners that do not control it", owner(), owned({ ...ours, controller: false }), true, "adopt"],
-    ["leaves what nobody controls and does not match", owner(), orphan(), false, "leave"],
-    ["leaves what is on its way out", owner(), orphan(ending), true, "leave"],
+    ["ignores an object with another controller", owner(), owned({ ...ours, uid: "owner-2" }), true, "leave"],
+    [
+      "was recreated under its name, and ignores its predecessor's objects",
+      owner({ uid: "owner-2" }),
+      owned(ours),
+      true,
+      "leave",
+    ],
+    ["adopts an object without a controller", owner(), orphan(), true, "adopt"],
+    ["adopts an object whose owners do not control it", owner(), owned({ ...ours, controller: false }), true, "adopt"],
+    ["ignores an object without a controller that does not match", owner(), orphan(), false, "leave"],
+    ["ignores a terminating object", owner(), orphan(ending), true, "leave"],
     ["adopts nothing while it ends itself", owner(ending), orphan(), true, "leave"],
   ])("%s", (_, by, object, matches, claim) => {
     expect(claimOf(by, object, matches)).toBe(claim);
   });
 
-  test("adopts only as the one that the API itself shows", () => {
+  test("adopts only if the API itself shows the same owner", () => {
     expect(mayAdopt(owner(), owner({ resourceVersion: "9" }))).toBe(true);
     expect(mayAdopt(owner(), undefined)).toBe(false);
     expect(mayAdopt(owner(), owner({ uid: "owner-2" }))).toBe(false);
@@ -43,7 +49,7 @@ describe("an owner", () => {
   });
 });
 
-test("adoption and release name the object by its uid alone, and touch no other owner", () => {
+test("adopts and releases by the object's uid alone, and changes no other owner", () => {
   const { resourceVersion: _, ...target } = refTo(pods, pod("a"));
   expect(adoption(daemonSets, owner(), refTo(pods, pod("a")))).toEqual({
     do: "patch",

@@ -4,9 +4,9 @@ import type { KubeObject } from "../../../agent/api/meta.ts";
 import { newObject, pods, type Resource, services } from "../../../agent/api/resources.ts";
 import { type Expectations, expecting, nothingExpected, outstanding } from "../../../agent/controllers/expectations.ts";
 import { type Action, type Outcome, refTo } from "../../../agent/execution/actions.ts";
-import { CachedSiteView } from "../../../agent/site/site-view.ts";
+import { CachedSiteView } from "../../../agent/loop/site-view.ts";
 import { pod } from "../../support/builders.ts";
-import { refusal } from "../election/support/api.ts";
+import { refusal } from "../../support/small-api.ts";
 import { SmallCaches } from "../election/support/caches.ts";
 
 const at = (mono: number) => ({ mono, wall: mono });
@@ -30,29 +30,37 @@ const patched = (name: string, version: string): Outcome => ({
 });
 
 /** What is still expected at an instant, of a cache and an API with these pods. */
-async function left(expected: Expectations, mono: number, cached: readonly Pod[], live: readonly Pod[] = cached) {
+async function left(
+  expected: Expectations,
+  mono: number,
+  cached: readonly Pod[],
+  live: readonly Pod[] = cached,
+  unreadable?: string,
+) {
   const asked: string[] = [];
   const caches = new SmallCaches();
   caches.of(pods).add(...cached);
   const client = {
     async get<T extends KubeObject>(_: Resource<T>, { name }: { name: string }): Promise<T> {
       asked.push(`default/${name}`);
+      if (name === unreadable) throw refusal("get", 0, "Unreadable");
       const found = live.find(({ metadata }) => metadata.name === name);
       if (found === undefined) throw refusal("get", 404, "NotFound");
       return found as KubeObject as T;
     },
   };
   const site = new CachedSiteView({ caches, client }, { now: at(mono), signal: new AbortController().signal });
-  return { keys: [...(await outstanding(expected, pods, site)).values()].map(({ key }) => key), asked };
+  const outcomes = await outstanding(expected, pods, site);
+  return { keys: [...outcomes.values()].map(({ key }) => key), asked, outcomes };
 }
 
 const expected = (...outcomes: readonly Outcome[]) => expecting(nothingExpected, pods, outcomes, at(0));
 
-describe("what was written is expected until the cache shows it", () => {
+describe("a write is expected until the cache shows it", () => {
   test.each<[string, Outcome, readonly Pod[], boolean]>([
     ["a creation that is not there yet", created("a"), [], true],
     ["a creation that is there", created("a"), [pod("a", { version: "10" })], false],
-    ["a creation that somebody changed since", created("a"), [pod("a", { version: "11" })], false],
+    ["a creation that another client changed since", created("a"), [pod("a", { version: "11" })], false],
     ["a patch that is not there yet", patched("a", "10"), [pod("a", { version: "9" })], true],
     ["a patch that is there", patched("a", "10"), [pod("a", { version: "10" })], false],
     ["versions are numbers", patched("a", "10"), [pod("a", { version: "100" })], false],
@@ -65,7 +73,7 @@ describe("what was written is expected until the cache shows it", () => {
   });
 });
 
-test("what failed, what was not tried, and what is of another kind is not expected", () => {
+test("failed writes, writes not attempted and writes of another kind are not expected", () => {
   const error = new Error("refused");
   expect(
     expected(
@@ -76,21 +84,63 @@ test("what failed, what was not tried, and what is of another kind is not expect
   expect(expecting(nothingExpected, services, [created("a"), deleted("b"), patched("c", "1")], at(0)).size).toBe(0);
 });
 
-test("a pod that was gone before the cache saw it is asked about after 2 s, and no longer waited for", async () => {
-  const outcomes = expected(created("a"));
-  expect(await left(outcomes, 1999, [], [])).toEqual({ keys: ["default/a"], asked: [] });
-  expect(await left(outcomes, 2000, [], [])).toEqual({ keys: [], asked: ["default/a"] });
-  expect(await left(outcomes, 2000, [], [pod("a")])).toEqual({ keys: ["default/a"], asked: ["default/a"] });
-  expect(await left(outcomes, 2000, [], [pod("a", { uid: "another" })])).toEqual({ keys: [], asked: ["default/a"] });
+test("a pod that cannot be read stays expected, and the others are read from the API all the same", async () => {
+  const outcomes = expected(created("a"), created("b"));
+  const { keys, asked } = await left(outcomes, 3000, [], [], "a");
+  expect([keys, asked]).toEqual([["default/a"], ["default/a", "default/b"]]);
 });
 
-test("a watch that stays behind holds nobody up for longer than 5 minutes", async () => {
+test("a pod that was deleted before the cache saw it is read from the API after 2 s, and no longer expected", async () => {
+  const outcomes = expected(created("a"));
+  expect(await left(outcomes, 1999, [], [])).toMatchObject({ keys: ["default/a"], asked: [] });
+  expect(await left(outcomes, 2000, [], [])).toMatchObject({ keys: [], asked: ["default/a"] });
+  expect(await left(outcomes, 2000, [], [pod("a")])).toMatchObject({ keys: ["default/a"], asked: ["default/a"] });
+  expect(await left(outcomes, 2000, [], [pod("a", { uid: "another" })])).toMatchObject({
+    keys: [],
+    asked: ["default/a"],
+  });
+});
+
+describe("an object that exists and that the cache never shows, because a webhook enlarged it,", () => {
+  /** The API requests for it over a time, with a pass every two seconds. */
+  const asked = async (minutes: number, live: readonly Pod[], unreadable?: string) => {
+    let [outcomes, requests] = [expected(created("a")), 0];
+    for (let mono = 0; mono <= minutes * 60_000; mono += 2000) {
+      const pass = await left(outcomes, mono, [], live, unreadable);
+      requests += pass.asked.length;
+      outcomes = pass.outcomes;
+    }
+    return { keys: [...outcomes.values()].map(({ key }) => key), requests };
+  };
+
+  test.each([
+    ["and that the API sends", undefined],
+    ["and that cannot be read from the API either", "a"],
+  ])("%s, is not made again, and requested less and less often", async (_, unreadable) => {
+    const { keys, requests } = await asked(60, [pod("a", { version: "10" })], unreadable);
+    expect(keys).toEqual(["default/a"]);
+    expect(requests).toBeGreaterThan(12);
+    expect(requests).toBeLessThan(25);
+  });
+
+  test("is made again once the API no longer has it", async () => {
+    expect((await asked(60, [])).keys).toEqual([]);
+  });
+
+  test("is not awaited where the cache shows what the API has: the server was restored", async () => {
+    const older = [pod("a", { version: "7" })];
+    expect((await left(expected(created("a")), 1999, older)).keys).toEqual(["default/a"]);
+    expect((await left(expected(created("a")), 2000, older)).keys).toEqual([]);
+  });
+});
+
+test("a deletion that the watch does not show delays nothing for longer than 5 minutes", async () => {
   const outcomes = expected(deleted("a"));
   expect((await left(outcomes, 299_999, [pod("a")])).keys).toEqual(["default/a"]);
   expect((await left(outcomes, 300_000, [pod("a")])).keys).toEqual([]);
 });
 
-test("of hundreds that are overdue some are asked about in each pass", async () => {
+test("of hundreds of overdue expectations a few are checked in each pass", async () => {
   const many = Array.from({ length: 250 }, (_, index) => created(`p${index}`));
   const { keys, asked } = await left(expected(...many), 3000, [], []);
   expect(asked).toHaveLength(16);

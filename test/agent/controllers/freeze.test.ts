@@ -47,7 +47,7 @@ function bigSite(policy: "evidence" | "kubernetes" = "evidence"): SiteModel {
 const taken = /\+unreachable:NoExecute|\+not-ready:NoExecute|deleted/;
 
 describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (policy) => {
-  test("loses no pod of a silent board, says that it is silent, and goes on when it is thawed", async () => {
+  test("loses no pod of a silent board, still marks the board, and resumes when it is thawed", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -62,7 +62,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.exists("web-a1")).toBe(false);
   });
 
-  test("goes on by itself when its time is over, and not a second before", async () => {
+  test("resumes by itself when its time is over, and not a second before", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "10m");
@@ -73,7 +73,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(taken).length).toBeGreaterThan(0);
   });
 
-  test("keeps its queue, and after the thaw it goes at the secondary rate for one window", async () => {
+  test("keeps its queue, and after the thaw evicts at the secondary rate for one window", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -90,7 +90,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThanOrEqual(99);
   });
 
-  test("keeps the pods whose windows run out meanwhile, and lets them go board by board afterwards", async () => {
+  test("keeps the pods whose windows end meanwhile, and evicts them board by board afterwards", async () => {
     const site = new SiteModel({ policy, evictionRate: 10 });
     for (let index = 0; index < 10; index++) {
       site.board(`a${index}`, { zone: "a" });
@@ -109,7 +109,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(/deleted web-/).map((at) => Math.round(at - thawed))).toEqual([0, 100, 200, 300]);
   });
 
-  test("does not hold what somebody else ordered by a taint of his own", async () => {
+  test("does not hold evictions by a taint of another client", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -118,7 +118,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.exists("web-a1")).toBe(false);
   });
 
-  test("takes the taint off a board that comes back", async () => {
+  test("removes the taint of a board that returns", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     site.silence("a1");
@@ -131,7 +131,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
   });
 });
 
-test("a frozen zone is left alone, and only that", async () => {
+test("a frozen zone is not evicted, and no other", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "zone", target: "a" }, "1h");
@@ -163,7 +163,7 @@ test("a board that reports itself not ready in a frozen site is not tainted NoEx
 });
 
 describe("a zone that an operator confirmed to be dead", () => {
-  test("has dead boards for as long as he said, by his word", async () => {
+  test("has dead boards for the confirmed time", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1", "a1");
@@ -179,7 +179,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(record("b0")?.verdict).toBe("unproven");
   });
 
-  test("goes on being evicted, slowly, where the whole site is dark", async () => {
+  test("continues to be evicted, slowly, where the whole site is dark", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a1", "a2", "a3"]) {
       site.board(name, { zone: "a" });
@@ -221,7 +221,7 @@ describe("a board that an operator confirmed to be dead", () => {
     return site;
   }
 
-  test("is out of service for as long as nothing is heard of it, whoever leads", async () => {
+  test("is out of service until it reports, whichever board leads", async () => {
     const site = await confirmed();
     site.lead({ reboot: true });
     await site.run("10m");
@@ -229,7 +229,7 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.exists("web-a1")).toBe(false);
   });
 
-  test("is in service by itself when it is heard again, and other taints stay", async () => {
+  test("is back in service when it reports again, and other taints stay", async () => {
     const site = await confirmed();
     const mine = { key: "example.com/mine", effect: "NoSchedule" };
     site.change("a1", (before) => ({
@@ -242,7 +242,7 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.node("a1").metadata.annotations?.[outOfServiceAnnotation]).toBeUndefined();
   });
 
-  test("keeps a taint that somebody else put there", async () => {
+  test("keeps a taint that another client added", async () => {
     const site = bigSite();
     await site.run("2m");
     site.setTaints("a1", { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" });

@@ -1,26 +1,31 @@
-import type { Node, Pod } from "../../../agent/api/core.ts";
+import type { Node } from "../../../agent/api/core.ts";
+import { isJsonObject, type JsonObject } from "../../../agent/api/json.ts";
 import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
+import { parseObject } from "../../../agent/api/parse.ts";
 import { type Resource, resourceName } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import type { Disposition } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import { atOnce } from "../../../agent/base/steps.ts";
-import type { Action, ObjectRef, Outcome } from "../../../agent/execution/actions.ts";
+import type { Action, EventAction, ObjectRef, Outcome } from "../../../agent/execution/actions.ts";
 import { OwnVersions } from "../../../agent/execution/chains.ts";
-import type { Lister } from "../../../agent/informer/lister.ts";
 import {
   closed,
-  heard,
+  neverConnected,
   opened,
   proven,
-  unheard,
+  received,
   type WatchHealth,
   type WatchLimits,
 } from "../../../agent/informer/watch-health.ts";
 import type { Seen, SiteView } from "../../../agent/loop/controller.ts";
+import { mergeSchemaOf } from "../../../simulator/patches/merge-keys.ts";
+import { mergedObject } from "../../../simulator/patches/merge-patch.ts";
+import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.ts";
 import { shown } from "../../support/builders.ts";
+import { listerOf } from "../../support/lister.ts";
 
-/** Objects of one kind: as the API server has them, and as the cache last heard of them. */
+/** Objects of one kind: as the API server has them, and as the cache last received them. */
 interface Table {
   readonly server: Map<string, KubeObject>;
   readonly cache: Map<string, KubeObject>;
@@ -47,9 +52,10 @@ type Listen = (kind: Kind, change: Seen<KubeObject>) => void;
 export class ModelApi {
   /** Decides about the writes that fail: answers how, or undefined. */
   refuse: (action: Action) => Disposition | undefined = () => undefined;
-  link: "up" | "cut" | "half-open" = "up";
+  link: "up" | "cut" | "half-open" | "unwatched" = "up";
   /** Writes that go through in one round of the judge; the others are postponed. */
   allowance = Number.POSITIVE_INFINITY;
+  readonly events: EventAction[] = [];
   readonly fetched: string[] = [];
   readonly #limits: WatchLimits;
   readonly #now: () => Instant;
@@ -58,11 +64,11 @@ export class ModelApi {
   readonly #tables: Readonly<Record<Kind, Table>> = { Node: newTable(), Pod: newTable(), Lease: newTable() };
   #version = 100;
 
-  constructor(parts: { limits: WatchLimits; now: () => Instant; note: (what: string) => void; listen: Listen }) {
-    this.#limits = parts.limits;
-    this.#now = parts.now;
-    this.#note = parts.note;
-    this.#listen = parts.listen;
+  constructor(deps: { limits: WatchLimits; now: () => Instant; note: (what: string) => void; listen: Listen }) {
+    this.#limits = deps.limits;
+    this.#now = deps.now;
+    this.#note = deps.note;
+    this.#listen = deps.listen;
     this.#open();
   }
 
@@ -101,23 +107,31 @@ export class ModelApi {
     for (const table of this.#all) table.health = closed(table.health, this.#limits, this.#now());
   }
 
-  restore(): void {
-    this.link = "up";
+  /** The watches break, and what is asked for or written goes through: so it is while the cache cannot be written. */
+  breakWatches(): void {
+    this.cut();
+    this.link = "unwatched";
+  }
+
+  /** The watches are open again; `behind`: what they missed is on its way until `restore`. */
+  restore(behind: "behind" | "at once" = "at once"): void {
     this.#open();
+    if (behind === "behind") return;
+    this.link = "up";
     this.#deliver();
   }
 
-  /** A new process: it has heard nothing before. */
+  /** A new process: it has received nothing yet. */
   reboot(): void {
-    for (const table of this.#all) table.health = unheard;
+    for (const table of this.#all) table.health = neverConnected;
     this.#open();
   }
 
   /** The resourceVersion moves as long as the server has its etcd: a bookmark is a proof then. */
   bookmark(): void {
-    if (this.link === "cut") return;
+    if (this.link === "cut" || this.link === "unwatched") return;
     for (const table of this.#all) {
-      const health = heard(table.health, this.#limits, this.#now());
+      const health = received(table.health, this.#limits, this.#now());
       table.health = this.link === "up" ? proven(health, this.#now()) : health;
     }
   }
@@ -125,7 +139,12 @@ export class ModelApi {
   get view(): SiteView {
     return {
       now: this.#now(),
-      lister: <T extends KubeObject>(resource: Resource<T>) => listerOf(this.#table(resource).cache) as Lister<T>,
+      lister: <T extends KubeObject>(resource: Resource<T>) => {
+        const { cache } = this.#table(resource);
+        // What stands under a resource is of its type.
+        const all = () => [...cache].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object as T);
+        return listerOf(resource, all, (key) => cache.get(key) as T | undefined);
+      },
       fetch: async <T extends KubeObject>(resource: Resource<T>, key: string) => {
         this.fetched.push(`${resourceName(resource)} ${key}`);
         if (this.link === "cut") throw new Refused("the API does not answer", "retry");
@@ -145,7 +164,7 @@ export class ModelApi {
       const object = objectOf(decided);
       const own = versions.get(object) ?? new OwnVersions();
       versions.set(object, own);
-      const action = own.carriedOver(decided);
+      const action = own.updated(decided);
       try {
         if (broken.has(object)) throw new Refused("not attempted", "retry");
         if (action.do !== "event" && left-- <= 0) throw new PostponedError("no time left");
@@ -173,7 +192,7 @@ export class ModelApi {
       const table = this.#tables[kind];
       const keys = [...table.pending];
       table.pending.clear();
-      if (keys.length > 0) table.health = proven(heard(table.health, this.#limits, this.#now()), this.#now());
+      if (keys.length > 0) table.health = proven(received(table.health, this.#limits, this.#now()), this.#now());
       for (const key of keys) {
         const before = table.cache.get(key);
         const after = table.server.get(key);
@@ -186,6 +205,7 @@ export class ModelApi {
 
   #perform(action: Action): KubeObject | undefined {
     if (action.do === "event") {
+      this.events.push(action);
       this.#note(`${action.reason} ${action.about.name}${/Cancelling/.test(action.message) ? " cancelled" : ""}`);
       return undefined;
     }
@@ -200,9 +220,10 @@ export class ModelApi {
     return undefined;
   }
 
-  #patch({ target, patch }: Extract<Action, { do: "patch" }>): KubeObject {
+  #patch(action: Extract<Action, { do: "patch" }>): KubeObject {
+    const { target } = action;
     const before = this.#found(target);
-    const after = patched(before, patch);
+    const after = patched(before, action);
     for (const what of differences(before, after)) this.#note(`${target.name} ${what}`);
     return this.put(target.resource.kind === "Node" ? "Node" : "Pod", after);
   }
@@ -227,7 +248,7 @@ export class ModelApi {
   }
 }
 
-const newTable = (): Table => ({ server: new Map(), cache: new Map(), pending: new Set(), health: unheard });
+const newTable = (): Table => ({ server: new Map(), cache: new Map(), pending: new Set(), health: neverConnected });
 
 function objectOf(action: Action): string {
   if (action.do === "create") return "";
@@ -240,28 +261,22 @@ interface Patched extends KubeObject {
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** Lists are replaced, but for conditions, which merge by type: as far as our controllers' patches go. */
-function patched(before: Patched, patch: Partial<Patched>): Patched {
-  const conditions = patch.status?.conditions ?? [];
-  const old = before.status?.conditions ?? [];
-  const merged = old.map((one) => ({ ...one, ...conditions.find(({ type }) => type === one.type) }));
-  const added = conditions.filter(({ type }) => !old.some((one) => one.type === type));
-  return {
-    ...before,
-    metadata: {
-      ...before.metadata,
-      labels: { ...before.metadata.labels, ...patch.metadata?.labels },
-      annotations: annotationsOf(before, patch),
-    },
-    spec: { ...before.spec, ...patch.spec },
-    status: { ...before.status, conditions: [...merged, ...added] },
-  };
+function patched(before: KubeObject, { target, type, patch }: Extract<Action, { do: "patch" }>): KubeObject {
+  const [object, body] = [jsonOf(before), jsonOf(patch)];
+  const after =
+    type === "merge"
+      ? mergedObject(object, body)
+      : applyStrategicMerge(object, body, mergeSchemaOf(target.resource.kind));
+  const parsed = parseObject(after, target.resource);
+  if (!parsed.ok) throw new Error(parsed.why);
+  return parsed.object;
 }
 
-function annotationsOf(before: Patched, patch: Partial<Patched>): Readonly<Record<string, string>> {
-  const merged: Record<string, string | null> = { ...before.metadata.annotations, ...patch.metadata?.annotations };
-  const left = Object.entries(merged).flatMap(([name, value]) => (value === null ? [] : [[name, value] as const]));
-  return Object.fromEntries(left);
+/** As it goes over the wire. */
+function jsonOf(object: object): JsonObject {
+  const json: unknown = JSON.parse(JSON.stringify(object));
+  if (!isJsonObject(json)) throw new Error("an object is a JSON object");
+  return json;
 }
 
 function differences(before: Patched, after: Patched): readonly string[] {
@@ -274,22 +289,4 @@ function differences(before: Patched, after: Patched): readonly string[] {
     ...had.filter((taint) => !has.includes(taint)).map((taint) => `-${taint}`),
     ...says.filter((condition) => !said.includes(condition)),
   ];
-}
-
-function listerOf(cache: ReadonlyMap<string, KubeObject>): Lister<KubeObject> {
-  const sorted = (): KubeObject[] => [...cache].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object);
-  const boardOf = (object: Pod | KubeObject): string | undefined => ("spec" in object ? object.spec?.nodeName : "");
-  return {
-    get: (key) => cache.get(key),
-    list: () => sorted().values(),
-    byIndex: (_index, value) =>
-      sorted()
-        .filter((object) => boardOf(object) === value)
-        .values(),
-    indexValues: () => new Set(sorted().flatMap((object) => boardOf(object) ?? [])).values(),
-    countByIndex: (_index, value) => sorted().filter((object) => boardOf(object) === value).length,
-    get size() {
-      return cache.size;
-    },
-  };
 }

@@ -16,7 +16,7 @@ function busySite(policy: (typeof policies)[number]): SiteModel {
 }
 
 describe.each(policies)("policy %s: a link that fails", (policy) => {
-  test.each(["8s", "60s", "10m", "24h"])("a cut of %s harms nobody who lived", async (cut) => {
+  test.each(["8s", "60s", "10m", "24h"])("a cut of %s harms no living board", async (cut) => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.cut();
@@ -27,7 +27,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("a cut that begins just before a board would count as silent harms nobody", async () => {
+  test("a cut that begins just before a board would count as silent harms no board", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.silence("a1");
@@ -41,7 +41,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.times(harm)).toEqual([]);
   });
 
-  test("a watch that is connected and deaf proves nothing: the Lease is read from the API itself", async () => {
+  test("a watch that is connected but delivers nothing proves nothing: the Lease is read from the API itself", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.link = "half-open";
@@ -51,7 +51,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.api.fetched).toContain("leases.coordination.k8s.io kube-node-lease/a1");
   });
 
-  test("what dies behind a deaf watch is found out all the same", async () => {
+  test("a board that dies behind a stalled watch is still found", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.link = "half-open";
@@ -61,7 +61,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.conditions("a2")).toMatchObject({ Ready: "True" });
   });
 
-  test("a single board that dies is proven dead by one question, not by one per pass", async () => {
+  test("a single board that dies is proven dead by one request, not by one per pass", async () => {
     const site = new SiteModel({ policy });
     site.board("only", { silent: true });
     await site.run("30m");
@@ -69,7 +69,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.api.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/only"]);
   });
 
-  test("a board without a Lease is asked for itself", async () => {
+  test("a board without a Lease is read from the API itself", async () => {
     const site = new SiteModel({ policy });
     site.board("other");
     site.board("pi", { lease: false });
@@ -78,7 +78,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.conditions("pi")).toMatchObject({ Ready: "Unknown" });
   });
 
-  test("a board that dies during the outage gets a fresh grace period, and then its due", async () => {
+  test("a board that dies during the outage gets a fresh grace period, and is then evicted", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.cut();
@@ -111,7 +111,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and is not carried out at all when the board comes back in time", async () => {
+  test("and is dropped when the board returns in time", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
@@ -127,7 +127,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("what a board says of itself, and what a person does, is not held", async () => {
+  test("a board's own report, and a person's act, are not held", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.cut();
@@ -153,7 +153,7 @@ describe("after an outage", () => {
     return site;
   }
 
-  test("the evidence evicts slowly at first, then at the usual rate", async () => {
+  test("policy evidence evicts slowly at first, then at the usual rate", async () => {
     const site = await afterOutage("evidence");
     await site.run("5m");
     expect(site.times(/\+unreachable:NoExecute/).length).toBeLessThanOrEqual(3);
@@ -166,14 +166,14 @@ describe("after an outage", () => {
     expect([...site.memory.zones.values()][0]?.queue.rate).toBe(0.1);
   });
 
-  test("policy kubernetes goes on at its own rate", async () => {
+  test("policy kubernetes continues at its own rate", async () => {
     const site = await afterOutage("kubernetes");
     await site.run("2m");
     const times = site.times(/\+unreachable:NoExecute/);
     expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 10, 20]);
   });
 
-  test("once every board was heard, nothing is held any more", async () => {
+  test("once every board has reported, nothing is held any more", async () => {
     const site = busySite("evidence");
     await site.run("2m");
     site.api.cut();
@@ -184,7 +184,7 @@ describe("after an outage", () => {
   });
 });
 
-describe("a board that was heard again but has not reported yet", () => {
+describe("a board that renews its Lease again but has not reported its status yet", () => {
   test.each([
     ["evidence", true],
     ["kubernetes", false],
@@ -203,7 +203,7 @@ describe("a board that was heard again but has not reported yet", () => {
     expect(site.exists("web")).toBe(false);
   });
 
-  test("is not emptied by a new leader of the evidence before it was silent for a grace period of its own", async () => {
+  test("is not evicted by a new leader under policy evidence before it was silent for a grace period of its own", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a", "b", "c", "pi"]) site.board(name);
     site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 60)] });

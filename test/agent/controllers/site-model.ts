@@ -1,19 +1,26 @@
 import type { Node, Pod, Taint, Toleration } from "../../../agent/api/core.ts";
 import { elapsed, type Instant, shifted } from "../../../agent/base/clock.ts";
+import { dispositionOf } from "../../../agent/base/errors.ts";
 import { isPostponed } from "../../../agent/base/postponed.ts";
-import { type Budget, decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/budget.ts";
 import { siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
+import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
+import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
+import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
+import { type Outcome, subjectOf } from "../../../agent/execution/actions.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
 import type { Controller, Decision } from "../../../agent/loop/controller.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
 import { type Kind, ModelApi } from "./model-api.ts";
 
 export const defaults: NodeLifecycleSettings = {
   policy: "kubernetes",
+  ownNode: undefined,
   monitorPeriod: 5000,
   gracePeriod: 40_000,
   startupGracePeriod: 60_000,
@@ -45,6 +52,16 @@ export class SiteModel {
   readonly settings: NodeLifecycleSettings;
   readonly api: ModelApi;
   readonly happenings: { readonly at: number; readonly what: string }[] = [];
+  /** What the decision records say. */
+  readonly recorded = new RecordingLog();
+  readonly #book = new DecisionBook(
+    {
+      clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
+      random: new SeededRandom(),
+      log: this.recorded,
+    },
+    { log: { write: () => [], newest: () => [] }, board: "leader", bootId: "boot" },
+  );
   now: Instant = { mono: 1_000_000, wall: Date.parse("2026-01-01T00:00:00Z") };
   #begin = this.now;
   #holds = noHolds;
@@ -52,6 +69,7 @@ export class SiteModel {
   #due = new Map<AnyController, Map<string, number>>();
   #memories = new Map<AnyController, Map<string, unknown>>();
   #boots = 1;
+  #terms = 0;
   /** What comes before the first `run` has been there when the first term began. */
   #hasBegun = false;
   #renewAt = this.now.mono;
@@ -63,7 +81,7 @@ export class SiteModel {
       limits: this.settings,
       now: () => this.now,
       note: (what) => this.happenings.push({ at: this.seconds, what }),
-      listen: (kind, change) => this.#wake(kind, this.#hasBegun ? change : { ...change, swept: true }),
+      listen: (kind, change) => this.#wake(kind, this.#hasBegun ? change : { ...change, swept: "first" }),
     });
     this.lead();
   }
@@ -136,24 +154,25 @@ export class SiteModel {
   /** A new term begins, on this board or another. */
   lead({ budget, kept = [], reboot = false }: TermOptions = {}): void {
     if (reboot) this.#reboot();
+    this.#terms++;
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
-    const parts = {
+    const deps = {
       nodeLifecycle: { settings: this.settings, inherited, holds },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
         inherited,
         holds,
-        judged: (board: string) => this.memory.boards.get(board),
+        recordOf: (board: string) => this.memory.boards.get(board),
       },
     };
-    const eviction = registry["taint-eviction"](parts);
+    const eviction = registry["taint-eviction"](deps);
     const controllers: readonly AnyController[] = [
-      registry["node-lifecycle"](parts),
+      registry["node-lifecycle"](deps),
       registry["node-taints"](),
-      registry["pod-readiness"](parts),
+      registry["pod-readiness"](deps),
       registry["out-of-service"](),
       eviction,
     ];
@@ -174,7 +193,7 @@ export class SiteModel {
     }
     for (const kind of ["Node", "Pod", "Lease"] as const) {
       for (const [key, after] of this.api.cached(kind))
-        this.#wake(kind, { key, before: undefined, after, swept: true });
+        this.#wake(kind, { key, before: undefined, after, swept: "first" });
     }
   }
 
@@ -304,12 +323,14 @@ export class SiteModel {
     const state = await controller.observe(key, this.api.view, before);
     if (state === undefined) {
       memories.delete(key);
+      this.#book.due({ by: controller.name, key, term: this.#terms }, []);
       return;
     }
     let decision: Decision<unknown> = controller.decide(state, before, now);
     let failed = false;
     for (let round = 1; ; round++) {
       const outcomes = this.api.execute(decision.actions, controller.patience !== undefined);
+      for (const outcome of outcomes) this.#record(controller.name, outcome);
       failed ||= outcomes.some((outcome) => !outcome.ok && !isPostponed(outcome.error));
       if (!controller.remember) {
         if (failed) decision = { ...decision, memory: before };
@@ -320,8 +341,17 @@ export class SiteModel {
       if (round === 10) throw new Error("a pass never ends");
     }
     memories.set(key, decision.memory);
+    this.#book.due({ by: controller.name, key, term: this.#terms }, decision.due ?? []);
     if (decision.requeueAfter !== undefined) this.#schedule(controller, key, decision.requeueAfter);
     if (failed) this.#schedule(controller, key, 1000);
+  }
+
+  /** As the executor does it. */
+  #record(by: string, { action, ...outcome }: Outcome): void {
+    if (!("target" in action) || action.grounds === undefined) return;
+    const act = { on: subjectOf(action.target), grounds: action.grounds, by, term: this.#terms };
+    if (outcome.ok) this.#book.acted(act);
+    else if (dispositionOf(outcome.error) !== "refresh") this.#book.acted(act, outcome.error);
   }
 
   #schedule(controller: AnyController, key: string, after: number): void {

@@ -4,21 +4,21 @@ import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
 import { daemonSets, nodes, pods, type Resource, resourceName, services } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import { atOnce } from "../../../agent/base/steps.ts";
-import type { SightParts } from "../../../agent/controllers/board-verdicts.ts";
+import type { BoardVerdictDeps } from "../../../agent/controllers/board-verdicts.ts";
 import { daemonSet } from "../../../agent/controllers/daemonset/controller.ts";
 import { endpointSlicesOfServices } from "../../../agent/controllers/endpoint-slice/controller.ts";
 import { endpointSliceMirroring } from "../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
 import { endpointsOfServices } from "../../../agent/controllers/endpoints/controller.ts";
-import { kindOf } from "../../../agent/informer/kinds.ts";
+import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
-import { heard, opened, proven, unheard } from "../../../agent/informer/watch-health.ts";
+import { neverConnected, opened, proven, received } from "../../../agent/informer/watch-health.ts";
 import type { Controller, Seen, SiteView } from "../../../agent/loop/controller.ts";
 import { lifecycleSettings } from "../../replay/settings.ts";
 import { node, pod } from "../../support/builders.ts";
 
 const now: Instant = { mono: 60_000, wall: 1_800_000_000_000 };
 const settings = lifecycleSettings({});
-const sight: SightParts = { settings, judge: () => "by nobody" };
+const verdictDeps: BoardVerdictDeps = { settings, judge: () => "no judge" };
 
 interface Size {
   readonly boards: number;
@@ -27,7 +27,7 @@ interface Size {
   readonly pods: number;
 }
 
-/** One agent on every board, and services with five pods each; more of either is all that tells two sites apart. */
+/** One agent on every board, and services with five pods each; two sites differ only in these numbers. */
 class CountedSite implements SiteView {
   readonly now = now;
   readonly inTurns = atOnce;
@@ -54,25 +54,28 @@ class CountedSite implements SiteView {
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
     const name = resourceName(resource);
     const all = this.#objects.get(name) ?? new Map<string, KubeObject>();
-    const told = this.#told.bind(this);
+    const countRead = this.#countRead.bind(this);
     const rowsOf = (index: string) => this.#indices.get(`${name} ${index}`) ?? new Map<string, KubeObject[]>();
     const lister: Lister<KubeObject> = {
       get: (key) => {
         const object = all.get(key);
-        if (object !== undefined) told(name);
+        if (object !== undefined) countRead(name);
         return object;
       },
       *list() {
         for (const object of all.values()) {
-          told(name);
+          countRead(name);
           yield object;
         }
       },
       *byIndex(index, value) {
         for (const object of rowsOf(index).get(value) ?? []) {
-          told(name);
+          countRead(name);
           yield object;
         }
+      },
+      *referencesByIndex(index, value) {
+        yield* rowsOf(index).get(value) ?? [];
       },
       *indexValues(index) {
         yield* rowsOf(index).keys();
@@ -88,10 +91,10 @@ class CountedSite implements SiteView {
   }
 
   watch() {
-    return proven(heard(opened(unheard, settings, now), settings, now), now);
+    return proven(received(opened(neverConnected, settings, now), settings, now), now);
   }
 
-  #told(resource: string): void {
+  #countRead(resource: string): void {
     this.read.set(resource, (this.read.get(resource) ?? 0) + 1);
   }
 
@@ -145,9 +148,9 @@ const lookOf =
   };
 
 const looks = [
-  lookOf(daemonSet({ sight })),
-  lookOf(endpointsOfServices({ sight, batch: 0 })),
-  lookOf(endpointSlicesOfServices({ sight, most: 100, batch: 0 })),
+  lookOf(daemonSet({ verdictDeps })),
+  lookOf(endpointsOfServices({ verdictDeps, batch: 0 })),
+  lookOf(endpointSlicesOfServices({ verdictDeps, most: 100, batch: 0 })),
   lookOf(endpointSliceMirroring({ most: 1000 })),
 ];
 
@@ -164,7 +167,7 @@ async function readFor(size: Size, changed: string): Promise<Readonly<Record<str
   return Object.fromEntries(site.read);
 }
 
-describe("what the controllers read when one pod is not ready any more", () => {
+describe("the reads of the controllers when one pod becomes unready", () => {
   const small: Size = { boards: 20, services: 10, pods: 5 };
   const onMoreBoards = { ...small, boards: 200 };
 
@@ -180,11 +183,11 @@ describe("what the controllers read when one pod is not ready any more", () => {
     expect(await readFor(onMoreBoards, changed)).toEqual(await readFor(small, changed));
   });
 
-  test("only the pods of its service, twice: for Endpoints and for EndpointSlices", async () => {
+  test("are only the pods of its service, twice: for Endpoints and for EndpointSlices", async () => {
     expect(await readFor(onMoreBoards, "shop-3-1")).toMatchObject({ pods: 2 * small.pods });
   });
 
-  test("nothing but its DaemonSet, that one's pods and their boards", async () => {
+  test("are only its DaemonSet, that set's pods and their boards", async () => {
     const { nodes, pods } = await readFor(onMoreBoards, "agent-pi-3");
     expect({ nodes, pods }).toEqual({ nodes: onMoreBoards.boards, pods: 2 * onMoreBoards.boards });
   });

@@ -21,7 +21,7 @@ const whyNot = canMount() ? undefined : "this user may not mount a file system o
 if (whyNot) console.log(`left out: an archive on a disk that becomes full, because ${whyNot}`);
 
 test.skipIf(whyNot)(
-  "a disk that becomes full while parts are still made is told, leaves nothing, and ends nobody",
+  "a disk that becomes full while parts are still collected is reported, leaves no files, and does not end the process",
   async () => {
     const disk = mount(folder, "size=64k");
     const unheard: unknown[] = [];
@@ -46,7 +46,7 @@ test.skipIf(whyNot)(
   },
 );
 
-test("who is told to stop in the middle leaves nothing", async () => {
+test("an interrupt in the middle leaves no files", async () => {
   const stop = new AbortController();
   const entries = [
     { name: "log.txt", text: async () => randomBytes(2 ** 19).toString("hex") },
@@ -57,7 +57,7 @@ test("who is told to stop in the middle leaves nothing", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("before an archive is made the oldest goes, and what the power cut short", () => {
+test("before an archive is made the oldest is deleted, and so is one that a power cut truncated", () => {
   const archive = (hour: string): string => `siteward-pi-3-20261120T${hour}0000Z.tar.gz`;
   for (const name of [archive("09"), archive("10"), `${archive("10")}.part`, archive("11"), `${archive("12")}.part`])
     writeFileSync(path.join(folder, name), "x");

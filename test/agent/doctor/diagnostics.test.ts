@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { archiveName, collectDiagnostics, type DiagnosticsParts } from "../../../agent/doctor/diagnostics.ts";
+import { archiveName, collectDiagnostics, type DiagnosticsDeps } from "../../../agent/doctor/diagnostics.ts";
 import type { RunProgram } from "../../../agent/doctor/programs.ts";
 import { scrubber } from "../../../agent/doctor/scrub.ts";
 import { knownSecrets } from "../../../agent/doctor/secrets.ts";
@@ -38,12 +39,12 @@ const kubeconfig = (user: object): string =>
     "current-context": "a",
   });
 
-async function collected(changes: Partial<DiagnosticsParts> = {}, settings: Readonly<Record<string, string>> = {}) {
+async function collected(changes: Partial<DiagnosticsDeps> = {}, settings: Readonly<Record<string, string>> = {}) {
   const board = patient(folder, {}, settings);
   if (!("loaded" in board.configuration)) throw new Error("no configuration");
   const { config, origins } = board.configuration.loaded;
   const file = folder.file("out.tar.gz");
-  const parts: DiagnosticsParts = {
+  const deps: DiagnosticsDeps = {
     version: "0.1.0",
     config,
     origins,
@@ -56,7 +57,7 @@ async function collected(changes: Partial<DiagnosticsParts> = {}, settings: Read
     logsSince: 3_600_000,
     ...changes,
   };
-  const archive = await collectDiagnostics(ambient, parts, file, new AbortController().signal);
+  const archive = await collectDiagnostics(ambient, deps, file, new AbortController().signal);
   const unpacked = folder.file("unpacked");
   mkdirSync(unpacked, { recursive: true });
   execFileSync("tar", ["xzf", file, "-C", unpacked]);
@@ -68,7 +69,7 @@ async function collected(changes: Partial<DiagnosticsParts> = {}, settings: Read
   return { archive, file, read, all };
 }
 
-test("the archive is a tar that anybody can unpack, whole or not there, and only its owner may read it", async () => {
+test("the archive is a tar that any program can unpack, written atomically and readable only by its owner", async () => {
   StateFolder.open({
     folder: folder.file("state"),
     pragmas: { cacheKiB: 256, mmapMiB: 0, walAutocheckpointPages: 1000, journalSizeLimitKiB: 1024 },
@@ -91,7 +92,7 @@ test("the archive is a tar that anybody can unpack, whole or not there, and only
   expect(existsSync(`${file}.part`)).toBe(false);
 });
 
-test("a part that fails, and a program that is not there, do not cost the others", async () => {
+test("a failing part, and a missing program, do not affect the others", async () => {
   const { read, archive } = await collected({
     findings: () => Promise.reject(new Error("the doctor is ill")),
   });
@@ -100,14 +101,14 @@ test("a part that fails, and a program that is not there, do not cost the others
   expect(archive.entries).toContain("siteward/config.txt");
 });
 
-test("only the parts that were asked for are there", async () => {
+test("only the requested parts are included", async () => {
   const { archive } = await collected({ sections: ["versions", "config"] });
   expect(archive.entries).toEqual(["siteward/versions.json", "siteward/config.txt"]);
 });
 
-test("a disk that is full leaves no half archive", async () => {
+test("a full disk leaves no partial archive", async () => {
   const board = patient(folder);
-  const parts: DiagnosticsParts = {
+  const deps: DiagnosticsDeps = {
     version: "1",
     config: undefined,
     origins: undefined,
@@ -120,9 +121,9 @@ test("a disk that is full leaves no half archive", async () => {
     logsSince: 1000,
   };
   const { signal } = new AbortController();
-  await expect(collectDiagnostics(ambient, parts, "/dev/full/a.tar.gz", signal)).rejects.toThrow();
+  await expect(collectDiagnostics(ambient, deps, "/dev/full/a.tar.gz", signal)).rejects.toThrow();
   const stopped = AbortSignal.abort(new Error("stopped"));
-  await expect(collectDiagnostics(ambient, parts, folder.file("b.tar.gz"), stopped)).rejects.toThrow("stopped");
+  await expect(collectDiagnostics(ambient, deps, folder.file("b.tar.gz"), stopped)).rejects.toThrow("stopped");
   expect(readdirSync(folder.path)).toEqual(["etc"]);
 });
 
@@ -133,7 +134,7 @@ test("an archive is named after its board and the time", () => {
 });
 
 describe.skipIf(!hasOpenssl())("no secret of any kind gets in", () => {
-  test("from wherever it comes: configuration, status, doctor, log, unit", async () => {
+  test("from every source: configuration, status, doctor, log, unit", async () => {
     const authority = new Authority();
     const { cert, key } = authority.issue("pi-3");
     const { key: brokerKey } = authority.issue("acme/plant7/pi-3");
@@ -154,7 +155,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind gets in", () => {
         exec: { command: "plugin", env: [{ name: "SECRET", value: pluginSecret }] },
       }),
     );
-    // Some of these nobody could know by heart: they are told by their looks.
+    // Some of these are not configured anywhere: they are recognised by their form.
     const strangers = {
       pem: "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAxyz\nabcdef0123456789\n-----END RSA PRIVATE KEY-----",
       bearer: "Authorization: Bearer 0a1b2c3d4e5f",
@@ -200,7 +201,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind gets in", () => {
   });
 });
 
-test("what is no secret stays: names, times, numbers, certificates' names, words about tokens", () => {
+test("text that is no secret stays: names, times, numbers, certificates' names, words about tokens", () => {
   const clean = scrubber(["", "abc", "k3s"]);
   const lines = [
     "2026-11-20T12:00:05Z info lease acquired lease=kube-system/siteward-plant7 holder=edge-02_e7fc96c8",
@@ -211,3 +212,15 @@ test("what is no secret stays: names, times, numbers, certificates' names, words
   ];
   expect(lines.map(clean)).toEqual(lines);
 });
+
+test.each([0, 1, 2])(
+  "a private key in base64 is redacted, also %s bytes behind the beginning of the encoded text",
+  (offset) => {
+    const { privateKey } = generateKeyPairSync("ed25519");
+    const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const encoded = Buffer.from(" ".repeat(offset) + pem).toString("base64");
+    const clean = scrubber([])(`value: ${encoded}`);
+    expect(clean).toContain("[redacted]");
+    expect(clean.length).toBeLessThan(40);
+  },
+);

@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { SystemClock } from "../../../agent/base/clock.ts";
 import { silent } from "../../../agent/base/logger.ts";
-import { boardFiles } from "../../../agent/board/board-files.ts";
-import { meantCredentials } from "../../../agent/client/meant-credentials.ts";
+import { boardFiles } from "../../../agent/board/sensors/board-files.ts";
+import { resolvedCredentials } from "../../../agent/client/credentials/credential-resolution.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { ApiProbe } from "../../../agent/doctor/api-probe.ts";
 import type { Patient } from "../../../agent/doctor/patient.ts";
@@ -44,7 +44,7 @@ export function patient(
   const loaded = loadConfig({ file: undefined, env, hostname: "pi-3", profile: undefined });
   const { signal } = new AbortController();
   const places = { env: { HOME: folder.path }, etc };
-  const credentials = meantCredentials(ambient, { api: loaded.config.api, asker: "person", places });
+  const credentials = resolvedCredentials(ambient, { api: loaded.config.api, asker: "person", places });
   return {
     ambient,
     signal,
@@ -52,7 +52,7 @@ export function patient(
     ...places,
     files: boardFiles(),
     program: async () => undefined,
-    configuration: { loaded: { ...loaded, profile: undefined } },
+    configuration: { loaded: { ...loaded, profile: undefined, leftOut: undefined } },
     status: undefined,
     ...changes,
     api: new ApiProbe(ambient, { credentials, proxies: { proxy: undefined, except: undefined }, signal }),

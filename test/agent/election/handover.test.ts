@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { shifted } from "../../../agent/base/clock.ts";
-import type { ElectorParts, Rest } from "../../../agent/election/leader-elector.ts";
+import type { Rest } from "../../../agent/election/candidacy.ts";
+import type { ElectorDeps } from "../../../agent/election/leader-elector.ts";
 import { LeaderMemo } from "../../../agent/election/leader-memo.ts";
 import { classic, Election, edge } from "./support/election.ts";
 
 const names = ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"];
 
-async function settled(seed: number, parts: Partial<ElectorParts> = {}): Promise<Election> {
+async function settled(seed: number, deps: Partial<ElectorDeps> = {}): Promise<Election> {
   const site = new Election(seed);
-  for (const name of names) site.join(name, { board: name, ...parts });
+  for (const name of names) site.join(name, { board: name, ...deps });
   await site.settled();
   await site.clock.advance("3m");
   return site;
@@ -17,12 +18,12 @@ async function settled(seed: number, parts: Partial<ElectorParts> = {}): Promise
 describe.each([
   ["expiry", edge],
   ["poll", classic],
-] as const)("a leader that is told to give the Lease to somebody (followers: %s)", (followers, timing) => {
+] as const)("a leader that hands the Lease over (followers: %s)", (followers, timing) => {
   test.each([1, 2, 3, 4, 5, 6])("is followed by that board (seed %i)", async (seed) => {
     const site = await settled(seed, { followers, timing });
     const { leader } = site;
     const to = names.find((name) => name !== leader.name) ?? "";
-    const handing = leader.elector.handOver("told to", { rest: timing.duration, to, message: "" });
+    const handing = leader.elector.handOver("ordered", { rest: timing.duration, to, message: "" });
     await site.clock.advance("1s");
     expect(await handing).toBe(true);
     expect(site.leaders.filter((name) => name !== to)).toEqual([]);
@@ -33,11 +34,11 @@ describe.each([
     expect(site.lateWrites).toEqual([]);
   });
 
-  test("is followed by somebody else where that board died at that moment", async () => {
+  test("is followed by another board if the named one died at that moment", async () => {
     const site = await settled(7, { followers, timing });
     const { leader } = site;
     const to = names.find((name) => name !== leader.name) ?? "";
-    void leader.elector.handOver("told to", { rest: 5 * timing.duration, to, message: "" });
+    void leader.elector.handOver("ordered", { rest: 5 * timing.duration, to, message: "" });
     site.board(to).clock.suspend();
     await site.clock.until(() => site.leaders.length === 1, 3 * timing.duration + 3 * timing.retry);
     expect([to, leader.name]).not.toContain(site.leader.name);
@@ -45,26 +46,38 @@ describe.each([
   });
 });
 
-test("a board that stepped down stands again when its time is over, also as the only one", async () => {
+test("a board that stepped down stands again when its rest is over, also as the only one", async () => {
   const site = new Election(3);
   const noted: (Rest | undefined)[] = [];
-  const pi = site.join("pi-1", { board: "pi-1", rests: (rest) => noted.push(rest) });
+  const pi = site.join("pi-1", { board: "pi-1", rememberRest: (rest) => noted.push(rest) });
   await site.clock.advance("3m");
-  void pi.elector.handOver("told to", { rest: 600_000, to: undefined, message: "" });
+  void pi.elector.handOver("ordered", { rest: 600_000, to: undefined, message: "" });
   await site.clock.advance("9m");
   expect(site.leaders).toEqual([]);
-  expect(pi.elector.view().notStanding).toBe("told to");
+  expect(pi.elector.view().notStanding).toBe("ordered");
   await site.clock.advance("3m");
   expect(site.leaders).toEqual(["pi-1"]);
-  expect(noted.map((rest) => rest?.why)).toEqual(["told to", undefined]);
+  expect(noted.map((rest) => rest?.why)).toEqual(["ordered", undefined]);
   await site.end();
 });
 
-test("the Lease that cannot be given back is said not to be, and nobody leads before it ends", async () => {
+test("a board whose term has ended releases no Lease", async () => {
+  const site = await settled(11);
+  const { leader } = site;
+  const release = () => leader.elector.handOver("maintenance", { rest: 600_000, to: undefined, message: "" });
+  const first = release();
+  await site.clock.advance("1s");
+  expect(await first).toBe(true);
+  await site.clock.until(() => site.leaders.length === 1, "5m");
+  expect(await release()).toBe(false);
+  await site.end();
+});
+
+test("a failed release is reported, and no board leads before the Lease expires", async () => {
   const site = await settled(9);
   const { leader } = site;
   leader.link.cut = "both";
-  const handing = leader.elector.handOver("told to", { rest: 60_000, to: undefined, message: "" });
+  const handing = leader.elector.handOver("ordered", { rest: 60_000, to: undefined, message: "" });
   await site.clock.advance("5s");
   expect(await handing).toBe(false);
   await site.clock.until(() => site.leaders.length === 1, "5m");
@@ -86,30 +99,33 @@ describe("the next process of a board that stepped down", () => {
   }
 
   const start = { mono: 1_000_000, wall: 0 };
-  const told: Rest = { until: shifted(start, 60_000), why: "told to" };
+  const ordered: Rest = { until: shifted(start, 60_000), why: "ordered" };
 
   test.each<[string, string, number, number | undefined]>([
-    ["rests for what is left", "boot-1", 20_000, 40_000],
+    ["rests for the remaining time", "boot-1", 20_000, 40_000],
     ["rests no more when the time is over", "boot-1", 60_000, undefined],
-    ["counts anew after a reboot: nobody knows how long it was off", "boot-2", -900_000, 60_000],
+    ["counts from the start after a reboot, since the time without power is unknown", "boot-2", -900_000, 60_000],
   ])("%s", (_, boot, later, left) => {
     const folder = new Folder();
-    folder.memo.rests(told, "boot-1", start);
+    folder.memo.rememberRest(ordered, "boot-1", start);
     const now = shifted(start, later);
     const rest = folder.memo.formerRest(boot, now);
     expect(rest && rest.until.mono - now.mono).toBe(left);
   });
 
-  test.each(["{", "null", "{}", '{"boot":"b","until":"x","left":1,"why":"y"}'])("knows nothing by %s", (text) => {
-    const facts = { get: () => text, set: () => {} };
-    expect(
-      new LeaderMemo({ facts, place: "here", lease: "kube-system/siteward-default" }).formerRest("b", start),
-    ).toBeUndefined();
-  });
+  test.each(["{", "null", "{}", '{"boot":"b","until":"x","left":1,"why":"y"}'])(
+    "ignores the unreadable stored text %s",
+    (text) => {
+      const facts = { get: () => text, set: () => {} };
+      expect(
+        new LeaderMemo({ facts, place: "here", lease: "kube-system/siteward-default" }).formerRest("b", start),
+      ).toBeUndefined();
+    },
+  );
 
-  test("rests once, and not again after every reboot to come", () => {
+  test("rests once, and not again after every later reboot", () => {
     const folder = new Folder();
-    folder.memo.rests(told, "boot-1", start);
+    folder.memo.rememberRest(ordered, "boot-1", start);
     expect(folder.memo.formerRest("boot-1", shifted(start, 60_000))).toBeUndefined();
     expect(folder.memo.formerRest("boot-2", shifted(start, -900_000))).toBeUndefined();
   });
@@ -117,7 +133,7 @@ describe("the next process of a board that stepped down", () => {
   test("does not take a free Lease before its time", async () => {
     const site = new Election(4);
     const until = shifted(site.clock.now(), 300_000);
-    site.join("pi-1", { formerRest: { until, why: "told to" } });
+    site.join("pi-1", { formerRest: { until, why: "ordered" } });
     await site.clock.advance("290s");
     expect(site.leaders).toEqual([]);
     await site.clock.advance("30s");
@@ -126,10 +142,10 @@ describe("the next process of a board that stepped down", () => {
   });
 });
 
-test("a board that is unwell lets the others go first, and leads where nobody else comes", async () => {
+test("an unwell board lets others go first, and leads if no other board does", async () => {
   const patient = (leaderlessFor: number) => (leaderlessFor < 120_000 ? "undervolted" : undefined);
   const site = new Election(5);
-  site.join("pi-1", { mayStand: patient });
+  site.join("pi-1", { whyNotToStand: patient });
   await site.clock.advance("119s");
   expect(site.leaders).toEqual([]);
   await site.clock.advance("20s");
@@ -137,7 +153,7 @@ test("a board that is unwell lets the others go first, and leads where nobody el
   await site.end();
 
   const two = new Election(6);
-  two.join("pi-1", { mayStand: patient });
+  two.join("pi-1", { whyNotToStand: patient });
   two.join("pi-2");
   await two.clock.advance("5m");
   expect(two.leaders).toEqual(["pi-2"]);

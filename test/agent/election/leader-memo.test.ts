@@ -19,7 +19,7 @@ test("a new board remembers nothing", () => {
   expect([memo.formerIdentity(), memo.formerTerm()]).toEqual([undefined, undefined]);
 });
 
-test("the very first term is a term: number 0 is remembered like any other", () => {
+test("the very first term is remembered like any other, although its number is 0", () => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", 0);
   expect(folder.openedIn("here").formerTerm()).toBe(0);
@@ -27,34 +27,31 @@ test("the very first term is a term: number 0 is remembered like any other", () 
 
 test("a board that never led remembers the terms of others", () => {
   const folder = new Folder();
-  folder.openedIn("here").saw(7);
+  folder.openedIn("here").rememberTerm(7);
   expect(folder.openedIn("here").formerTerm()).toBe(7);
   expect(folder.openedIn("here").formerIdentity()).toBeUndefined();
 });
 
 test.each([
-  ["the same one goes on", 4, 4, true],
+  ["the same term continues", 4, 4, true],
   ["it follows its own last one", 4, 5, true],
-  ["somebody led in between", 4, 6, false],
-  ["the count began anew", 4, 0, false],
-])("when a term begins it is known whether anybody else led since: %s", (_, before, term, alone) => {
+  ["another board led in between", 4, 6, false],
+  ["the count restarted", 4, 0, false],
+])("when a term begins it is known whether another board led since: %s", (_, before, term, alone) => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", before);
   expect(folder.openedIn("here").leads("pi-1_b", term)).toBe(alone);
 });
 
-test.each(["99999999999999999999", "2147483647", "-1", "1.5", "seven"])(
-  "%s is no term, and nothing to go by",
-  (text) => {
-    const folder = new Folder();
-    for (const what of ["seen", "term"]) folder.facts.set("leader", `${what} kube-system/siteward-plant7`, text);
-    folder.facts.set("leader", "last led", "kube-system/siteward-plant7");
-    expect(folder.openedIn("here").formerTerm()).toBeUndefined();
-    expect(folder.openedIn("here").leads("pi-1_a", 3)).toBe(false);
-  },
-);
+test.each(["99999999999999999999", "2147483647", "-1", "1.5", "seven"])("%s is not a term, and is ignored", (text) => {
+  const folder = new Folder();
+  for (const what of ["seen", "term"]) folder.facts.set("leader", `${what} kube-system/siteward-plant7`, text);
+  folder.facts.set("leader", "last led", "kube-system/siteward-plant7");
+  expect(folder.openedIn("here").formerTerm()).toBeUndefined();
+  expect(folder.openedIn("here").leads("pi-1_a", 3)).toBe(false);
+});
 
-test("the last term there can be is led by one after the other: none of them can say that nobody else led", () => {
+test("the highest possible term is repeated, and then no board knows whether another one led", () => {
   const folder = new Folder();
   const last = 2 ** 31 - 2;
   folder.openedIn("here").leads("pi-1_a", last - 1);
@@ -62,7 +59,7 @@ test("the last term there can be is led by one after the other: none of them can
   expect(folder.openedIn("here").leads("pi-1_c", last)).toBe(false);
 });
 
-test("the first term of a board follows nobody's", () => {
+test("the first term of a board follows no term of its own", () => {
   expect(new Folder().openedIn("here").leads("pi-1_a", 0)).toBe(false);
 });
 
@@ -74,10 +71,10 @@ test("a copy of the folder in another machine names no former process", () => {
   expect(folder.openedIn("there").formerTerm()).toBe(3);
 });
 
-test("a board that changes its site is a newcomer there: no term of the other site is waited for", () => {
+test("a board that changes its site is new there: it waits for no term of the other site", () => {
   const folder = new Folder();
   const [here, there] = ["kube-system/siteward-plant7", "kube-system/siteward-plant8"];
-  folder.openedIn("here", here).saw(41);
+  folder.openedIn("here", here).rememberTerm(41);
   folder.openedIn("here", here).leads("pi-1_a", 41);
   const other = folder.openedIn("here", there);
   expect([other.formerIdentity(), other.formerTerm(), other.formerRest("b", { mono: 0, wall: 0 })]).toEqual(
@@ -91,11 +88,48 @@ test("a board that changes its site is a newcomer there: no term of the other si
   expect(folder.openedIn("here", here).leads("pi-1_d", 43)).toBe(true);
 });
 
-test("behind a restored server no Lease is that of the former process, and the highest term is still known", () => {
+test("after a restore of the server no Lease is that of the former process, and the highest term is still known", () => {
   const folder = new Folder();
   const memo = folder.openedIn("here");
   memo.leads("pi-1_a", 4);
-  memo.saw(4);
+  memo.rememberTerm(4);
   memo.restored();
   expect([folder.openedIn("here").formerIdentity(), folder.openedIn("here").formerTerm()]).toEqual([undefined, 4]);
+});
+
+test("terms that break are counted until one holds", () => {
+  const folder = new Folder();
+  for (let process = 0; process < 3; process++) {
+    const memo = folder.openedIn("here");
+    expect(memo.brokenTerms).toBe(process);
+    memo.leads(`pi-1_${process}`, process);
+    // The present term has not ended.
+    expect(memo.brokenTerms).toBe(process);
+  }
+  const last = folder.openedIn("here");
+  last.leads("pi-1_d", 3);
+  last.termHeld();
+  expect([last.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([0, 0]);
+});
+
+test("a process that leaves the Lease to others counts as before; the next one begins to count anew", () => {
+  const folder = new Folder();
+  for (let process = 0; process < 3; process++) folder.openedIn("here").leads(`pi-1_${process}`, process);
+  const memo = folder.openedIn("here");
+  expect(memo.brokenTerms).toBe(3);
+  memo.deferred();
+  expect([memo.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([3, 0]);
+});
+
+test("a process that begins several terms and breaks in the last counts once", () => {
+  const folder = new Folder();
+  const memo = folder.openedIn("here");
+  for (const term of [1, 2, 3]) memo.leads("pi-1_a", term);
+  expect(folder.openedIn("here").brokenTerms).toBe(1);
+});
+
+test("an invalid count of broken terms counts as zero", () => {
+  const folder = new Folder();
+  folder.facts.set("leader", "broken kube-system/siteward-plant7", "many");
+  expect(folder.openedIn("here").brokenTerms).toBe(0);
 });

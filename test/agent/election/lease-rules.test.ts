@@ -1,14 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { recordOf } from "../../../agent/election/lease-lock.ts";
+import { type LeaseRecord, recordOf } from "../../../agent/election/lease-record.ts";
 import {
   type Candidate,
-  candidateProblems,
-  type LeaseRecord,
-  nextLeaseStep,
+  nextCandidateStep,
+  nextLeaderStep,
   type Observation,
   observe,
-  trustedUntil,
 } from "../../../agent/election/lease-rules.ts";
 
 const timing = { duration: 10_000, renewDeadline: 5000, retry: 2000 };
@@ -22,44 +20,47 @@ const lease = (change: Partial<LeaseRecord> = {}): LeaseRecord => ({
   resourceVersion: String(++version),
   holder: "bing",
   durationSeconds: 10,
-  transitions: 0,
+  term: 0,
   renewal: version,
   annotations: {},
   ...change,
 });
 
-type Look = readonly [seconds: number, record: LeaseRecord | undefined];
+type Reading = readonly [seconds: number, record: LeaseRecord | undefined];
 
-/** A story of looks at the Lease; what the last one leads to. `wrote`: the renewals that we sent. */
-function stepAfter(looks: readonly Look[], who = baz, leading = false, wrote: readonly number[] = []) {
+/** A story of readings of the Lease; what the last one leads to. `wrote`: the renewals that we sent. */
+function stepAfter(readings: readonly Reading[], who = baz, leading = false, wrote: readonly number[] = []) {
   let seen: Observation | undefined;
   let now = at(0);
-  for (const [seconds, record] of looks) {
+  for (const [seconds, record] of readings) {
     now = at(seconds);
-    seen = observe(seen, record, who, now, { leading, wrote: (renewal) => wrote.includes(renewal) });
+    seen = observe(seen, { record, at: now, leading, wrote: (renewal) => wrote.includes(renewal) }, who);
   }
-  if (!seen) throw new Error("nobody looked");
-  return nextLeaseStep(seen, who, leading, now);
+  if (!seen) throw new Error("the story has no reading");
+  return leading ? nextLeaderStep(seen) : nextCandidateStep(seen, who, now);
 }
 
-describe("who may take the Lease, and when", () => {
+describe("what a candidate does with the Lease", () => {
   test.each([{}, { formerIdentity: "baz", identity: "baz-2" }])(
     "a Lease from a backup that names us in an older term is taken when the last term is over, in a higher one",
     (who) => {
-      const ours = lease({ holder: "baz", transitions: 5 });
+      const ours = lease({ holder: "baz", term: 5 });
       const me = { ...baz, formerTerm: 7, ...who };
       expect(stepAfter([[0, ours]], me)).toMatchObject({ do: "wait", until: at(10) });
-      const looks = [0, 10].map((seconds): Look => [seconds, ours]);
-      expect(stepAfter(looks, me)).toMatchObject({ do: "take", term: 8 });
+      const readings = [0, 10].map((seconds): Reading => [seconds, ours]);
+      expect(stepAfter(readings, me)).toMatchObject({ do: "take", term: 8 });
     },
   );
 
   test("a Lease that names us in the highest term that we remember is ours", () => {
     const me = { ...baz, formerTerm: 7 };
-    expect(stepAfter([[0, lease({ holder: "baz", transitions: 7 })]], me)).toMatchObject({ do: "renew", term: 7 });
+    expect(stepAfter([[0, lease({ holder: "baz", term: 7 })]], me)).toMatchObject({
+      do: "renew",
+      record: { term: 7 },
+    });
   });
 
-  test("LE-01: a Lease that does not exist is created, with term 0", () => {
+  test("a Lease that does not exist is created, with term 0", () => {
     expect(stepAfter([[0, undefined]])).toEqual({ do: "create", term: 0 });
   });
 
@@ -69,33 +70,33 @@ describe("who may take the Lease, and when", () => {
     [2.999, "wait"],
     [3, "take"],
     [9, "take"],
-  ])("LE-03: a holder that wrote 3 s is believed for 3 s, not for our own 10 s (look at %s s: %s)", (seconds, step) => {
+  ])("a holder that wrote 3 s is trusted for 3 s, not for our own 10 s (read at %s s: %s)", (seconds, step) => {
     expect(
       stepAfter([
         [0, short],
         [seconds, short],
       ]),
-    ).toMatchObject(step === "take" ? { do: "take", term: 1, why: "expired" } : { do: "wait", until: at(3) });
+    ).toMatchObject(step === "take" ? { do: "take", term: 1 } : { do: "wait", until: at(3) });
   });
 
-  test("LE-05: a Lease without a holder is taken at the first look", () => {
-    expect(stepAfter([[0, lease({ holder: "", transitions: 4 })]])).toMatchObject({ do: "take", term: 5, why: "free" });
+  test("a Lease without a holder is taken at the first read", () => {
+    expect(stepAfter([[0, lease({ holder: undefined, term: 4 })]])).toMatchObject({ do: "take", term: 5 });
   });
 
-  test("LE-07: our own Lease is renewed, its term stays", () => {
-    const own = lease({ holder: "baz", transitions: 7 });
-    expect(stepAfter([[0, own]])).toMatchObject({ do: "renew", term: 7 });
-    expect(stepAfter([[0, own]], baz, true)).toMatchObject({ do: "renew", term: 7 });
+  test("our own Lease is renewed, its term stays", () => {
+    const own = lease({ holder: "baz", term: 7 });
+    expect(stepAfter([[0, own]])).toMatchObject({ do: "renew", record: { term: 7 } });
+    expect(stepAfter([[0, own]], baz, true)).toMatchObject({ do: "renew", record: { term: 7 } });
   });
 
-  test("LE-09: a holder that renews is believed from its last change on", () => {
-    const renewals = Array.from({ length: 11 }, (_, index): Look => [index * 2, lease({ durationSeconds: 15 })]);
+  test("a holder that renews is trusted from its last change on", () => {
+    const renewals = Array.from({ length: 11 }, (_, index): Reading => [index * 2, lease({ durationSeconds: 15 })]);
     const last = renewals.at(-1)?.[1];
     expect(stepAfter([...renewals, [34.9, last]])).toEqual({ do: "wait", until: at(35) });
     expect(stepAfter([...renewals, [35, last]])).toMatchObject({ do: "take", term: 1 });
   });
 
-  test("LE-21: two renewals within one second are two changes", () => {
+  test("two renewals within one second are two changes", () => {
     const [first, second] = [lease(), lease()];
     expect(
       stepAfter([
@@ -113,26 +114,26 @@ describe("who may take the Lease, and when", () => {
     ["no number", Number.NaN, 10],
     ["a century", 3e9, 3600],
     ["half a second", 0.5, 0.5],
-  ])("a duration that is %s is believed for %3$s s", (_, durationSeconds, believed) => {
+  ])("a duration that is %s is trusted for %3$s s", (_, durationSeconds, believed) => {
     expect(stepAfter([[0, lease({ durationSeconds })]])).toEqual({ do: "wait", until: at(believed) });
   });
 
-  test("the former process of this board is provably gone: its Lease is taken at once, by its exact name only", () => {
-    const held = lease({ holder: "baz_1", transitions: 3 });
+  test("the former process of this board is certainly gone: its Lease is taken at once, if the identity is exactly its own", () => {
+    const held = lease({ holder: "baz_1", term: 3 });
     const me = { ...baz, identity: "baz_2", formerIdentity: "baz_1" };
-    expect(stepAfter([[0, held]], me)).toMatchObject({ do: "take", term: 4, why: "ours before" });
+    expect(stepAfter([[0, held]], me)).toMatchObject({ do: "take", term: 4 });
     expect(stepAfter([[0, held]], { ...me, formerIdentity: "baz_10" })).toMatchObject({ do: "wait" });
     expect(stepAfter([[0, held]], { ...me, formerIdentity: "" })).toMatchObject({ do: "wait" });
     expect(stepAfter([[0, held]], { ...me, formerIdentity: undefined })).toMatchObject({ do: "wait" });
   });
 });
 
-describe("a Lease that is deleted, or deleted and made anew", () => {
-  const held = lease({ transitions: 4 });
-  const anew = lease({ uid: "two", holder: "" });
+describe("a Lease that is deleted, or deleted and recreated", () => {
+  const held = lease({ term: 4 });
+  const anew = lease({ uid: "two", holder: undefined });
 
-  test("does not end the term of its holder, who may have renewed right before: we wait a full duration", () => {
-    const gone: readonly Look[] = [
+  test("does not end the term of its holder, who may have renewed right before: others wait a full duration", () => {
+    const gone: readonly Reading[] = [
       [0, held],
       [9, undefined],
     ];
@@ -142,7 +143,7 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
   });
 
   test("without a holder is not taken before the former holder's time is over", () => {
-    const made: readonly Look[] = [
+    const made: readonly Reading[] = [
       [0, held],
       [1, undefined],
       [2, anew],
@@ -159,8 +160,8 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
     ).toEqual({ do: "wait", until: at(12) });
   });
 
-  test("right after we renewed it ourselves is made anew at once, but not after we slept", () => {
-    const own = lease({ holder: "baz", transitions: 4 });
+  test("right after our own renewal is recreated at once, but not after a suspension", () => {
+    const own = lease({ holder: "baz", term: 4 });
     const deletedAfter = (seconds: number) =>
       stepAfter([
         [0, own],
@@ -171,20 +172,29 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
     expect(deletedAfter(5000)).toEqual({ do: "wait", until: at(5010) });
   });
 
-  test("a release in the Lease that the holder wrote is believed", () => {
+  test("right after a backup of it named us in an older term is waited for: others may have led since", () => {
+    const outdated = lease({ holder: "baz", term: 5 });
+    const readings: readonly Reading[] = [
+      [0, outdated],
+      [1, undefined],
+    ];
+    expect(stepAfter(readings, { ...baz, formerTerm: 7 })).toEqual({ do: "wait", until: at(11) });
+  });
+
+  test("after a release by its own holder is free", () => {
     expect(
       stepAfter([
-        [0, lease({ transitions: 4 })],
-        [1, lease({ holder: "", durationSeconds: 1, transitions: 4 })],
+        [0, lease({ term: 4 })],
+        [1, lease({ holder: undefined, durationSeconds: 1, term: 4 })],
       ]),
-    ).toMatchObject({ do: "take", term: 5, why: "free" });
+    ).toMatchObject({ do: "take", term: 5 });
   });
 
   test("by another holder continues above the highest term ever seen", () => {
     const other = lease({ uid: "two", holder: "zip", durationSeconds: 3 });
     expect(
       stepAfter([
-        [0, lease({ transitions: 41 })],
+        [0, lease({ term: 41 })],
         [20, undefined],
         [30, other],
         [33, other],
@@ -192,7 +202,7 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
     ).toMatchObject({ do: "take", term: 42 });
   });
 
-  test("is not made anew at once by a board that remembers a term: its holder may be somebody it has not met", () => {
+  test("is not recreated at once by a board that remembers a term: it may not have seen the last holder", () => {
     const restarted = { ...baz, formerTerm: 8 };
     expect(stepAfter([[0, undefined]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
@@ -207,19 +217,19 @@ describe("a Lease that is deleted, or deleted and made anew", () => {
   });
 });
 
-describe("a released Lease that a restarted process meets for the first time", () => {
-  const released = (transitions: number, more: Partial<LeaseRecord> = {}) =>
-    lease({ holder: "", durationSeconds: 1, transitions, ...more });
+describe("a released Lease that a restarted process reads for the first time", () => {
+  const released = (term: number, more: Partial<LeaseRecord> = {}) =>
+    lease({ holder: undefined, durationSeconds: 1, term, ...more });
   const restarted = { ...baz, formerTerm: 8 };
 
   test.each([
     ["the term that this board led last", 8, 9],
     ["a later term of another board", 12, 13],
-  ])("is taken at once where it counts on from %s", (_, transitions, term) => {
-    expect(stepAfter([[0, released(transitions)]], restarted)).toMatchObject({ do: "take", term, why: "free" });
+  ])("is taken at once where its term counter follows %s", (_, last, term) => {
+    expect(stepAfter([[0, released(last)]], restarted)).toMatchObject({ do: "take", term });
   });
 
-  test("is waited for where it counts less than what is remembered: it was made anew, and somebody may still hold the old one", () => {
+  test("is waited for if its term is lower than the remembered one: it was recreated, and another process may still hold the old one", () => {
     const anew = released(7);
     expect(stepAfter([[0, anew]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
@@ -239,10 +249,10 @@ describe("a released Lease that a restarted process meets for the first time", (
         ],
         restarted,
       ),
-    ).toMatchObject({ do: "take", term: 9, why: "free" });
+    ).toMatchObject({ do: "take", term: 9 });
   });
 
-  test("is not free because somebody touched it after that: the wait goes on", () => {
+  test("is not free because another writer changed it after that: the wait continues", () => {
     const anew = released(7);
     const touched = { ...anew, resourceVersion: "labelled" };
     expect(
@@ -257,10 +267,10 @@ describe("a released Lease that a restarted process meets for the first time", (
   });
 
   test("is taken at once by a board that remembers nothing", () => {
-    expect(stepAfter([[0, released(0)]])).toMatchObject({ do: "take", term: 1, why: "free" });
+    expect(stepAfter([[0, released(0)]])).toMatchObject({ do: "take", term: 1 });
   });
 
-  test("but a deletion seen in between ends the trust in it", () => {
+  test("is not trusted if a deletion was seen in between", () => {
     expect(
       stepAfter(
         [
@@ -275,124 +285,135 @@ describe("a released Lease that a restarted process meets for the first time", (
   test("the next one to take it after a hand-over sees the release in the same Lease", () => {
     expect(
       stepAfter([
-        [0, lease({ holder: "bing", transitions: 8 })],
+        [0, lease({ holder: "bing", term: 8 })],
         [3, released(8)],
       ]),
-    ).toMatchObject({ do: "take", term: 9, why: "free" });
+    ).toMatchObject({ do: "take", term: 9 });
+  });
+});
+
+describe("a Lease without a holder that a restored server shows in an older term", () => {
+  const backup = lease({ holder: undefined, durationSeconds: 1, term: 4 });
+
+  test("is waited for: the last holder did not release it, and may believe in its term", () => {
+    const held: Reading = [0, lease({ term: 6 })];
+    expect(stepAfter([held, [3, backup]])).toEqual({ do: "wait", until: at(13) });
+    expect(stepAfter([held, [3, backup], [13, backup]])).toMatchObject({ do: "take", term: 7 });
+  });
+
+  test("is waited for where the Lease was free in a later term too: others may have led in between", () => {
+    const free: Reading = [0, lease({ holder: undefined, durationSeconds: 1, term: 6 })];
+    expect(stepAfter([free, [50, backup]])).toEqual({ do: "wait", until: at(60) });
+    const touched = { ...backup, resourceVersion: "labelled" };
+    expect(stepAfter([free, [50, backup], [55, touched]])).toEqual({ do: "wait", until: at(60) });
+  });
+
+  test("is waited for also after the backup of an earlier holder was seen", () => {
+    const earlier: Reading = [0, lease({ term: 4 })];
+    expect(stepAfter([earlier, [3, backup]], { ...baz, formerTerm: 6 })).toEqual({ do: "wait", until: at(13) });
+  });
+
+  test("is taken at once by the board that has just renewed it", () => {
+    const own: Reading = [0, lease({ holder: "baz", term: 6 })];
+    expect(stepAfter([own, [3, backup]])).toMatchObject({ do: "take", term: 7 });
   });
 });
 
 describe("a leader", () => {
   test.each([
     ["was deleted", undefined, "the Lease was deleted"],
-    ["has another holder", lease({ holder: "bing" }), "the Lease went to bing"],
-    ["was emptied", lease({ holder: "" }), "the Lease was released for us"],
+    ["has another holder", lease({ holder: "bing" }), "the Lease passed to bing"],
+    ["was emptied", lease({ holder: undefined }), "another client removed the holder from the Lease"],
   ])("steps down when its Lease %s", (_, record, why) => {
     expect(stepAfter([[0, record]], baz, true)).toEqual({ do: "stepDown", why });
   });
-
-  test.each([
-    [60, 54],
-    [15, 13],
-    [10, 8],
-    [20, 18],
-    [21, 18.9],
-    [60.9, 54],
-  ])("with a duration of %s s trusts its term for %s s from the beginning of the attempt", (duration, trusted) => {
-    expect(trustedUntil(at(100), duration * 1000).mono).toBeCloseTo(at(100 + trusted).mono);
-  });
 });
 
-describe("another process of the same name", () => {
+describe("another process with the same name", () => {
   const own = (renewal: number | undefined, more: Partial<LeaseRecord> = {}) =>
-    lease({ holder: "baz", transitions: 4, renewal, ...more });
-  const collision = { do: "stepDown", why: "another process writes the Lease under our name" };
+    lease({ holder: "baz", term: 4, renewal, ...more });
+  const collision = { do: "stepDown", why: "another process writes the Lease under this agent's identity" };
 
   test("ends the term of a leader with its second renewal in a row, not with the first, which may be a slip", () => {
-    const looks: readonly Look[] = [
+    const readings: readonly Reading[] = [
       [0, own(-1)],
       [2, own(-2)],
       [4, own(-3)],
     ];
     const wrote = [-1, -3];
-    expect(stepAfter(looks.slice(0, 2), baz, true, wrote)).toMatchObject({ do: "renew", term: 4 });
-    expect(stepAfter([...looks, [6, own(-4)]], baz, true, wrote)).toEqual(collision);
+    expect(stepAfter(readings.slice(0, 2), baz, true, wrote)).toMatchObject({
+      do: "renew",
+      record: { term: 4 },
+    });
+    expect(stepAfter([...readings, [6, own(-4)]], baz, true, wrote)).toEqual(collision);
   });
 
   test.each([
     [9.9, "stepDown"],
     [10, "renew"],
-  ])("is no other process where two strange renewals lie a whole duration apart (%s s: %s)", (apart, step) => {
-    const looks: readonly Look[] = [
+  ])("is not assumed where two foreign renewals are a whole duration apart (%s s: %s)", (apart, step) => {
+    const readings: readonly Reading[] = [
       [0, own(-1)],
       [5, own(-2)],
       [5 + apart, own(-4)],
     ];
-    expect(stepAfter(looks, baz, true, [-1])).toMatchObject({ do: step });
+    expect(stepAfter(readings, baz, true, [-1])).toMatchObject({ do: step });
   });
 
-  test.each<[string, readonly Look[]]>([
-    ["labels that somebody sets", [1, 2, 3].map((seconds) => [seconds, own(-1)])],
+  test.each<[string, readonly Reading[]]>([
+    ["labels set by other clients", [1, 2, 3].map((seconds) => [seconds, own(-1)])],
     ["our own renewals whose answers were lost", [1, 2, 3].map((seconds) => [seconds, own(-1 - seconds)])],
     ["a server that keeps no time of renewal", [1, 2, 3].map((seconds) => [seconds, own(undefined)])],
-  ])("is not what we take %s for", (_, looks) => {
+  ])("is not confused with %s", (_, readings) => {
     const wrote = [-1, -2, -3, -4];
     for (const leading of [true, false]) {
-      expect(stepAfter([[0, own(-1)], ...looks], baz, leading, wrote)).toMatchObject({ do: "renew", term: 4 });
+      expect(stepAfter([[0, own(-1)], ...readings], baz, leading, wrote)).toMatchObject({
+        do: "renew",
+        record: { term: 4 },
+      });
     }
   });
 
-  test("is not what wrote a Lease that we meet for the first time: it is ours from before", () => {
-    expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", term: 4 });
+  test("is not assumed for a Lease that is read for the first time: it is ours from before", () => {
+    expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", record: { term: 4 } });
   });
 
-  test("holds the Lease like anybody, for one who does not lead: until its duration is over, and then in a term of its own", () => {
+  test("counts as another holder for a board that does not lead: it takes the Lease when it expires, in a new term", () => {
     const strange = own(-2);
-    const looks: readonly Look[] = [
+    const readings: readonly Reading[] = [
       [0, own(-1)],
       [5, strange],
     ];
-    expect(stepAfter(looks, baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
-    expect(stepAfter([...looks, [14.9, strange]], baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
-    expect(stepAfter([...looks, [14, own(-3)]], baz, false, [-1])).toEqual({ do: "wait", until: at(24) });
-    expect(stepAfter([...looks, [15, strange]], baz, false, [-1])).toMatchObject({ do: "take", term: 5 });
-    expect(stepAfter([...looks, [15, own(-9, { transitions: 5 })]], baz, false, [-1, -9])).toMatchObject({
+    expect(stepAfter(readings, baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
+    expect(stepAfter([...readings, [14.9, strange]], baz, false, [-1])).toEqual({ do: "wait", until: at(15) });
+    expect(stepAfter([...readings, [14, own(-3)]], baz, false, [-1])).toEqual({ do: "wait", until: at(24) });
+    expect(stepAfter([...readings, [15, strange]], baz, false, [-1])).toMatchObject({ do: "take", term: 5 });
+    expect(stepAfter([...readings, [15, own(-9, { term: 5 })]], baz, false, [-1, -9])).toMatchObject({
       do: "renew",
-      term: 5,
+      record: { term: 5 },
     });
   });
 
-  test("that took the Lease of somebody else is not taken for us either", () => {
+  test("that took the Lease of another board is not mistaken for this process either", () => {
     const taken = [
-      [0, lease({ transitions: 4 })],
-      [11, own(-5, { transitions: 5 })],
+      [0, lease({ term: 4 })],
+      [11, own(-5, { term: 5 })],
     ] as const;
     expect(stepAfter(taken)).toEqual({ do: "wait", until: at(21) });
   });
 
-  test("is waited for when its Lease is deleted, as nobody would wait for us", () => {
-    const looks: readonly Look[] = [
+  test("is waited for when its Lease is deleted", () => {
+    const readings: readonly Reading[] = [
       [0, own(-1)],
       [5, own(-2)],
       [6, undefined],
     ];
-    expect(stepAfter(looks, baz, false, [-1])).toEqual({ do: "wait", until: at(16) });
-    expect(stepAfter(looks, baz, false, [-1, -2])).toMatchObject({ do: "create" });
+    expect(stepAfter(readings, baz, false, [-1])).toEqual({ do: "wait", until: at(16) });
+    expect(stepAfter(readings, baz, false, [-1, -2])).toMatchObject({ do: "create" });
   });
 });
 
-describe("LE-17: who may stand", () => {
-  test("nobody does without a name, or with a timing that cannot be used", () => {
-    const timing = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
-    expect(candidateProblems({ identity: "baz", timing })).toEqual([]);
-    expect(candidateProblems({ identity: "", timing: { ...timing, retry: 9000 } })).toEqual([
-      "leader.retry: 9s must be shorter than leader.renewDeadline (10s) divided by 1.2",
-      "the identity that stands for election must not be empty",
-    ]);
-  });
-});
-
-describe("a Lease that anybody may have written", () => {
+describe("a Lease that any client may have written", () => {
   const metadata = { name: "siteward", uid: "one", resourceVersion: "1" };
 
   test.each([
@@ -402,17 +423,17 @@ describe("a Lease that anybody may have written", () => {
     ["has more than nonsense", { spec: { leaseDurationSeconds: 0, leaseTransitions: 2 ** 31 - 1 } }],
   ])("and %s counts as free", (_, body) => {
     const record = recordOf({ metadata, ...body });
-    expect(record).toMatchObject({ holder: "", durationSeconds: undefined, transitions: 0, annotations: {} });
+    expect(record).toMatchObject({ holder: undefined, durationSeconds: undefined, term: 0, annotations: {} });
     expect(stepAfter([[0, record]])).toMatchObject({ do: "take", term: 1 });
   });
 });
 
-describe("the last term that can be written", () => {
+describe("the highest possible term", () => {
   const last = 2 ** 31 - 2;
 
-  test("follows the one before it, and itself: every claim is one that the server takes and everybody reads", () => {
-    for (const transitions of [last - 1, last]) {
-      const step = stepAfter([[0, lease({ holder: "", transitions })]]);
+  test("follows the one before it, and itself: the server accepts every claim and all boards can read it", () => {
+    for (const term of [last - 1, last]) {
+      const step = stepAfter([[0, lease({ holder: undefined, term })]]);
       expect(step).toMatchObject({ do: "take", term: last });
     }
     const read = recordOf({
@@ -421,15 +442,15 @@ describe("the last term that can be written", () => {
       metadata: { name: "siteward", uid: "one", resourceVersion: "1" },
       spec: { leaseTransitions: last },
     });
-    expect(read.transitions).toBe(last);
+    expect(read.term).toBe(last);
   });
 
-  test("is led again by a board that remembers it, in a Lease made anew", () => {
+  test("is led again by a board that remembers it, in a recreated Lease", () => {
     const who = { ...baz, formerTerm: last };
-    const looks: readonly Look[] = [
+    const readings: readonly Reading[] = [
       [0, undefined],
       [10, undefined],
     ];
-    expect(stepAfter(looks, who)).toEqual({ do: "create", term: last });
+    expect(stepAfter(readings, who)).toEqual({ do: "create", term: last });
   });
 });

@@ -16,7 +16,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../../agent/base/clock.ts";
 import { dispatch } from "../../../agent/cli/dispatch.ts";
-import { kubeconfigContext } from "../../../agent/client/kubeconfig.ts";
+import { kubeconfigContext } from "../../../agent/client/credentials/kubeconfig.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 import { Authority, hasOpenssl } from "../client/certificates.ts";
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(out).not.toContain("top-secret");
   });
 
-  test("without a broker needs no drop-in, and takes one away that an earlier enrolment left", async () => {
+  test("without a broker needs no drop-in, and removes one left by an earlier enrolment", async () => {
     await enroll(...server(), ...ofFleet(), ...named);
     const { code, out } = await enroll(...server(), ...named);
     expect(code).toBe(0);
@@ -116,7 +116,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(out.match(/^removed \S+ \(no broker is named\)$/gm)).toHaveLength(4);
   });
 
-  test("a board that is only given a new token remains the board of its site that it was", async () => {
+  test("a board that only gets a new token keeps its site and name", async () => {
     await enroll(...server(), ...named);
     const settings = readFileSync(at(`card/${whole[0]}`), "utf8");
     put("token", "newer\n");
@@ -135,32 +135,37 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     ["a folder that is not there", () => at("crad")],
     ["a card that is not mounted", () => mkdirSync(at("empty"), { recursive: true }) ?? at("empty")],
     ["a file", () => at("token")],
-    ["a place where nobody can make a folder", () => "/proc/x"],
-  ])("%s is no card to enrol: it is refused, and nothing is made", async (_, root) => {
+    ["a place where no folder can be created", () => "/proc/x"],
+  ])("%s is no card to enrol: it is refused, and no file is created", async (_, root) => {
     const before = readdirSync(folder);
     const io = recordingIo({ clock: new SystemClock() });
     const place = root();
     const had = existsSync(at("empty")) ? [...before, "empty"].sort() : before;
     for (const more of [[], ["--dry-run"]])
       expect(await dispatch(io, ["enroll", "--root", place, ...server(), ...named, ...more])).toBe(64);
-    expect(io.err()).toMatch(/^siteward: enroll: \S+ is (no folder|not the root of a system).*nothing was written$/m);
+    expect(io.err()).toMatch(
+      /^siteward: enroll: \S+ is (not a folder|not the root of a system).*nothing was written$/m,
+    );
     expect(readdirSync(folder)).toEqual(had);
     expect(existsSync(at("empty")) ? readdirSync(at("empty")) : []).toEqual([]);
   });
 
-  test.runIf(process.getuid?.() === 0)("who may not write there is told so in one sentence, with 77", async () => {
-    chmodSync(folder, 0o755);
-    process.seteuid?.(65_534);
-    const { code, err } = await enroll(...server(), ...named);
-    process.seteuid?.(0);
-    expect(code).toBe(77);
-    expect(err).toMatch(
-      /^siteward: enroll: no permission for \S+\/card\/etc\S*; only root may do this: sudo siteward enroll\n$/,
-    );
-    expect(files()).toEqual([]);
-  });
+  test.runIf(process.getuid?.() === 0)(
+    "a user without write permission gets a one-line message and exit code 77",
+    async () => {
+      chmodSync(folder, 0o755);
+      process.seteuid?.(65_534);
+      const { code, err } = await enroll(...server(), ...named);
+      process.seteuid?.(0);
+      expect(code).toBe(77);
+      expect(err).toMatch(
+        /^siteward: enroll: no permission for \S+\/card\/etc\S*; only root may do this: sudo siteward enroll\n$/,
+      );
+      expect(files()).toEqual([]);
+    },
+  );
 
-  test("a dry run leaves an enrolment that was cut short as it is; a list of it that the disk has lost is no obstacle", async () => {
+  test("a dry run leaves an interrupted enrolment unchanged; a lost list of its files is no obstacle", async () => {
     await enroll(...server(), ...named);
     const ledger = at("card/etc/siteward/credentials/.enrolment");
     writeFileSync(ledger, "");
@@ -170,7 +175,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(files()).toEqual(whole.slice(0, 2));
   });
 
-  test("takes a kubeconfig's own files into it", async () => {
+  test("embeds a kubeconfig's own files", async () => {
     put("client.crt", board.cert);
     put("client.key", board.key);
     const port = (api.address() as AddressInfo).port;
@@ -190,14 +195,14 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(cluster.has("certificate-authority")).toBe(false);
   });
 
-  test("a dry run says what it would write, and writes nothing", async () => {
+  test("a dry run reports what it would write, and writes nothing", async () => {
     const { code, out } = await enroll(...server(), ...ofFleet(), ...named, "--dry-run");
     expect(code).toBe(0);
     expect(out.match(/would write/g)).toHaveLength(6);
     expect(files()).toEqual([]);
   });
 
-  test("boards are prepared at a bench: an API server that is not reached is said, and no obstacle", async () => {
+  test("boards are prepared at a bench: an API server that is not reached is reported, and no obstacle", async () => {
     const { code, out } = await enroll(...server(9), ...named);
     expect(code).toBe(0);
     expect(out).toContain("not checked against the API server: https://127.0.0.1:9: the connection was refused");
@@ -225,23 +230,23 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     [
       "the certificate of another board",
       78,
-      /names acme\/plant7\/edge-02, and this board is acme\/plant7\/edge-03/,
+      /is for acme\/plant7\/edge-02, but this board is acme\/plant7\/edge-03/,
       () => [...server(), ...ofFleet(), "--site", "plant7", "--board", "edge-03"],
     ],
     [
-      "a broker whose certificate nobody can check",
+      "a broker with an unverifiable certificate",
       78,
       /needs --certificate, --key, --mqtt-ca/,
       () => [...server(), "--mqtt", "mqtts://b:8883", "--fleet", "acme", ...named],
     ],
     ["a name that no topic can hold", 78, /site\.name/, () => [...server(), "--site", "Plant 7"]],
     ["a file that is not there", 1, /kubeconfig \S+ does not exist/, () => ["--kubeconfig", at("none")]],
-    ["a server without TLS", 1, /is no address/, () => ["--server", "http://a", "--token-file", at("token")]],
+    ["a server without TLS", 1, /is not an address/, () => ["--server", "http://a", "--token-file", at("token")]],
     ["nothing at all", 64, /name a kubeconfig/, () => []],
     [
       "an authority that did not sign the server",
       1,
-      /signed by an authority that we do not trust/,
+      /signed by an authority that this board does not trust/,
       () => {
         const other = new Authority("other");
         put("ca.crt", other.ca);

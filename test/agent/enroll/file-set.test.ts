@@ -18,7 +18,7 @@ const found = (): readonly string[] =>
     existsSync(at(`${name}/${name}`)) ? readFileSync(at(`${name}/${name}`), "utf8") : "-",
   );
 
-test("all files are there with their modes, whatever the umask, and nothing is left beside them", () => {
+test("all files exist with their modes, whatever the umask, and no temporary file is left", () => {
   const before = process.umask(0);
   try {
     writeAll(files("1"), at("ledger"));
@@ -31,7 +31,7 @@ test("all files are there with their modes, whatever the umask, and nothing is l
   expect(readdirSync(at("key"))).toEqual(["key"]);
 });
 
-test("who has the former key open reads on in the former one", () => {
+test("a process that has the former key open continues to read the former one", () => {
   writeAll(files("1"), at("ledger"));
   const inode = statSync(at("key/key")).ino;
   writeAll(files("2"), at("ledger"));
@@ -62,7 +62,7 @@ async function cutAfter(calls: number): Promise<boolean> {
   return ended.signal === "SIGKILL";
 }
 
-test("cut off at any step, either nothing changed or the next run finds all of it and ends it", async () => {
+test("interrupted at any step, either nothing changed or the next run completes it", async () => {
   const outcomes = new Set<string>();
   for (let calls = 0; calls < 60; calls++) {
     rmSync(folder, { recursive: true });
@@ -86,7 +86,7 @@ test("cut off at any step, either nothing changed or the next run finds all of i
   expect([...outcomes].sort()).toEqual(["as before", "ended by the next run"]);
 }, 120_000);
 
-test("what a cut left beside the files does not stand in the way of the next enrolment", () => {
+test("temporary files left by a power cut do not prevent the next enrolment", () => {
   writeAll(files("1"), at("ledger"));
   writeFileSync(at("key/key.enrolling"), "half a k");
   writeAll(files("3"), at("ledger"));

@@ -37,7 +37,7 @@ describe.skipIf(!existsSync(script))("siteward enroll at a terminal", () => {
     );
   }
 
-  test("asks for what it needs, shows no token, and writes what it was told", async () => {
+  test("prompts for missing values, shows no token, and writes the answers", async () => {
     writeFileSync(path.join(folder, "none"), "");
     const { code, screen, unasked } = await dialogue([
       [/kubeconfig file/, ""],
@@ -59,13 +59,13 @@ describe.skipIf(!existsSync(script))("siteward enroll at a terminal", () => {
   test.each([
     ["Ctrl-C", "\u0003"],
     ["Ctrl-D", "\u0004"],
-  ])("%s at a question leaves nothing behind, and is said in a sentence", async (_, key) => {
+  ])("%s at a question leaves no files behind, and is reported", async (_, key) => {
     const { code, screen } = await dialogue([
       [/kubeconfig file/, ""],
       [/address of the API server/, key],
     ]);
     expect(code).toBe(1);
-    expect(screen).toMatch(/siteward: left without an answer; nothing was done/);
+    expect(screen).toMatch(/siteward: cancelled without an answer; nothing was done/);
     expect(readdirSync(path.join(folder, "card/etc"))).toEqual([]);
   });
 });

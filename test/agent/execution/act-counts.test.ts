@@ -39,6 +39,6 @@ test.each<[string, string | undefined, Exclude<Action, EventAction>, string | un
   ["endpoints of a silent board", "endpoint-slice", patch(slice, { endpoints: [] }, { cause }), "endpoints-withdrawn"],
   ["endpoints that changed", "endpoint-slice", patch(slice, { endpoints: [] }), undefined],
   ["an operator's drain", undefined, { do: "evict", target: pod }, undefined],
-])("%s: counted as what it is", (_what, by, action, act) => {
+])("%s has its own counter", (_what, by, action, act) => {
   expect(actOf(action, by)).toBe(act);
 });

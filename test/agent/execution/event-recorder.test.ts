@@ -5,7 +5,7 @@ import { EventRecorder } from "../../../agent/execution/event-recorder.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { refusal, SmallApi, TestTerm } from "../election/support/api.ts";
+import { refusal, SmallApi, TestTerm } from "../../support/small-api.ts";
 
 function setUp() {
   const clock = new FakeClock();
@@ -25,7 +25,7 @@ function setUp() {
 const board = (name: string): ObjectRef => ({ resource: nodes, namespace: undefined, name, uid: `uid-${name}` });
 
 describe("an Event", () => {
-  test("about a Node lies in the namespace default and names the object exactly", async () => {
+  test("about a Node is in the namespace default and names the object exactly", async () => {
     const { clock, api, say } = setUp();
     say(board("pi-3"));
     await clock.settle();
@@ -46,7 +46,7 @@ describe("an Event", () => {
     ]);
   });
 
-  test("about a pod lies in the pod's namespace, and has a name of its own each time", async () => {
+  test("about a pod is in the pod's namespace, and has a name of its own each time", async () => {
     const { clock, api, say } = setUp();
     const ref = { ...api.put("web-1"), namespace: "shop" };
     say(ref, "one");
@@ -59,7 +59,7 @@ describe("an Event", () => {
     expect(new Set(api.requests.map(({ name }) => name)).size).toBe(2);
   });
 
-  test("that is repeated is counted in the one that exists", async () => {
+  test("that is repeated increments the count of the existing one", async () => {
     const { clock, api, say } = setUp();
     say(board("pi-3"));
     await clock.advance("10s");
@@ -82,7 +82,7 @@ describe("an Event", () => {
     expect(recorder.stats()).toEqual({ queued: 0, sent: 2, dropped: 0 });
   });
 
-  test("that somebody deleted is made anew", async () => {
+  test("that was deleted is created again", async () => {
     const { clock, api, say } = setUp();
     say(board("pi-3"));
     await clock.settle();
@@ -92,7 +92,7 @@ describe("an Event", () => {
     expect(api.requests.map(({ verb }) => verb)).toEqual(["create", "patch", "create"]);
   });
 
-  test("with a name or a message beyond all bounds is cut", async () => {
+  test("with an overlong name or message is truncated", async () => {
     const { clock, api, say } = setUp();
     say(board("b".repeat(253)), "m".repeat(5000));
     await clock.settle();
@@ -102,7 +102,7 @@ describe("an Event", () => {
 });
 
 describe("too many Events", () => {
-  test("about one object: 25 at once, then one per 300 s; other objects are not touched", async () => {
+  test("about one object: 25 at once, then one per 300 s; other objects are not affected", async () => {
     const { clock, api, recorder, say } = setUp();
     for (let time = 0; time < 100; time++) {
       say(board("pi-3"));
@@ -121,7 +121,7 @@ describe("too many Events", () => {
     expect(api.requests).toHaveLength(27);
   });
 
-  test("that differ in their message only become one from the tenth on", async () => {
+  test("that differ only in their message become one from the tenth on", async () => {
     const { clock, api, say } = setUp();
     for (let attempt = 1; attempt <= 15; attempt++) {
       say(board("pi-3"), `attempt ${attempt} failed`);
@@ -137,7 +137,7 @@ describe("too many Events", () => {
     });
   });
 
-  test("wait in a queue with an end", async () => {
+  test("wait in a bounded queue", async () => {
     const { clock, api, recorder, say } = setUp();
     api.latency = 3_600_000;
     for (let index = 0; index < 1000; index++) say(board(`pi-${index}`));
@@ -146,8 +146,8 @@ describe("too many Events", () => {
   });
 });
 
-describe("when it does not go through", () => {
-  test("a lost connection is tried again a few times, then the Event is dropped and the next one sent", async () => {
+describe("an Event that cannot be written", () => {
+  test("after a lost connection is retried a few times, then dropped, and the next one is sent", async () => {
     const { clock, api, recorder, say } = setUp();
     api.refuse = ({ name }) => {
       if (name.startsWith("pi-3")) throw refusal("create", 0, "Reset");
@@ -159,18 +159,21 @@ describe("when it does not go through", () => {
     expect(recorder.stats()).toEqual({ queued: 0, sent: 1, dropped: 1 });
   });
 
-  test.each(["Forbidden", "Invalid", "AlreadyExists", "NotFound"])("a refusal (%s) is not repeated", async (reason) => {
-    const { clock, api, recorder, say } = setUp();
-    api.refuse = () => {
-      throw refusal("create", 400, reason);
-    };
-    say(board("pi-3"));
-    await clock.advance("5m");
-    expect(api.requests).toHaveLength(1);
-    expect(recorder.stats().dropped).toBe(1);
-  });
+  test.each(["Forbidden", "Invalid", "AlreadyExists", "NotFound"])(
+    "after a refusal (%s) is not retried",
+    async (reason) => {
+      const { clock, api, recorder, say } = setUp();
+      api.refuse = () => {
+        throw refusal("create", 400, reason);
+      };
+      say(board("pi-3"));
+      await clock.advance("5m");
+      expect(api.requests).toHaveLength(1);
+      expect(recorder.stats().dropped).toBe(1);
+    },
+  );
 
-  test("nothing is sent for a term that is over", async () => {
+  test("is not sent for a term that is over", async () => {
     const { clock, api, recorder, term, say } = setUp();
     say(board("pi-3"));
     term.over = true;
@@ -180,7 +183,7 @@ describe("when it does not go through", () => {
   });
 });
 
-test("it ends with its signal, also in the middle of a pause", async () => {
+test("ends with its signal, even in the middle of a pause", async () => {
   const { clock, api, abort, running, say } = setUp();
   api.refuse = () => {
     throw refusal("create", 0, "Reset");

@@ -1,19 +1,23 @@
 import { describe, expect, test } from "vitest";
+import { pods } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
 import { isPostponed } from "../../../agent/base/postponed.ts";
-import { FencedError } from "../../../agent/election/fence.ts";
-import type { EventAction } from "../../../agent/execution/actions.ts";
+import type { DecidedAct, Decisions } from "../../../agent/decisions/decision-book.ts";
+import type { Grounds } from "../../../agent/decisions/grounds.ts";
+import type { Action, EventAction } from "../../../agent/execution/actions.ts";
 import { Executor } from "../../../agent/execution/executor.ts";
+import { FencedError } from "../../../agent/execution/fence.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { create, deletion, patch, refusal, SmallApi, TestTerm } from "../election/support/api.ts";
+import { create, deletion, patch, refusal, SmallApi, TestTerm } from "../../support/small-api.ts";
 
 function setUp(
   inflight = 4,
   asked: {
     readonly isFrozen?: (board: string) => boolean;
     readonly isOutdated?: (since: Instant) => boolean;
+    readonly decisions?: Pick<Decisions, "acted">;
   } = {},
 ) {
   const clock = new FakeClock();
@@ -43,7 +47,7 @@ describe("every write names the object that was seen", () => {
     expect(outcomes[0]?.action).toBe(action);
   });
 
-  test("a deletion carries the uid, and the resourceVersion where the decision rests on it", async () => {
+  test("a deletion carries the uid, and the resourceVersion where the decision depends on it", async () => {
     const { api, executor, term } = setUp();
     const { resourceVersion, ...anyState } = api.put("web");
     await executor.execute([{ do: "delete", target: anyState, gracePeriodSeconds: 0 }], term);
@@ -53,20 +57,41 @@ describe("every write names the object that was seen", () => {
     expect(api.requests[1]?.body).toEqual({ uid: "uid-api", resourceVersion: "7" });
   });
 
-  test("what somebody else changed in between stays a conflict", async () => {
+  test("a change by another client in between is a conflict", async () => {
     const { api, executor, term } = setUp();
     const seen = api.put("web");
     api.put("web");
     expect(await executor.execute([patch(seen, {})], term)).toMatchObject([fails("Conflict")]);
   });
 
-  test("an object that is gone is deleted and evicted well enough", async () => {
+  test("deleting or evicting an object that is gone succeeds", async () => {
     const { api, executor, term } = setUp();
     const target = api.put("web");
     api.objects.clear();
     const outcomes = await executor.execute([deletion(target), { do: "evict", target }], term);
     expect(outcomes.map(({ ok }) => ok)).toEqual([true, true]);
   });
+});
+
+test("of an answer only the identity is kept, however large the object is", async () => {
+  const { api, executor, term } = setUp();
+  const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`label-${i}`, "x".repeat(60)]));
+  const target = api.put("web");
+  const made: Action = {
+    do: "create",
+    resource: pods,
+    object: { apiVersion: "v1", kind: "Pod", metadata: { name: "new", labels } },
+  };
+  const outcomes = await executor.execute([made, patch(target, { metadata: { labels } })], term);
+  expect(outcomes).toMatchObject([{ ok: true }, { ok: true }]);
+  for (const outcome of outcomes) {
+    const kept = outcome.ok ? (outcome.object?.metadata ?? {}) : {};
+    expect(
+      Object.keys(kept)
+        .filter((name) => name !== "namespace")
+        .sort(),
+    ).toEqual(["name", "resourceVersion", "uid"]);
+  }
 });
 
 describe("actions on one object", () => {
@@ -82,7 +107,7 @@ describe("actions on one object", () => {
     expect(api.objects.size).toBe(0);
   });
 
-  test("end with the first that fails; the rest fares as that did", async () => {
+  test("end with the first that fails; the others get its disposition", async () => {
     const { api, said, executor, term } = setUp();
     const target = api.put("web");
     api.refuse = () => {
@@ -105,7 +130,7 @@ describe("actions on one object", () => {
     expect(said).toEqual([]);
   });
 
-  test("do not hold up those on others, up to the bound that all share", async () => {
+  test("do not delay those on others, up to the bound that all share", async () => {
     const { clock, api, executor, term } = setUp(3);
     api.latency = 50;
     const targets = Array.from({ length: 20 }, (_, index) => api.put(`pod-${index}`));
@@ -116,7 +141,7 @@ describe("actions on one object", () => {
     expect(api.mostInflight).toBe(3);
   });
 
-  test("tell their outcomes in the order of the decision", async () => {
+  test("return their outcomes in the order of the decision", async () => {
     const { api, executor, term } = setUp();
     const [a, b] = [api.put("a"), api.put("b")];
     const actions = [deletion(a), create("c"), patch(b, {}), create("d"), deletion(b)];
@@ -169,7 +194,7 @@ describe("creations start slowly", () => {
 });
 
 describe("the fence", () => {
-  test("lets nothing through once the term is over, not even an Event", async () => {
+  test("permits no request once the term is over, not even an Event", async () => {
     const { api, said, executor, term } = setUp();
     const target = api.put("web");
     term.over = true;
@@ -186,7 +211,7 @@ describe("the fence", () => {
     expect(said).toEqual([]);
   });
 
-  test("stops what waited in line when the term ended", async () => {
+  test("stops queued requests when the term ends", async () => {
     const { clock, api, executor, term } = setUp(1);
     api.latency = 100;
     const targets = ["a", "b", "c"].map((name) => api.put(name));
@@ -198,7 +223,7 @@ describe("the fence", () => {
     expect(api.requests).toHaveLength(1);
   });
 
-  test("is asked once more right before the bytes are sent", async () => {
+  test("is checked again right before the bytes are sent", async () => {
     const { api, executor, term } = setUp();
     const target = api.put("web");
     const deleteFromApi = api.delete.bind(api);
@@ -224,7 +249,7 @@ describe("the fence", () => {
   });
 });
 
-test("harmful acts that went through are counted for an hour", async () => {
+test("completed harmful acts are counted for an hour", async () => {
   const { clock, api, executor, term } = setUp();
   const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
   const asking = { by: "daemonset", since: clock.now(), moved: () => {} };
@@ -239,11 +264,33 @@ test("harmful acts that went through are counted for an hour", async () => {
   expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
 });
 
+test("acts with grounds are recorded: as done, or as failed unless a newer state of the object is decided on", async () => {
+  const acted: [string, string | undefined][] = [];
+  const decisions = { acted: (act: DecidedAct, error?: Error) => acted.push([act.on.name, error?.message]) };
+  const { clock, api, executor, term } = setUp(4, { decisions });
+  const asking = { by: "taint-eviction", since: clock.now(), moved: () => {} };
+  const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because: { kind: "reported" } };
+  const evict = (name: string): Action => ({ ...deletion(api.put(name)), grounds });
+  const outdated: Action = { ...patch(api.put("b"), {}), grounds };
+  api.put("b");
+  await executor.execute([evict("a"), deletion(api.put("c")), outdated], term, asking);
+  expect(acted).toEqual([["a", undefined]]);
+  api.refuse = ({ verb }) => {
+    throw refusal(verb, 403, "Forbidden");
+  };
+  const marked = api.put("d");
+  await executor.execute([patch(marked, {}), { ...deletion(marked), grounds }], term, asking);
+  expect(acted.slice(1)).toEqual([["d", expect.stringContaining("earlier write")]]);
+  term.end();
+  await executor.execute([evict("e")], term, asking);
+  expect(acted).toHaveLength(2);
+});
+
 describe("evictions that were frozen after they were decided", () => {
   const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
   const other = { ...cause, board: "pi-4" };
 
-  test("are not sent, and the key comes back soon; other boards, and what no verdict caused, go on", async () => {
+  test("are not sent, and the key is retried soon; other boards, and acts without a verdict, continue", async () => {
     const { api, executor, term } = setUp(4, { isFrozen: (board) => board === "pi-3" });
     const [a, b, c] = [api.put("a"), api.put("b"), api.put("c")];
     const outcomes = await executor.execute(
@@ -255,7 +302,7 @@ describe("evictions that were frozen after they were decided", () => {
     expect([...api.objects.keys()].some((key) => key.endsWith("a"))).toBe(true);
   });
 
-  test("are not sent either where the freeze comes while they wait in line for the first byte", async () => {
+  test("are not sent either if the freeze comes while they are queued", async () => {
     let isFrozen = false;
     const { clock, api, executor, term } = setUp(1, { isFrozen: () => isFrozen });
     const [a, b] = [api.put("a"), api.put("b")];
@@ -272,19 +319,19 @@ describe("evictions that were frozen after they were decided", () => {
     expect(api.objects.size).toBeGreaterThan(0);
   });
 
-  test("marks go on: they take no pod away", async () => {
+  test("still permit marks, which evict no pod", async () => {
     const { api, executor, term } = setUp(4, { isFrozen: () => true });
     const mark = { ...patch(api.put("a"), { status: {} }), cause };
     expect(await executor.execute([mark], term)).toMatchObject([{ ok: true }]);
   });
 });
 
-describe("what a verdict permitted before an outage", () => {
+describe("an act that a verdict permitted before an outage", () => {
   const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
-  const looked: Instant = { mono: 1000, wall: 1000 };
-  const asking = { by: "taint-eviction", since: looked, moved: () => {} };
+  const observed: Instant = { mono: 1000, wall: 1000 };
+  const asking = { by: "taint-eviction", since: observed, moved: () => {} };
 
-  test("is not done after it, and the key comes back soon; what no verdict caused goes on", async () => {
+  test("is not done after it, and the key is retried soon; acts without a verdict continue", async () => {
     const asked: Instant[] = [];
     const { api, executor, term } = setUp(4, {
       isOutdated: (since) => {
@@ -298,10 +345,10 @@ describe("what a verdict permitted before an outage", () => {
     expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, true]);
     expect(outcomes[0]).toMatchObject({ error: { name: "OutdatedError", disposition: "refresh" } });
     expect(api.requests.map(({ name }) => name)).toEqual(["c"]);
-    expect(asked).toEqual([looked, looked]);
+    expect(asked).toEqual([observed, observed]);
   });
 
-  test("is not done either where the outage comes while it waits in line for the first byte", async () => {
+  test("is not done either if the outage comes while it is queued", async () => {
     let isOver = false;
     const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
     api.latency = 30_000;
@@ -318,7 +365,7 @@ describe("what a verdict permitted before an outage", () => {
 describe("a pass whose patience ends", () => {
   const asking = { by: "judge", since: { mono: 0, wall: 0 }, moved: () => {}, patience: 100 };
 
-  test("has its writes postponed that were not begun by then; those that were sent go on", async () => {
+  test("has its writes postponed that had not begun; those that were sent continue", async () => {
     const { clock, api, executor, term } = setUp(1);
     api.latency = 150;
     const running = executor.execute(
@@ -334,7 +381,7 @@ describe("a pass whose patience ends", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("says its events nevertheless, and not those of writes that did not happen", async () => {
+  test("still sends its Events, and not those of writes that did not happen", async () => {
     const { clock, api, said, executor, term } = setUp(1);
     api.latency = 150;
     const [a, b] = [api.put("a"), api.put("b")];
@@ -352,7 +399,7 @@ describe("a pass whose patience ends", () => {
     expect(said.map(({ reason }) => reason)).toEqual(["Before"]);
   });
 
-  test("is fenced, and not postponed, where its term ends first", async () => {
+  test("is fenced, and not postponed, if its term ends first", async () => {
     const { clock, api, executor, term } = setUp(1);
     api.latency = 50;
     const running = executor.execute([patch(api.put("a"), {}), patch(api.put("b"), {})], term, asking);

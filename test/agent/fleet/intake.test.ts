@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
 import type { CommandTaker } from "../../../agent/commands/desk/desk.ts";
-import type { Answer, Request, Taken } from "../../../agent/commands/desk/request.ts";
+import type { Answer, CommandRequest, DeskReply } from "../../../agent/commands/desk/request.ts";
 import { Intake } from "../../../agent/fleet/intake.ts";
-import type { Incoming } from "../../../agent/fleet/link.ts";
+import type { Incoming } from "../../../agent/fleet/mqtt/link.ts";
+import { States } from "../../../agent/fleet/reporting/states.ts";
 import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
-import { States } from "../../../agent/fleet/states.ts";
-import { Database } from "../../../storage/database.ts";
+import { Database } from "../../../storage/database/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
 import { pragmas } from "../../storage/things.ts";
@@ -38,16 +38,19 @@ const message = (topic: string, more: Partial<Incoming> = {}): Incoming => ({
 });
 
 /** A board whose desk answers as the test says. */
-function board(take: (request: Request) => Promise<Taken> = async () => ({ answer: answer() }), isLeader = true) {
-  const asked: Request[] = [];
-  const told: Answer[] = [];
+function board(
+  take: (request: CommandRequest) => Promise<DeskReply> = async () => ({ answer: answer() }),
+  isLeader = true,
+) {
+  const asked: CommandRequest[] = [];
+  const answers: Answer[] = [];
   const desired: string[] = [];
   const bound = { rows: 100, bytes: 100_000 };
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const outbox = new Outbox(database, { event: bound, response: bound });
   const states = new States();
-  const ear = new SiteCommandGate();
-  if (isLeader) ear.open({ isLeader, leader: "pi-1", term: 7 });
+  const gate = new SiteCommandGate();
+  if (isLeader) gate.open({ isLeader, leader: "pi-1", term: 7 });
   const desk: CommandTaker = {
     take: (request) => {
       asked.push(request);
@@ -58,19 +61,18 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
       const interrupted = { v: 1, id: "cut", state: "failed", code: 500, error: "interrupted" };
       yield answer({ id: "cut", scope: "site", name: "eviction.freeze", body: interrupted });
     },
-    told: (one) => told.push(one),
-    known: () => [],
+    markDelivered: (one) => answers.push(one),
   };
   const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: new RecordingLog() };
   const intake = new Intake(ambient, {
     identity,
-    desk: () => desk,
+    desk,
     outbox,
     states,
     bootId: "boot-1",
     standing: () => ({ isLeader, leader: isLeader ? "pi-1" : undefined, term: 7 }),
-    ear,
-    desired: (payload) => void desired.push(Buffer.from(payload).toString()),
+    gate,
+    desired: ({ payload }) => void desired.push(Buffer.from(payload).toString()),
     added: () => {},
   });
   const waiting = () =>
@@ -78,11 +80,11 @@ function board(take: (request: Request) => Promise<Taken> = async () => ({ answe
       .next("response", 100)
       .map(({ topic, retain, properties, ttl }) => ({ topic, retain, ttl, ...JSON.parse(properties) }));
   const fillDisk = (): void => void database.prepare("PRAGMA query_only = ON").run();
-  return { intake, asked, told, desired, waiting, states, fillDisk };
+  return { intake, asked, answers, desired, waiting, states, fillDisk };
 }
 
-test("a command is handed over with all that belongs to it, and its answer waits on disk when it is acknowledged", async () => {
-  const { intake, asked, told, waiting } = board();
+test("a command is passed on with all of its properties, and its answer is on disk when it is acknowledged", async () => {
+  const { intake, asked, answers, waiting } = board();
   const userProperties = new Map([
     ["sig", "abc"],
     ["kid", "ops-1"],
@@ -102,7 +104,7 @@ test("a command is handed over with all that belongs to it, and its answer waits
     },
   ]);
   expect(waiting()).toEqual([{ topic: `${me}/res/ping/1`, retain: true, ttl: 700_000, code: "200" }]);
-  expect(told).toHaveLength(1);
+  expect(answers).toHaveLength(1);
 });
 
 test.each([
@@ -111,13 +113,13 @@ test.each([
   ["sw1/acme/plant7/pi-2/cmd/ping/1", `${me}/res/ping/1`, true],
   ["sw1/acme/_reply/#", `${me}/res/ping/1`, true],
   ["", `${me}/res/ping/1`, true],
-])("who asks for his answer on %j has it on %s", async (responseTopic, topic, retain) => {
+])("a sender that requests its answer on %j gets it on %s", async (responseTopic, topic, retain) => {
   const { intake, waiting } = board();
   await intake.receive(message(`${me}/cmd/ping/1`, { responseTopic, correlation: "AQI=" }));
   expect(waiting()).toMatchObject([{ topic, retain, correlation: "AQI=" }]);
 });
 
-test("who wants more back with his answer than is kept is refused, and answered without it", async () => {
+test("a sender that requests more correlation data than is kept is refused, and answered without it", async () => {
   for (const [bytes, isTooMuch] of [
     [1024, false],
     [1025, true],
@@ -132,12 +134,12 @@ test("who wants more back with his answer than is kept is refused, and answered 
   }
 });
 
-test("progress and the last word follow to the same place", async () => {
+test("progress and the final answer go to the same topic", async () => {
   async function* later() {
     yield answer({ body: { state: "running", code: 102 }, isTerminal: false });
     yield answer();
   }
-  const { intake, told, waiting } = board(async () => ({
+  const { intake, answers, waiting } = board(async () => ({
     answer: answer({ body: { state: "accepted", code: 202 }, isTerminal: false }),
     later: later(),
   }));
@@ -148,11 +150,11 @@ test("progress and the last word follow to the same place", async () => {
     "sw1/acme/plant7/_site/res/ping/1 102",
     "sw1/acme/plant7/_site/res/ping/1 200",
   ]);
-  expect(told).toHaveLength(1);
+  expect(answers).toHaveLength(1);
 });
 
 test.each([true, false])(
-  "answers that the process before owed are told where they always go (it leads: %s)",
+  "answers that the previous process owed go to the default topic (it leads: %s)",
   async (leads) => {
     const { intake, waiting } = board(undefined, leads);
     await intake.leftover(new AbortController().signal);
@@ -170,7 +172,7 @@ test("the desired configuration goes to its keeper alone", async () => {
   expect([asked, desired]).toEqual([[], ['{"v":1}']]);
 });
 
-test("a topic that is none of ours is counted by the desk, and has no answer", async () => {
+test("a message on a foreign topic is counted by the desk, and has no answer", async () => {
   const { intake, asked, waiting } = board(async () => "no answer");
   for (const topic of [`${me}/cmd/ping`, `${me}/cmd/ping/a b`, "sw1/acme/plant7/pi-2/cmd/ping/1"])
     await intake.receive(message(topic));
@@ -178,9 +180,9 @@ test("a topic that is none of ours is counted by the desk, and has no answer", a
   expect(waiting()).toEqual([]);
 });
 
-test("what a board says to a command of the site that another one leads does not replace that one's answer", async () => {
+test("a board's refusal of a command of the site that another board leads does not replace the leader's answer", async () => {
   const refused = { v: 1, id: "1", state: "rejected", code: 421, error: "not-leader" };
-  const taken = async (): Promise<Taken> => ({ answer: answer({ scope: "site", body: refused }) });
+  const taken = async (): Promise<DeskReply> => ({ answer: answer({ scope: "site", body: refused }) });
   const [leader, former] = [board(taken), board(taken, false)];
   for (const { intake } of [leader, former]) {
     await intake.receive(message("sw1/acme/plant7/_site/cmd/eviction.freeze/1"));
@@ -190,7 +192,7 @@ test("what a board says to a command of the site that another one leads does not
   expect(former.waiting().map(({ retain }) => retain)).toEqual([false, true]);
 });
 
-test("an answer that the disk does not take waits in memory, and not without end", async () => {
+test("an answer that cannot be written to disk waits in memory, in limited number", async () => {
   const { intake, states, waiting, fillDisk } = board();
   fillDisk();
   await intake.receive(message(`${me}/cmd/ping/1`, { correlation: "aGVsbG8=" }));
@@ -210,7 +212,7 @@ test("an answer that the disk does not take waits in memory, and not without end
   expect(states.size).toBe(64);
 });
 
-test("refusals without number push out their like, and not the end of a command that was accepted", async () => {
+test("countless refusals displace each other, and not the final answer of an accepted command", async () => {
   const end = answer({ id: "drain", name: "board.drain" });
   async function* later() {
     yield end;
@@ -230,7 +232,7 @@ test("refusals without number push out their like, and not the end of a command 
   expect(topics).not.toContain(`${me}/res/ping/0`);
 });
 
-describe("a message that cannot be taken", () => {
+describe("a message that cannot be processed", () => {
   test("is not acknowledged, so that it comes again, and is given up the third time", async () => {
     const { intake } = board(async () => {
       throw new Error("the disk is full");

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { afterEnd, type Ended, type Pace, rested } from "../../../agent/fleet/pace.ts";
+import { afterEnd, type EndedLink, type Pace, rested } from "../../../agent/fleet/pace.ts";
 
 const limits = { first: 1000, most: 300_000, refused: 60_000 };
 const at = (mono: number) => ({ mono, wall: 0 });
 
-function pauses(ended: Ended, times: number, chance: number): number[] {
+function pauses(ended: EndedLink, times: number, chance: number): number[] {
   let pace = rested;
   return Array.from({ length: times }, () => {
     const next = afterEnd(pace, ended, at(0), limits, chance);
@@ -13,7 +13,7 @@ function pauses(ended: Ended, times: number, chance: number): number[] {
   });
 }
 
-test("the time in which a lost broker is looked for doubles up to five minutes, and any moment of it is as likely", () => {
+test("the interval between attempts to reach a lost broker doubles up to five minutes, with even jitter", () => {
   const gone = { kind: "unreachable", upFor: undefined } as const;
   expect(pauses(gone, 11, 0.999_999).map(Math.round)).toEqual([
     1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000,
@@ -22,13 +22,13 @@ test("the time in which a lost broker is looked for doubles up to five minutes, 
   expect(pauses(gone, 3, 0.5)).toEqual([500, 1000, 2000]);
 });
 
-test("where the broker turns the board away the first pause is a minute", () => {
+test("after a refusal by the broker the first pause is a minute", () => {
   for (const kind of ["refused", "protocol", "credentials"] as const)
     expect(pauses({ kind, upFor: undefined }, 4, 0)).toEqual([60_000, 120_000, 240_000, 300_000]);
   expect(pauses({ kind: "refused", upFor: undefined }, 2, 0.5)).toEqual([90_000, 180_000]);
 });
 
-test("a connection that stood for a minute is forgotten as a failure, one that stood for less is not", () => {
+test("a connection that lasted a minute resets the failures, a shorter one does not", () => {
   let pace: Pace = { failures: 8, short: [] };
   expect(afterEnd(pace, { kind: "lost", upFor: 59_999 }, at(0), limits, 0.5).pause).toBe(128_000);
   const next = afterEnd(pace, { kind: "lost", upFor: 60_000 }, at(0), limits, 0.5);
@@ -37,7 +37,7 @@ test("a connection that stood for a minute is forgotten as a failure, one that s
   expect(pace.failures).toBe(1);
 });
 
-test("two boards with one certificate throw each other out: four ends within a minute, each soon, and it is told once", () => {
+test("two boards with one certificate disconnect each other: four short connections within a minute, reported once", () => {
   let pace = rested;
   const found = [0, 10_000, 20_000, 59_999, 70_000].map((mono) => {
     const next = afterEnd(pace, { kind: "lost", upFor: 1000 }, at(mono), limits, 0);
@@ -53,7 +53,7 @@ test("two boards with one certificate throw each other out: four ends within a m
   ]);
 });
 
-test("a link that flaps slowly, or one that never came up, is no duplicate", () => {
+test("a link that flaps slowly, or never came up, is no duplicate", () => {
   for (const [ended, step] of [
     [{ kind: "lost", upFor: 5000 }, 1000],
     [{ kind: "lost", upFor: 1000 }, 20_000],
@@ -68,17 +68,17 @@ test("a link that flaps slowly, or one that never came up, is no duplicate", () 
   }
 });
 
-test("where the broker says that another client took over, it counts however long the link stood", () => {
+test("where the broker reports that another client took over, it counts however long the link lasted", () => {
   let pace = rested;
-  const told = [0, 1, 2, 3].map((n) => {
+  const duplicates = [0, 1, 2, 3].map((n) => {
     const next = afterEnd(pace, { kind: "taken", upFor: 14_000 }, at(n * 15_000), limits, 0);
     pace = next.pace;
     return next.isDuplicate;
   });
-  expect(told).toEqual([false, false, false, true]);
+  expect(duplicates).toEqual([false, false, false, true]);
 });
 
-test("a link that the broker ends with a reason, or that we end because of what it sent, is nobody's duplicate", () => {
+test("a link that the broker ends with a reason, or that we end because of its content, is no sign of a duplicate", () => {
   for (const kind of ["dismissed", "protocol", "stopped", "refused"] as const) {
     let pace = rested;
     for (let n = 0; n < 10; n++) {
@@ -89,6 +89,6 @@ test("a link that the broker ends with a reason, or that we end because of what 
   }
 });
 
-test("a broker that does not keep to MQTT is looked for as rarely as one that turns the board away", () => {
+test("a broker that violates MQTT is retried as rarely as one that refuses the board", () => {
   expect(pauses({ kind: "protocol", upFor: 20 }, 4, 0)).toEqual([60_000, 120_000, 240_000, 300_000]);
 });

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import type { Standing } from "../../../agent/commands/desk/controls.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
-import { FleetEvents } from "../../../agent/fleet/events.ts";
-import { LinkError, PublishError } from "../../../agent/fleet/link.ts";
-import { LinkProblems } from "../../../agent/fleet/link-problems.ts";
-import { OutboxPublisher } from "../../../agent/fleet/outbox-publisher.ts";
-import { Reports } from "../../../agent/fleet/reports.ts";
+import { LinkError, PublishError } from "../../../agent/fleet/mqtt/link.ts";
+import { LinkProblems } from "../../../agent/fleet/mqtt/link-problems.ts";
+import { FleetEvents } from "../../../agent/fleet/reporting/events.ts";
+import { OutboxPublisher } from "../../../agent/fleet/reporting/outbox-publisher.ts";
+import { Reports } from "../../../agent/fleet/reporting/reports.ts";
+import { States } from "../../../agent/fleet/reporting/states.ts";
 import { live } from "../../../agent/fleet/session.ts";
 import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
-import { States } from "../../../agent/fleet/states.ts";
-import { Database } from "../../../storage/database.ts";
+import { Database } from "../../../storage/database/database.ts";
 import { Memo } from "../../../storage/memo.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
 import { pragmas } from "../../storage/things.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
-import { FakeLink } from "../../support/fake-link.ts";
+import { FakeLink } from "../../support/links/fake-link.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 
@@ -31,13 +31,21 @@ function connection(link: FakeLink, standing: Standing = { isLeader: false, lead
   const database = Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
   const bound = { rows: 100, bytes: 100_000 };
   const outbox = new Outbox(database, { event: bound, response: bound });
-  const [states, troubles, ear] = [new States(), new LinkProblems(), new SiteCommandGate()];
+  const [states, linkProblems, gate] = [new States(), new LinkProblems(), new SiteCommandGate()];
   const bootId = "boot-1";
   const clockState = () => "synced" as const;
-  const happenings = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added: () => drain.ring() });
-  const { tellDropped } = happenings;
-  const drain = new OutboxPublisher(ambient, { outbox, states, bootId, happenings, troubles, tellDropped });
-  const board = { standing, isReady: false, troubles, clock, ended: undefined as LinkError | undefined };
+  const events = new FleetEvents(ambient, { identity, outbox, bootId, clockState, added: () => publisher.ring() });
+  const { reportDropped } = events;
+  const publisher = new OutboxPublisher(ambient, {
+    identity,
+    outbox,
+    states,
+    bootId,
+    events,
+    linkProblems,
+    reportDropped,
+  });
+  const board = { standing, isReady: false, linkProblems, clock, ended: undefined as LinkError | undefined };
   const reports = new Reports({
     identity,
     config: loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined }).config,
@@ -50,17 +58,17 @@ function connection(link: FakeLink, standing: Standing = { isLeader: false, lead
     reported: () => undefined,
   });
   const stop = new AbortController();
-  const parts = { identity, session: { number: 1, bootId }, link, drain, reports, clockState, ear, troubles };
+  const deps = { identity, session: { number: 1, bootId }, link, publisher, reports, clockState, gate, linkProblems };
   const ready = (): void => {
     board.isReady = true;
   };
-  void live(ambient, { ...parts, standing: () => board.standing, ready }, stop.signal).then((error) => {
+  void live(ambient, { ...deps, standing: () => board.standing, ready }, stop.signal).then((error) => {
     board.ended = error;
   });
   return { board, clock, states, stop: () => stop.abort(new Error("the agent ends")) };
 }
 
-test("a link is of use when the broker has our presence and sends what comes for us, and not before", async () => {
+test("a link is ready when the broker has this board's presence and delivers its messages, and not before", async () => {
   const link = new FakeLink();
   link.acknowledges = false;
   const { board, clock } = connection(link);
@@ -75,7 +83,7 @@ test("a link is of use when the broker has our presence and sends what comes for
 test.each([
   ["before the broker acknowledged anything", "0s", false],
   ["in the middle of its work", "10s", true],
-])("an agent that ends %s says goodbye, and waits no longer than that", async (_, after, isReady) => {
+])("an agent that ends %s announces that, and waits no longer", async (_, after, isReady) => {
   const link = new FakeLink();
   link.acknowledges = isReady;
   const { board, clock, stop } = connection(link);
@@ -89,7 +97,7 @@ test.each([
   expect(board.ended).toMatchObject({ kind: "stopped" });
 });
 
-test("an answer that no disk took is given before the goodbye, where the life that knows it ends at once", async () => {
+test("an answer that could not be written to disk is sent before the goodbye, even if its life ends at once", async () => {
   const link = new FakeLink();
   const { board, clock, states, stop } = connection(link);
   await clock.advance("10s");
@@ -101,7 +109,7 @@ test("an answer that no disk took is given before the goodbye, where the life th
   expect(link.topics.slice(before)).toEqual([`${me}/res/log.level/A`, `${me}/up`]);
 });
 
-test("an agent that ends while a subscription waits for its answer is let go as well", async () => {
+test("an agent can end while a subscription waits for its answer", async () => {
   const link = new FakeLink();
   const asked: string[] = [];
   link.subscribe = ([first]) => {
@@ -118,7 +126,7 @@ test("an agent that ends while a subscription waits for its answer is let go as 
   expect(board.ended).toMatchObject({ kind: "stopped" });
 });
 
-test("an agent that ends before it said that it is there only says that it goes", async () => {
+test("an agent that ends before it announced itself only announces its end", async () => {
   const link = new FakeLink();
   const { board, clock, stop } = connection(link);
   stop();
@@ -128,7 +136,7 @@ test("an agent that ends before it said that it is there only says that it goes"
   expect(JSON.parse(link.payloads.at(-1) ?? "")).toMatchObject({ state: "offline" });
 });
 
-test("a broker that refuses our presence or our subscriptions is left, and the hint names its ACL", async () => {
+test("a broker that refuses the presence or the subscriptions is left, and the hint names its ACL", async () => {
   for (const part of ["up", "cmd"]) {
     const link = new FakeLink();
     link.refuse = ({ topic }) => (part === "up" && topic.endsWith("/up") ? denied(topic) : undefined);
@@ -139,13 +147,13 @@ test("a broker that refuses our presence or our subscriptions is left, and the h
     expect(board.ended).toMatchObject({
       kind: "refused",
       message: expect.stringContaining("not authorized"),
-      hint: "Give acme/plant7/pi-1 the lines that siteward broker-acl prints.",
+      hint: "Add the lines that siteward broker-acl prints for acme/plant7/pi-1 to the broker's ACL.",
     });
     expect(board.isReady).toBe(false);
   }
 });
 
-test("a broker whose packets are too small even for our presence is told as that", async () => {
+test("a broker with a packet limit too small for the presence is reported as such", async () => {
   const link = new FakeLink();
   link.refuse = ({ topic }) => new PublishError("oversize", 64, `${topic}: 230 bytes, and the broker takes 64`);
   const { board, clock } = connection(link);
@@ -154,7 +162,7 @@ test("a broker whose packets are too small even for our presence is told as that
   expect(board.ended?.hint).not.toContain("acl");
 });
 
-test("a leader that is refused the commands of its site goes on, says so, and asks again", async () => {
+test("a leader that is refused the commands of its site continues, reports that, and retries", async () => {
   const link = new FakeLink();
   let asked = 0;
   let isRefused = true;
@@ -166,30 +174,30 @@ test("a leader that is refused the commands of its site goes on, says so, and as
   const { board, clock } = connection(link, { isLeader: true, leader: "pi-1", term: 4 });
   await clock.advance("1m");
   expect([asked, board.ended, board.isReady]).toEqual([1, undefined, true]);
-  expect(board.troubles.list()).toMatchObject([
+  expect(board.linkProblems.list()).toMatchObject([
     { type: "SiteCommandsRefused", severity: "warning", hint: expect.stringContaining("broker-acl") },
   ]);
   isRefused = false;
   await clock.advance("5m");
-  expect([asked, link.subscriptions.has(siteCommands), board.troubles.list()]).toEqual([2, true, []]);
+  expect([asked, link.subscriptions.has(siteCommands), board.linkProblems.list()]).toEqual([2, true, []]);
 });
 
-test("who does not lead any more has no trouble with the commands of the site", async () => {
+test("a board that no longer leads has no problem with the commands of the site", async () => {
   const link = new FakeLink();
   link.refuseFilter = (filter) => (filter === siteCommands ? denied(filter) : undefined);
   const { board, clock } = connection(link, { isLeader: true, leader: "pi-1", term: 4 });
   await clock.advance("1m");
-  expect(board.troubles.list()).toHaveLength(1);
+  expect(board.linkProblems.list()).toHaveLength(1);
   board.standing = { isLeader: false, leader: "pi-2", term: 5 };
   await clock.advance("2s");
-  expect(board.troubles.list()).toEqual([]);
+  expect(board.linkProblems.list()).toEqual([]);
   // When it leads again it asks at once.
   board.standing = { isLeader: true, leader: "pi-1", term: 6 };
   await clock.advance("10s");
-  expect(board.troubles.list()).toHaveLength(1);
+  expect(board.linkProblems.list()).toHaveLength(1);
 });
 
-test("a connection that is lost while somebody waits for it ends with the reason of the link", async () => {
+test("a connection that is lost during a wait for it ends with the link's reason", async () => {
   const link = new FakeLink();
   link.acknowledges = false;
   const { board, clock } = connection(link);

@@ -7,32 +7,32 @@ const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
 const leads = (term: number): Standing => ({ isLeader: true, leader: "pi-1", term });
 const follows = (leader: string | undefined, term: number): Standing => ({ isLeader: false, leader, term });
 
-test("a new leader begins to listen when the former one has stopped, and a former one stops at once", () => {
-  const ear = new SiteCommandGate();
-  ear.begin(at(0));
-  expect(ear.wants(follows("pi-2", 1), at(99))).toBe(false);
-  expect(ear.wants(leads(2), at(100))).toBe(false);
-  expect(ear.wants(leads(2), at(102.4))).toBe(false);
-  expect(ear.wants(leads(2), at(102.5))).toBe(true);
-  ear.open(leads(2));
-  expect(ear.wants(leads(2), at(103))).toBe(true);
-  expect(ear.wants(follows(undefined, 2), at(104))).toBe(false);
-  expect(ear.wants({ isLeader: true, leader: "pi-1", term: undefined }, at(105))).toBe(false);
+test("a new leader subscribes when the former one has unsubscribed, and a former one unsubscribes at once", () => {
+  const gate = new SiteCommandGate();
+  gate.begin(at(0));
+  expect(gate.wants(follows("pi-2", 1), at(99))).toBe(false);
+  expect(gate.wants(leads(2), at(100))).toBe(false);
+  expect(gate.wants(leads(2), at(102.4))).toBe(false);
+  expect(gate.wants(leads(2), at(102.5))).toBe(true);
+  gate.open(leads(2));
+  expect(gate.wants(leads(2), at(103))).toBe(true);
+  expect(gate.wants(follows(undefined, 2), at(104))).toBe(false);
+  expect(gate.wants({ isLeader: true, leader: "pi-1", term: undefined }, at(105))).toBe(false);
 });
 
-test("in the same term a new connection listens at once, in another one when what waited there has come", () => {
-  const ear = new SiteCommandGate();
-  ear.begin(at(0));
-  ear.wants(leads(2), at(0));
-  expect(ear.wants(leads(2), at(3))).toBe(true);
-  ear.open(leads(2));
-  ear.begin(at(50));
-  expect(ear.wants(leads(2), at(50))).toBe(true);
-  expect(ear.hear(leads(2), "pi-1")).toBe("take");
-  ear.wants(leads(4), at(60));
-  ear.begin(at(70));
-  expect(ear.wants(leads(4), at(70))).toBe(false);
-  expect(ear.wants(leads(4), at(72.5))).toBe(true);
+test("in the same term a new connection subscribes at once, in another one when waiting messages have arrived", () => {
+  const gate = new SiteCommandGate();
+  gate.begin(at(0));
+  gate.wants(leads(2), at(0));
+  expect(gate.wants(leads(2), at(3))).toBe(true);
+  gate.open(leads(2));
+  gate.begin(at(50));
+  expect(gate.wants(leads(2), at(50))).toBe(true);
+  expect(gate.decide(leads(2), "pi-1")).toBe("take");
+  gate.wants(leads(4), at(60));
+  gate.begin(at(70));
+  expect(gate.wants(leads(4), at(70))).toBe(false);
+  expect(gate.wants(leads(4), at(72.5))).toBe(true);
 });
 
 test.each([
@@ -40,18 +40,18 @@ test.each([
   ["it leads again, and another one may have carried it out meanwhile", 2, leads(4), "late"],
   ["it leads for the first time", undefined, leads(2), "late"],
   ["another board leads: it had it, or will have it once more", 2, follows("pi-2", 3), "ignore"],
-  ["nobody is known to lead", 2, follows(undefined, 2), "take"],
+  ["no leader is known", 2, follows(undefined, 2), "take"],
   ["its own name stands on the Lease although its term is over", 2, follows("pi-1", 2), "take"],
 ] as const)("what the broker kept for a board, when %s", (_, listened, standing, hearing) => {
-  const ear = new SiteCommandGate();
-  if (listened !== undefined) ear.open(leads(listened));
-  ear.begin(at(10));
-  expect(ear.hear(standing, "pi-1")).toBe(hearing);
+  const gate = new SiteCommandGate();
+  if (listened !== undefined) gate.open(leads(listened));
+  gate.begin(at(10));
+  expect(gate.decide(standing, "pi-1")).toBe(hearing);
 });
 
-test("what comes while it still listens is refused by a board whose term is over, whoever leads", () => {
-  const ear = new SiteCommandGate();
-  ear.begin(at(0));
-  ear.open(leads(2));
-  expect(ear.hear(follows("pi-2", 3), "pi-1")).toBe("take");
+test("messages that still arrive are refused by a board whose term is over, whichever board leads", () => {
+  const gate = new SiteCommandGate();
+  gate.begin(at(0));
+  gate.open(leads(2));
+  expect(gate.decide(follows("pi-2", 3), "pi-1")).toBe("take");
 });

@@ -41,7 +41,7 @@ describe("a freeze", () => {
     [{ scope: "zone", target: "east/plant8" }, false, true],
     [{ scope: "board", target: "pi-3" }, true, true],
     [{ scope: "board", target: "pi-4" }, false, false],
-  ])("of %o covers pi-3: %s; where its zone is not known: %s", (scope, known, unknown) => {
+  ])("of %o covers pi-3: %s; where its zone is unknown: %s", (scope, known, unknown) => {
     const holds = holding(frozen(scope, 60));
     expect(freezeOn(holds, pi3, start) !== undefined).toBe(known);
     expect(freezeOn(holds, { board: "pi-3", zone: undefined }, start) !== undefined).toBe(unknown);
@@ -60,7 +60,7 @@ describe("a freeze", () => {
     expect(pruned(holds, at(660)).freezes.size).toBe(0);
   });
 
-  test("of one board slows nobody when it is over", () => {
+  test("of one board slows no evictions when it is over", () => {
     expect(slowAfter(holding(frozen({ scope: "board", target: "pi-3" }, 60)), "east/plant7", at(61))).toBeUndefined();
   });
 
@@ -72,7 +72,7 @@ describe("a freeze", () => {
   });
 });
 
-describe("what a leader leaves to the next one", () => {
+describe("the holds that a leader leaves to the next one", () => {
   const all: Holds = {
     freezes: new Map([
       ["site", frozen({ scope: "site" }, 3600)],
@@ -84,7 +84,7 @@ describe("what a leader leaves to the next one", () => {
     foreign: { drills: [1] },
   };
 
-  test("says for how long, which is true on any clock: also on one that begins at 0 in 1970", () => {
+  test("are written as remaining times, which are valid on any clock, even one that begins in 1970", () => {
     const text = encodeHolds(all, at(0));
     const elsewhere: Instant = { mono: 5000, wall: 0 };
     const read = decodeHolds(text, elsewhere);
@@ -95,17 +95,17 @@ describe("what a leader leaves to the next one", () => {
     expect(confirmedBy(read ?? noHolds, "east/plant8", elsewhere)).toBe("ops:bob");
   });
 
-  test("comes back as it went, with what a newer program added", () => {
+  test("are read back unchanged, with members added by a newer program", () => {
     const read = decodeHolds(encodeHolds(all, at(0)), at(0));
     expect(read).toEqual(all);
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
   });
 
-  test.each(["9", -1, 1.5, 1e300, null, [2]])("counts changes of %j as none", (changes) => {
+  test.each(["9", -1, 1.5, 1e300, null, [2]])("count changes of %j as none", (changes) => {
     expect(decodeHolds(JSON.stringify({ v: 1, changes }), at(0))?.changes).toBe(0);
   });
 
-  test("is never shorter than it was asked for, whenever it is read", () => {
+  test("are never shorter than ordered, whenever they are read", () => {
     for (const passed of [0, 0.4, 9.9, 10, 11, 60.3]) {
       const text = encodeHolds(all, at(passed));
       const read = decodeHolds(text, at(passed));
@@ -114,14 +114,14 @@ describe("what a leader leaves to the next one", () => {
     }
   });
 
-  test("goes on with the slow window of a freeze that is over", () => {
+  test("continue with the slow window of a freeze that is over", () => {
     const read = decodeHolds(encodeHolds(all, at(110)), at(110)) ?? noHolds;
     expect(freezeOn(read, { ...pi3, board: "x" }, at(110))?.scope).toBe("site");
     expect(read.freezes.get("zone/east/plant7")?.slowEnd).toEqual(at(610));
   });
 });
 
-describe("a text that somebody else wrote", () => {
+describe("a text that another program wrote", () => {
   test.each([
     undefined,
     "",
@@ -132,11 +132,11 @@ describe("a text that somebody else wrote", () => {
     "{}",
     '{"v":2,"freezes":{"site":{"left":60}}}',
     " ".repeat(70_000),
-  ])("is none: %s", (text) => {
+  ])("is invalid: %s", (text) => {
     expect(decodeHolds(text, start)).toBeUndefined();
   });
 
-  test("is taken as far as it makes sense", () => {
+  test("is read as far as it is valid", () => {
     const freezes = {
       site: { left: 60 },
       "zone/": { left: 60 },
@@ -158,7 +158,7 @@ describe("a text that somebody else wrote", () => {
     expect(read?.pauses.get("node-taints")?.by).toHaveLength(128);
   });
 
-  test("with more entries than anybody may order costs no more memory than that", () => {
+  test("with more entries than allowed costs no more memory than the limit", () => {
     const pauses = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`p${index}`, { left: 1 }]));
     expect(decodeHolds(JSON.stringify({ v: 1, pauses }), start)?.pauses.size).toBe(100);
   });

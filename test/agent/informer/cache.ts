@@ -1,4 +1,4 @@
-import { Database } from "../../../storage/database.ts";
+import { Database } from "../../../storage/database/database.ts";
 import { cacheMigrations } from "../../../storage/schema.ts";
 
 export const limits = { stall: 90_000, blip: 10_000 };

@@ -6,7 +6,7 @@ import { elapsed } from "../../../agent/base/clock.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
 import type { ListOptions, ListResult, WatchOptions } from "../../../agent/client/kube-client.ts";
 import type { WatchEvent } from "../../../agent/client/watch-stream.ts";
-import type { InformerClient } from "../../../agent/informer/informer-set.ts";
+import type { InformerClient } from "../../../agent/informer/informer-client.ts";
 
 export interface Request {
   readonly verb: "get" | "list" | "watch";
@@ -42,6 +42,8 @@ export class FakeApi implements InformerClient {
   #version = 100;
   #compacted = 0;
   sendsBookmarks = true;
+  /** Names of objects whose state cannot be read: lists give their identity. */
+  readonly unread = new Set<string>();
   /** What a list waits for before each of its pages. */
   beforePage: (request: Request) => void = () => {};
 
@@ -129,13 +131,16 @@ export class FakeApi implements InformerClient {
       if (!snapshot) throw expired("list");
       const all = snapshot.filter((object) => object.kind === resource.kind && isSelected(object, options));
       const end = options.limit === undefined ? all.length : offset + options.limit;
-      for (const object of all.slice(offset, end)) each(object as T);
+      const page = all.slice(offset, end);
+      const unusable = page.filter(({ metadata }) => this.unread.has(metadata.name));
+      for (const object of page) if (!unusable.includes(object)) each(object as T);
       return {
         resourceVersion: String(version),
         continue: end < all.length ? `${version}:${end}` : undefined,
         items: all.length,
-        rejectedItems: this.unusable.length,
-        rejected: this.unusable,
+        rejectedItems: this.unusable.length + unusable.length,
+        rejected: [...this.unusable, ...unusable.map(({ metadata }) => metadata.name)],
+        unusable: unusable.map((identity) => ({ identity, why: identity.metadata.name })),
       };
     });
   }
@@ -151,7 +156,7 @@ export class FakeApi implements InformerClient {
       const watch = new FakeWatch(this.#clock, request, signal);
       this.watches.push(watch);
       if (from < this.#compacted) watch.say({ type: "ERROR", error: expired("watch") });
-      else for (const revision of this.#history) if (revision.version > from) this.#tell(watch, revision);
+      else for (const revision of this.#history) if (revision.version > from) this.#send(watch, revision);
       if (this.sendsBookmarks) watch.remind(() => this.version);
       return watch.events() as AsyncIterable<WatchEvent<T>>;
     });
@@ -170,10 +175,10 @@ export class FakeApi implements InformerClient {
 
   #record(revision: Revision): void {
     this.#history.push(revision);
-    for (const watch of this.watches) if (watch.isOpen) this.#tell(watch, revision);
+    for (const watch of this.watches) if (watch.isOpen) this.#send(watch, revision);
   }
 
-  #tell(watch: FakeWatch, { resource, before, after, version }: Revision): void {
+  #send(watch: FakeWatch, { resource, before, after, version }: Revision): void {
     if (resource !== watch.request.resource) return;
     const was = before && isSelected(before, watch.request.options);
     const is = after && isSelected(after, watch.request.options);

@@ -3,15 +3,16 @@ import type { Pod } from "../../../agent/api/core.ts";
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
-import { podIndices } from "../../../agent/informer/indexes.ts";
 import type { Notice } from "../../../agent/informer/informer.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
+import { podIndices } from "../../../agent/informer/kinds/indexes.ts";
+import { ReconnectScheduler } from "../../../agent/informer/reflector/reconnect-scheduler.ts";
 import type { SiteScope } from "../../../agent/informer/scope.ts";
-import type { Database } from "../../../storage/database.ts";
-import { DeltaFIFO } from "../../../storage/delta-fifo.ts";
+import type { Database } from "../../../storage/database/database.ts";
+import { DeltaFIFO } from "../../../storage/delta-fifo/delta-fifo.ts";
 import { StorageError } from "../../../storage/errors.ts";
-import { Indexer } from "../../../storage/indexer.ts";
-import { storedResources } from "../../../storage/stored-resources.ts";
+import { Indexer } from "../../../storage/indexer/indexer.ts";
+import { storedResources } from "../../../storage/indexer/stored-resources.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -40,7 +41,8 @@ class Run {
   constructor(scope: SiteScope = {}, isUrgent = (): boolean => true) {
     const settings = { pageSize: 500, deltasPerObject: 16, decodedBytes: 1_000_000, limits };
     const ambient = { clock, log, random: new SeededRandom(3) };
-    this.set = new InformerSet(ambient, { client: api, database, settings, scope, isUrgent });
+    const reconnects = new ReconnectScheduler(ambient, { within: 0.9 * limits.blip, isUrgent });
+    this.set = new InformerSet(ambient, { client: api, database, settings, scope, isUrgent, reconnects });
     for (const resource of [nodes, pods, leases]) this.set.informer<KubeObject>(resource);
   }
 
@@ -61,19 +63,19 @@ class Run {
   }
 
   /** What listeners of a resource hear from now on, as words. */
-  hears<T extends KubeObject>(resource: Resource<T>): string[] {
-    const heard: string[] = [];
+  notificationsOf<T extends KubeObject>(resource: Resource<T>): string[] {
+    const notified: string[] = [];
     const word = ({ before, after, released }: Notice<T>): string =>
       released ? "released" : before === undefined ? "appeared" : after === undefined ? "gone" : "changed";
     this.set.informer(resource).onChange((changes) => {
-      for (const change of changes) heard.push(`${change.key} ${word(change)}`);
+      for (const change of changes) notified.push(`${change.key} ${word(change)}`);
     });
-    return heard;
+    return notified;
   }
 }
 
 describe("a site that is the whole cluster", () => {
-  test("has one watch per resource, however many ask, and only the kubelets' leases as metadata", async () => {
+  test("has one watch per resource, however many users, and only the kubelets' leases as metadata", async () => {
     const run = new Run();
     expect(run.set.informer(pods)).toBe(run.set.informer(pods));
     await run.start();
@@ -87,9 +89,9 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("tells what appears, changes and goes, after it can be read", async () => {
+  test("notifies of additions, changes and deletions after they can be read", async () => {
     const run = await new Run().start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     const seen: (string | undefined)[] = [];
     run.set.informer(pods).onChange(([change]) => {
       seen.push(run.set.informer(pods).lister.get(change?.key ?? "")?.status?.phase);
@@ -100,12 +102,12 @@ describe("a site that is the whole cluster", () => {
     await clock.advance("1s");
     api.remove(pods, "default/web");
     await clock.advance("1s");
-    expect(heard).toEqual(["default/web appeared", "default/web changed", "default/web gone"]);
+    expect(notified).toEqual(["default/web appeared", "default/web changed", "default/web gone"]);
     expect(seen).toEqual(["Pending", "Running", undefined]);
     await run.stop();
   });
 
-  test("can be read as before after it gave its memory back", async () => {
+  test("can be read as before after it released its memory", async () => {
     api.put(pods, pod("web", { phase: "Running" }));
     const run = await new Run().start();
     const { lister } = run.set.informer(pods);
@@ -118,52 +120,52 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("tells of its first list those who listen by then, and reads none of it again where nobody does", async () => {
+  test("notifies present listeners of its first list, and reads none of it again without listeners", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
     const run = new Run();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     await run.start();
     await clock.until(() => run.set.informer(pods).hasSynced, "5s");
-    expect(heard).toHaveLength(200);
-    expect(new Set(heard).size).toBe(200);
+    expect(notified).toHaveLength(200);
+    expect(new Set(notified).size).toBe(200);
     await run.stop();
 
     database = openCache();
     const again = await new Run().start();
     expect(again.set.informer(pods).hasSynced).toBe(true);
     expect(again.names(pods)).toHaveLength(200);
-    const late = again.hears(pods);
+    const late = again.notificationsOf(pods);
     api.put(pods, pod("later"));
     await clock.advance("1s");
     expect(late).toEqual(["default/later appeared"]);
     await again.stop();
   });
 
-  test("tells everything again once in twelve to 24 hours, without asking the API server, and after what happened meanwhile", async () => {
+  test("notifies of everything again once in twelve to 24 hours, without requests, and after queued changes", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${100 + i}`));
     const run = await new Run().start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     const lists = api.asked("list").length;
     await clock.advance("12h");
-    expect(heard).toEqual([]);
-    await clock.until(() => heard.length > 0, "12h");
+    expect(notified).toEqual([]);
+    await clock.until(() => notified.length > 0, "12h");
     api.remove(pods, "default/web-250");
     await clock.advance("1m");
-    expect(heard.filter((word) => word.endsWith("changed")).length).toBeGreaterThanOrEqual(199);
-    expect(new Set(heard)).toContain("default/web-299 changed");
-    expect(heard.filter((word) => word.startsWith("default/web-250")).at(-1)).toBe("default/web-250 gone");
-    expect(heard.length).toBeLessThanOrEqual(201);
+    expect(notified.filter((word) => word.endsWith("changed")).length).toBeGreaterThanOrEqual(199);
+    expect(new Set(notified)).toContain("default/web-299 changed");
+    expect(notified.filter((word) => word.startsWith("default/web-250")).at(-1)).toBe("default/web-250 gone");
+    expect(notified.length).toBeLessThanOrEqual(201);
     expect(run.set.stats().map(({ depth }) => depth)).toEqual([0, 0, 0]);
     expect(api.asked("list")).toHaveLength(lists);
     await run.stop();
   });
 
-  test("tells nothing again, and writes nothing for it, where nobody acts on it", async () => {
+  test("resyncs nothing, and writes nothing for it, without a listener", async () => {
     api.put(pods, pod("web"));
     const run = await new Run({}, () => false).start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     await clock.advance("48h");
-    expect(heard).toEqual([]);
+    expect(notified).toEqual([]);
     await run.stop();
   });
 
@@ -184,7 +186,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("what the server does not serve is waited for by those who need it, and by nobody else", async () => {
+  test("delays only those that need a resource that the server does not serve", async () => {
     api.fail("list", apiError("list", 404, "NotFound"), 1, ({ resource }) => resource !== "pods");
     const run = await new Run().start();
     const never = new AbortController().signal;
@@ -223,7 +225,7 @@ describe("a site that is the whole cluster", () => {
     await again.stop();
   });
 
-  test("has caught up only when what happened meanwhile is in the cache, not when its watches are open", async () => {
+  test("has caught up only when the changes of the meantime are in the cache, not when its watches are open", async () => {
     api.put(nodes, node("pi-1"));
     await (await new Run().start()).stop();
     api.put(nodes, node("pi-2"));
@@ -244,7 +246,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("has not caught up while something still comes as a watch ends; then a bookmark says it", async () => {
+  test("has not caught up while events still arrive as a watch ends; a bookmark then confirms it", async () => {
     api.put(nodes, node("pi-1"));
     await (await new Run().start()).stop();
     const run = await new Run().start("10ms");
@@ -260,7 +262,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("catches up with a server that sends no bookmarks, too", async () => {
+  test("catches up with a server without bookmarks, too", async () => {
     api.put(nodes, node("pi-1"));
     await (await new Run().start()).stop();
     api.sendsBookmarks = false;
@@ -278,7 +280,7 @@ describe("a site that is the whole cluster", () => {
     api.put(nodes, node("pi-1"));
     api.put(leases, lease("pi-1"));
     const run = await new Run().start();
-    const heard = [run.hears(nodes), run.hears(leases)];
+    const notified = [run.notificationsOf(nodes), run.notificationsOf(leases)];
     const writes = (): number =>
       database.prepare<{ changes: number }>("SELECT total_changes() AS changes").get()?.changes ?? 0;
     const before = writes();
@@ -290,10 +292,10 @@ describe("a site that is the whole cluster", () => {
     // A watch that was opened anew meanwhile has its first bookmark a minute later.
     await clock.advance("1m");
     expect(writes()).toBe(before);
-    expect(heard).toEqual([[], []]);
+    expect(notified).toEqual([[], []]);
     const shown = run.set.informer(leases).lister.get("kube-node-lease/pi-1");
     expect(shown?.metadata.resourceVersion).toBe(api.version);
-    expect(run.set.informer(leases).health.lastHeard?.mono).toBeGreaterThan(clock.now().mono - 61_000);
+    expect(run.set.informer(leases).health.lastReceived?.mono).toBeGreaterThan(clock.now().mono - 61_000);
     await run.stop();
 
     const again = new Run();
@@ -301,21 +303,21 @@ describe("a site that is the whole cluster", () => {
     expect(again.set.stats().map(({ position }) => position)).toEqual([api.version, api.version, api.version]);
   });
 
-  test("writes what comes while nothing waits just once", async () => {
+  test("writes events just once while nothing else waits", async () => {
     const run = await new Run().start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     const writes = (): number =>
       database.prepare<{ changes: number }>("SELECT total_changes() AS changes").get()?.changes ?? 0;
     const before = writes();
     api.put(pods, pod("web"));
     await clock.advance("1s");
-    expect(heard).toEqual(["default/web appeared"]);
+    expect(notified).toEqual(["default/web appeared"]);
     // The object, its namespace in the index, and the position.
     expect(writes() - before).toBe(3);
     await run.stop();
   });
 
-  test("tells what an earlier run left in the journal before what comes now", async () => {
+  test("notifies of changes that an earlier run left in the journal before new ones", async () => {
     const first = await new Run().start();
     const [web, late] = [api.put(pods, pod("web")), pod("late")];
     await clock.advance("1s");
@@ -336,22 +338,22 @@ describe("a site that is the whole cluster", () => {
     await second.stop();
   });
 
-  test("goes on when a listener fails, and names it", async () => {
+  test("continues when a listener fails, and names it", async () => {
     const run = await new Run().start();
     run.set.informer(pods).onChange(() => {
       throw new Error("no such key");
     });
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     api.put(pods, pod("one"));
     await clock.advance("1s");
     api.put(pods, pod("two"));
     await clock.advance("1s");
-    expect(heard).toEqual(["default/one appeared", "default/two appeared"]);
+    expect(notified).toEqual(["default/one appeared", "default/two appeared"]);
     expect(log.said("error")).toEqual(["a listener failed", "a listener failed"]);
     await run.stop();
   });
 
-  test("tells a listener that needs several turns nothing more meanwhile, and keeps what comes in the journal", async () => {
+  test("notifies a listener that needs several turns of nothing else meanwhile, and keeps new changes in the journal", async () => {
     const run = await new Run().start();
     const asked: string[][] = [];
     const ends: (() => void)[] = [];
@@ -377,7 +379,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("rebuilds the cache where it proves damaged while a listener is still at it", async () => {
+  test("rebuilds the cache if it proves damaged while a listener still works", async () => {
     const run = new Run();
     const ended = run.set.run(new AbortController().signal).catch((error: unknown) => error);
     await clock.advance("1s");
@@ -388,14 +390,14 @@ describe("a site that is the whole cluster", () => {
     expect(dispositionOf(await ended)).toBe("rebuild");
   });
 
-  test("tells nobody who no longer listens", async () => {
+  test("does not notify a removed listener", async () => {
     const run = await new Run().start();
-    const heard: number[] = [];
-    const end = run.set.informer(pods).onChange((changes) => heard.push(changes.length));
+    const notified: number[] = [];
+    const end = run.set.informer(pods).onChange((changes) => notified.push(changes.length));
     end();
     api.put(pods, pod("one"));
     await clock.advance("1s");
-    expect(heard).toEqual([]);
+    expect(notified).toEqual([]);
     await run.stop();
   });
 
@@ -437,7 +439,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("may be stopped and run again, as a standby does, and knows how long it was deaf", async () => {
+  test("may be stopped and run again, as a standby does, and knows how long its watches were closed", async () => {
     const run = await new Run().start();
     api.put(pods, pod("one"));
     await clock.advance("1s");
@@ -456,7 +458,7 @@ describe("a site that is the whole cluster", () => {
     await ended;
   });
 
-  test("that was paused on purpose for an hour has had no outage", async () => {
+  test("that was paused on purpose for an hour had no outage", async () => {
     const run = await new Run().start();
     await clock.advance("1s");
     const since = clock.now();
@@ -474,7 +476,7 @@ describe("a site that is the whole cluster", () => {
     await ended;
   });
 
-  test("takes no registrations while it runs, and no second run beside the first", async () => {
+  test("accepts no registrations while it runs, and no second run", async () => {
     const set = new InformerSet(
       { clock, log, random: new SeededRandom(1) },
       {
@@ -492,7 +494,7 @@ describe("a site that is the whole cluster", () => {
     await ended;
   });
 
-  test("says how each resource is doing", async () => {
+  test("reports the state of each resource", async () => {
     api.put(pods, pod("one"));
     const run = await new Run().start();
     await clock.advance("5s");
@@ -502,7 +504,7 @@ describe("a site that is the whole cluster", () => {
     expect(run.set.stats().find(({ resource }) => resource === "pods")).toMatchObject({
       synced: true,
       live: false,
-      heardAgo: 11_000,
+      receivedAgo: 11_000,
       provenAgo: undefined,
       lists: 1,
       watches: 1,
@@ -548,93 +550,149 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
+  /** Lets the watch of one board fail from now on, and those of the others work. */
+  const cutOff = (): { board: string } => {
+    const cut = { board: "" };
+    const isOf = ({ options }: { readonly options: { readonly fieldSelector?: string | undefined } }): boolean =>
+      options.fieldSelector === `spec.nodeName=${cut.board}`;
+    api.fail("watch", refused("watch"), 1000, (request) => !isOf(request));
+    return {
+      get board() {
+        return cut.board;
+      },
+      set board(board) {
+        cut.board = board;
+        for (const watch of api.watches) if (watch.isOpen && isOf(watch.request)) watch.break(refused("watch"));
+      },
+    };
+  };
+  const openWatches = (): readonly (string | undefined)[] =>
+    api.watches.flatMap(({ isOpen, request }) =>
+      isOpen && request.resource === "pods" ? [request.options.fieldSelector?.replace("spec.nodeName=", "")] : [],
+    );
+
+  test("is synced once each board's watch has been open, though one of them was always reconnecting", async () => {
+    const cut = cutOff();
+    cut.board = "pi-2";
+    const run = new Run(scope);
+    const done: string[] = [];
+    const never = new AbortController().signal;
+    void run.set.synced([nodes, pods], never).then(() => done.push("synced"));
+    void run.set.caughtUp([nodes, pods], never).then(() => done.push("caught up"));
+    await run.start("2s");
+    expect([openWatches(), done]).toEqual([["pi-1"], ["caught up"]]);
+    cut.board = "pi-1";
+    await clock.until(() => openWatches().includes("pi-2"), "2m");
+    await clock.advance("25ms");
+    expect(openWatches()).toEqual(["pi-2"]);
+    expect(done).toEqual(["caught up", "synced"]);
+    expect(run.set.missing([nodes, pods])).toEqual(["pods"]);
+    await run.stop();
+  });
+
+  test("is not synced by what its watches received before the question: a standby may have lost one for long", async () => {
+    const cut = cutOff();
+    const run = await new Run(scope).start();
+    cut.board = "pi-1";
+    await clock.advance("1m");
+    let synced = 0;
+    void run.set.synced([nodes, pods], new AbortController().signal).then(() => synced++);
+    await clock.advance("1m");
+    expect([openWatches(), synced]).toEqual([["pi-2"], 0]);
+    cut.board = "";
+    await clock.until(() => openWatches().length === 2, "2m");
+    await clock.advance("25ms");
+    expect(synced).toBe(1);
+    await run.stop();
+  });
+
   test("watches a board that joins", async () => {
     const run = await new Run(scope).start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     api.put(nodes, node("pi-3", ours));
     api.put(pods, pod("web-pi-3", { node: "pi-3" }));
     await clock.advance("1s");
     api.put(leases, lease("pi-3"));
     await clock.advance("1s");
-    expect(heard).toEqual(["default/web-pi-3 appeared"]);
+    expect(notified).toEqual(["default/web-pi-3 appeared"]);
     expect(run.names(leases)).toEqual(["pi-1", "pi-2", "pi-3"]);
     expect(run.set.informer(pods).hasSynced).toBe(true);
     await run.stop();
   });
 
-  test("releases a board that left the selection, and its pods: neither is reported gone", async () => {
+  test("releases a board that left the selection, and its pods: neither is reported as deleted", async () => {
     const run = await new Run(scope).start();
-    const heard = [run.hears(nodes), run.hears(pods)];
+    const notified = [run.notificationsOf(nodes), run.notificationsOf(pods)];
     api.put(nodes, node("pi-2", theirs));
     await clock.advance("1s");
-    expect(heard).toEqual([["pi-2 released"], ["default/web-pi-2 released"]]);
+    expect(notified).toEqual([["pi-2 released"], ["default/web-pi-2 released"]]);
     expect(run.names(pods)).toEqual(["web-pi-1"]);
     expect(storedResources(database).filter((name) => name.startsWith("pods"))).toEqual(["pods[site=a]@pi-1"]);
     api.remove(pods, "default/web-pi-2");
     api.put(leases, lease("pi-2"));
     await clock.advance("1m");
-    expect(heard[1]).toHaveLength(1);
+    expect(notified[1]).toHaveLength(1);
     expect(run.names(leases)).toEqual(["pi-1"]);
     await run.stop();
   });
 
-  test("takes a board back that left and came again", async () => {
+  test("takes a board back that left and returned", async () => {
     const run = await new Run(scope).start();
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     api.put(nodes, node("pi-2", theirs));
     await clock.advance("1s");
     api.put(nodes, node("pi-2", ours));
     await clock.advance("1s");
-    expect(heard).toEqual(["default/web-pi-2 released", "default/web-pi-2 appeared"]);
+    expect(notified).toEqual(["default/web-pi-2 released", "default/web-pi-2 appeared"]);
     await run.stop();
   });
 
-  test("reports a board that was deleted as gone, and watches what is left on it until nothing is", async () => {
+  test("reports a board that was deleted, and watches its pods until none is left", async () => {
     const run = await new Run(scope).start();
-    const heard = [run.hears(nodes), run.hears(pods)];
+    const notified = [run.notificationsOf(nodes), run.notificationsOf(pods)];
     api.remove(nodes, "pi-2");
     await clock.advance("1m");
-    expect(heard).toEqual([["pi-2 gone"], []]);
+    expect(notified).toEqual([["pi-2 gone"], []]);
     expect(run.names(pods)).toEqual(["web-pi-1", "web-pi-2"]);
     api.remove(pods, "default/web-pi-2");
     await clock.advance("15s");
-    expect(heard[1]).toEqual(["default/web-pi-2 gone"]);
+    expect(notified[1]).toEqual(["default/web-pi-2 gone"]);
     expect(storedResources(database)).not.toContain("pods[site=a]@pi-2");
     await run.stop();
   });
 
-  test("concludes nothing while the API does not say what became of a board", async () => {
+  test("concludes nothing until the API shows what became of a board", async () => {
     const run = await new Run(scope).start();
-    const heard = [run.hears(nodes), run.hears(pods)];
+    const notified = [run.notificationsOf(nodes), run.notificationsOf(pods)];
     api.fail("get", refused("get"), 4);
     api.remove(nodes, "pi-2");
     await clock.advance("5s");
-    expect(heard).toEqual([["pi-2 released"], []]);
+    expect(notified).toEqual([["pi-2 released"], []]);
     expect(run.names(pods)).toEqual(["web-pi-1", "web-pi-2"]);
     api.remove(pods, "default/web-pi-2");
     await clock.advance("1m");
-    expect(heard[1]).toEqual(["default/web-pi-2 gone"]);
+    expect(notified[1]).toEqual(["default/web-pi-2 gone"]);
     expect(storedResources(database)).not.toContain("pods[site=a]@pi-2");
     await run.stop();
   });
 
-  test("resumes every board's watch after a restart, and settles what left meanwhile", async () => {
+  test("resumes every board's watch after a restart, and settles departures of the meantime", async () => {
     const first = await new Run(scope).start();
     await first.stop();
     api.put(nodes, node("pi-2", theirs));
     const lists = api.asked("list").length;
 
     const again = new Run(scope);
-    const heard = again.hears(pods);
+    const notified = again.notificationsOf(pods);
     await again.start();
     await clock.advance("30s");
     expect(api.asked("list")).toHaveLength(lists);
     expect(again.names(pods)).toEqual(["web-pi-1"]);
-    expect(heard).toEqual(["default/web-pi-2 released"]);
+    expect(notified).toEqual(["default/web-pi-2 released"]);
     await again.stop();
   });
 
-  test("forgets what another selection stored", async () => {
+  test("drops the cache of another selection", async () => {
     const first = await new Run(scope).start();
     await first.stop();
     const again = await new Run({ nodeSelector: "site=b" }).start();
@@ -647,32 +705,32 @@ describe("a site of selected boards", () => {
     await again.stop();
   });
 
-  test("with namespaces of its own it knows the pods that wait for a board, and loses none that gets one", async () => {
+  test("with namespaces of its own knows the pods that wait for a board, and loses none when it is bound", async () => {
     const waiting = api.put(pods, pod("waiting"));
     const run = await new Run({ ...scope, namespaceSelector: "site=a" }).start();
     expect(run.names(pods)).toEqual(["waiting", "web-pi-1", "web-pi-2"]);
     expect(api.asked("watch", "pods").map(({ options }) => options.fieldSelector)).toContain("spec.nodeName=");
-    const heard = run.hears(pods);
+    const notified = run.notificationsOf(pods);
     const board = api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-2");
     const seen = (): Pod | undefined => run.set.informer(pods).lister.get("default/waiting");
     const release = board?.delay();
     api.put(pods, { ...waiting, spec: { containers: [], nodeName: "pi-2" } });
     await clock.advance("5s");
-    expect([seen()?.metadata.uid, seen()?.spec?.nodeName, heard]).toEqual([waiting.metadata.uid, undefined, []]);
+    expect([seen()?.metadata.uid, seen()?.spec?.nodeName, notified]).toEqual([waiting.metadata.uid, undefined, []]);
     expect(run.names(pods)).toEqual(["waiting", "web-pi-1", "web-pi-2"]);
     release?.();
     await clock.advance("1s");
     expect(run.set.informer(pods).lister.get("default/waiting")?.spec?.nodeName).toBe("pi-2");
-    expect(heard).toEqual(["default/waiting appeared"]);
+    expect(notified).toEqual(["default/waiting appeared"]);
     api.put(pods, pod("lost"));
     await clock.advance("1s");
     api.remove(pods, "default/lost");
     await clock.advance("1s");
-    expect(heard.slice(1)).toEqual(["default/lost appeared", "default/lost gone"]);
+    expect(notified.slice(1)).toEqual(["default/lost appeared", "default/lost gone"]);
     await run.stop();
   });
 
-  test("shows a pod that was made anew on another board, whichever watch tells first", async () => {
+  test("shows a pod that was recreated on another board, whichever watch reports first", async () => {
     const run = await new Run(scope).start();
     const old = api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-1");
     old?.freeze();
@@ -688,7 +746,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("hears its pods only as well as the worst of its watches", async () => {
+  test("is as well connected for its pods as the worst of its watches", async () => {
     const run = await new Run(scope).start();
     expect(run.set.informer(pods).health.connected).toBe(true);
     api.fail("watch", refused("watch"), 100, ({ options }) => options.fieldSelector !== "spec.nodeName=pi-1");

@@ -3,7 +3,7 @@ import type { KubeObject } from "../../../agent/api/meta.ts";
 import { pods, type Resource } from "../../../agent/api/resources.ts";
 import type { ListOptions, ListResult, PageInLine } from "../../../agent/client/kube-client.ts";
 import { Pages } from "../../../agent/informer/pages.ts";
-import { replaceByPages } from "../../../agent/informer/replace-by-pages.ts";
+import { replaceByPages } from "../../../agent/informer/reflector/replace-by-pages.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { pod } from "./objects.ts";
 
@@ -38,12 +38,12 @@ class SlowServer {
   ): Promise<ListResult> {
     const answer = Promise.withResolvers<ListResult>();
     // Only pods are listed here.
-    const told = each as (object: KubeObject) => void;
+    const accept = each as (object: KubeObject) => void;
     const one: Asked = {
       token: options.continue,
       inLine,
       signal,
-      each: told,
+      each: accept,
       answer,
       hasItsTurn: inLine === undefined,
     };
@@ -75,21 +75,21 @@ function site() {
   return { clock, server, stop, pages };
 }
 
-test("of a site whose pages come quickly the next is asked for while one is taken in, and waits for its turn", async () => {
+test("on a fast link the next page is requested while one is processed, and waits for its turn", async () => {
   const { clock, server, stop, pages } = site();
   const first = pages.take(undefined, stop.signal);
-  server.nth(0).inLine?.goesOn("b");
+  server.nth(0).inLine?.onContinue("b");
   expect(server.tokens).toEqual([undefined]);
   await clock.advance("4s");
   server.nth(0).answer.resolve(page("b"));
   await first;
 
   const second = pages.take("b", stop.signal);
-  server.nth(1).inLine?.goesOn("c");
+  server.nth(1).inLine?.onContinue("c");
   await settled();
   expect(server.tokens).toEqual([undefined, "b", "c"]);
   expect(server.asked.map(({ hasItsTurn }) => hasItsTurn)).toEqual([true, true, false]);
-  server.nth(2).inLine?.goesOn("c");
+  server.nth(2).inLine?.onContinue("c");
   server.nth(1).answer.resolve(page("c"));
   await second;
   expect(server.nth(2).hasItsTurn).toBe(false);
@@ -102,14 +102,14 @@ test("of a site whose pages come quickly the next is asked for while one is take
   expect(server.tokens).toEqual([undefined, "b", "c"]);
 });
 
-test("a page that took five seconds is alone on the link with the next one", async () => {
+test("a page that took five seconds does not share the link with the next one", async () => {
   const { clock, server, stop, pages } = site();
   const first = pages.take(undefined, stop.signal);
   await clock.advance("5s");
   server.nth(0).answer.resolve(page("b"));
   await first;
   const second = pages.take("b", stop.signal);
-  server.nth(1).inLine?.goesOn("c");
+  server.nth(1).inLine?.onContinue("c");
   expect(server.tokens).toEqual([undefined, "b"]);
   server.nth(1).answer.resolve(page("c"));
   await second;
@@ -117,13 +117,13 @@ test("a page that took five seconds is alone on the link with the next one", asy
   expect(server.tokens).toEqual([undefined, "b", "c"]);
 });
 
-test("a page that went on elsewhere than it had said is followed to where it went", async () => {
+test("a page whose continue token differs from the early one is followed by the right page", async () => {
   const { server, stop, pages } = site();
   const first = pages.take(undefined, stop.signal);
   server.nth(0).answer.resolve(page("b"));
   await first;
   const second = pages.take("b", stop.signal);
-  server.nth(1).inLine?.goesOn("elsewhere");
+  server.nth(1).inLine?.onContinue("elsewhere");
   server.nth(1).answer.resolve(page("c"));
   await second;
   const third = pages.take("c", stop.signal);
@@ -133,13 +133,13 @@ test("a page that went on elsewhere than it had said is followed to where it wen
   expect(server.nth(2).hasItsTurn).toBe(false);
 });
 
-test("a page asked for ahead that fails is heard of when its turn comes, and where the list ends before, never", async () => {
+test("a failed early page is reported when its turn comes, and never if the list ends before", async () => {
   const { server, stop, pages } = site();
   const first = pages.take(undefined, stop.signal);
   server.nth(0).answer.resolve(page("b"));
   await first;
   const second = pages.take("b", stop.signal);
-  server.nth(1).inLine?.goesOn("c");
+  server.nth(1).inLine?.onContinue("c");
   server.nth(2).answer.reject(new Error("expired"));
   await settled();
   server.nth(1).answer.resolve(page("c"));
@@ -154,7 +154,7 @@ function listing(server: SlowServer) {
   const store = {
     replace: () => ({
       page: (objects: readonly KubeObject[]) => void seen.push(...objects.map(({ metadata }) => metadata.name)),
-      bury: () => false,
+      stageDeletions: () => false,
       commit: (resourceVersion: string) => void ends.push(`committed at ${resourceVersion}`),
       abort: () => void ends.push("given up"),
     }),
@@ -170,7 +170,7 @@ function listing(server: SlowServer) {
 test.each<[how: string, end: (server: SlowServer, stop: AbortController) => void, why: string]>([
   ["breaks off", (server) => server.nth(1).answer.reject(new Error("broken off")), "broken off"],
   ["is stopped", (_, stop) => stop.abort(new Error("stopped")), "stopped"],
-])("a list that %s ends the page that was asked for ahead, and keeps nothing", async (_, end, why) => {
+])("a list that %s aborts the early page, and keeps nothing", async (_, end, why) => {
   const clock = new FakeClock();
   const server = new SlowServer();
   const stop = new AbortController();
@@ -178,7 +178,7 @@ test.each<[how: string, end: (server: SlowServer, stop: AbortController) => void
   const listed = replaceByPages(clock, what, { resourceVersion: "", limit: 500 }, stop.signal);
   server.nth(0).answer.resolve(page("b"));
   await settled();
-  server.nth(1).inLine?.goesOn("c");
+  server.nth(1).inLine?.onContinue("c");
   expect(server.tokens).toEqual([undefined, "b", "c"]);
   end(server, stop);
   await expect(listed).rejects.toThrow(why);
@@ -186,7 +186,7 @@ test.each<[how: string, end: (server: SlowServer, stop: AbortController) => void
   expect(ends).toEqual(["given up"]);
 });
 
-test("a list by pages is stored in its order, and nothing is left asked for at its end", async () => {
+test("a paged list is stored in its order, and no request is open at its end", async () => {
   const clock = new FakeClock();
   const server = new SlowServer();
   const stop = new AbortController();
@@ -197,7 +197,7 @@ test("a list by pages is stored in its order, and nothing is left asked for at i
     await settled();
     const asked = server.nth(at);
     expect(asked.hasItsTurn).toBe(true);
-    if (next !== undefined) asked.inLine?.goesOn(next);
+    if (next !== undefined) asked.inLine?.onContinue(next);
     for (const name of ["x", "y"]) asked.each(pod(`${at}-${name}`));
     asked.answer.resolve(page(next));
   }
@@ -205,4 +205,25 @@ test("a list by pages is stored in its order, and nothing is left asked for at i
   expect(seen).toEqual(["0-x", "0-y", "1-x", "1-y", "2-x", "2-y", "3-x", "3-y"]);
   expect(ends).toEqual(["committed at 7"]);
   expect(server.tokens).toEqual([undefined, "b", "c", "d"]);
+});
+
+test("large objects of a page are stored a few at a time", async () => {
+  const server = new SlowServer();
+  const { listing: what } = listing(server);
+  const batches: number[] = [];
+  const store = {
+    replace: () => ({ ...what.store.replace(), page: ({ length }: readonly unknown[]) => batches.push(length) }),
+  };
+  const listed = replaceByPages(
+    new FakeClock(),
+    { ...what, store },
+    { resourceVersion: "", limit: 500 },
+    new AbortController().signal,
+  );
+  const tolerations = Array.from({ length: 9000 }, () => ({ key: "a" }));
+  const asked = server.nth(0);
+  for (let i = 0; i < 7; i++) asked.each({ ...pod(`large-${i}`), spec: { tolerations } } as KubeObject);
+  asked.answer.resolve(page(undefined));
+  await listed;
+  expect(batches).toEqual([3, 3, 1]);
 });

@@ -4,7 +4,7 @@ import { leases, nodes, type Resource } from "../../../agent/api/resources.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
 import type { SiteScope } from "../../../agent/informer/scope.ts";
 import { isLive } from "../../../agent/informer/watch-health.ts";
-import type { Database } from "../../../storage/database.ts";
+import type { Database } from "../../../storage/database/database.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -49,16 +49,16 @@ const versions = (set: InformerSet): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...set.informer(leases).lister.list()].map(({ metadata }) => [metadata.name, metadata.resourceVersion]),
   );
-const hears = (set: InformerSet, resource: Resource<KubeObject>): string[] => {
-  const heard: string[] = [];
+const notificationsOf = (set: InformerSet, resource: Resource<KubeObject>): string[] => {
+  const notified: string[] = [];
   set.informer(resource).onChange((changes) => {
     for (const { key, before, after } of changes)
-      heard.push(`${key} ${before === undefined ? "appeared" : after === undefined ? "gone" : "changed"}`);
+      notified.push(`${key} ${before === undefined ? "appeared" : after === undefined ? "gone" : "changed"}`);
   });
-  return heard;
+  return notified;
 };
 
-test("renewals are seen with the next list of metadata, 20 s later at most, and no lease is ever watched", async () => {
+test("renewals appear with the next list of metadata, at most 20 s later, and no Lease is ever watched", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
   expect(versions(set)).toEqual({ "pi-1": "101", "pi-2": "102" });
@@ -77,37 +77,37 @@ test("renewals are seen with the next list of metadata, 20 s later at most, and 
   await end();
 });
 
-test("a list counts as heard and as proof, also where no board has renewed", async () => {
+test("a list counts as an event and as proof, even if no board has renewed", async () => {
   beat("pi-1");
   const set = await start();
   api.put(nodes, node("pi-1"));
   await clock.advance("20s");
   const { health } = set.informer(leases);
   expect(isLive(health, limits, clock.now())).toBe(true);
-  expect(health.lastProof).toEqual(health.lastHeard);
+  expect(health.lastProof).toEqual(health.lastReceived);
   expect(set.informer(leases).isCurrent).toBe(true);
   await end();
 });
 
-test("a renewal costs no write and tells nobody; a lease that comes or goes is told", async () => {
+test("a renewal causes no write and no notification; a Lease that appears or disappears does", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
-  const heard = hears(set, leases);
+  const notified = notificationsOf(set, leases);
   const changes = (): number => database.prepare<{ n: number }>("SELECT total_changes() AS n").get()?.n ?? 0;
   const before = changes();
   beat("pi-1", "pi-2");
   await clock.advance("20s");
   expect(changes()).toBe(before);
-  expect(heard).toEqual([]);
+  expect(notified).toEqual([]);
   api.remove(leases, "kube-node-lease/pi-1");
   beat("pi-3");
   await clock.advance("21s");
-  expect(heard.sort()).toEqual(["kube-node-lease/pi-1 gone", "kube-node-lease/pi-3 appeared"]);
+  expect(notified.sort()).toEqual(["kube-node-lease/pi-1 gone", "kube-node-lease/pi-3 appeared"]);
   expect(Object.keys(versions(set))).toEqual(["pi-2", "pi-3"]);
   await end();
 });
 
-test("what went while the agent was off is gone with the first list after its start", async () => {
+test("a Lease deleted while the agent was off disappears with the first list after its start", async () => {
   beat("pi-1", "pi-2");
   await start();
   await end();
@@ -117,18 +117,18 @@ test("what went while the agent was off is gone with the first list after its st
   await end();
 });
 
-test("several pages are one look: nothing is taken for gone before the last of them", async () => {
+test("several pages are one list: nothing counts as deleted before the last of them", async () => {
   beat("pi-1", "pi-2", "pi-3", "pi-4", "pi-5");
   const set = await start({}, 2);
-  const heard = hears(set, leases);
+  const notified = notificationsOf(set, leases);
   beat("pi-5");
   await clock.advance("20s");
   expect(versions(set)["pi-5"]).toBe("106");
-  expect(heard).toEqual([]);
+  expect(notified).toEqual([]);
   await end();
 });
 
-test("while an object of the list cannot be read, nothing is taken for gone", async () => {
+test("while an object of the list cannot be read, nothing counts as deleted", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
   api.remove(leases, "kube-node-lease/pi-1");
@@ -141,7 +141,7 @@ test("while an object of the list cannot be read, nothing is taken for gone", as
   await end();
 });
 
-test("a list that fails makes the leader deaf at once, and the next that works ends that", async () => {
+test("a failed list marks the watch as disconnected at once, and the next successful one ends that", async () => {
   beat("pi-1");
   const set = await start();
   const back = clock.now().mono + 60_000;
@@ -157,7 +157,7 @@ test("a list that fails makes the leader deaf at once, and the next that works e
   await end();
 });
 
-test("boards of other sites cost nothing but their place in the list", async () => {
+test("boards of other sites cost nothing but their share of the list", async () => {
   api.put(nodes, node("pi-1", { labels: { site: "a" } }));
   beat("pi-1", "elsewhere");
   const set = await start({ nodeSelector: "site=a" });

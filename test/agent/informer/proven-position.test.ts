@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { pods } from "../../../agent/api/resources.ts";
 import { InformerSet } from "../../../agent/informer/informer-set.ts";
 import type { ServerHistory, Witness } from "../../../agent/informer/server-history.ts";
-import type { Database } from "../../../storage/database.ts";
+import type { Database } from "../../../storage/database/database.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -15,6 +15,7 @@ let api: FakeApi;
 let database: Database;
 let informers: InformerSet;
 let history: { known: Witness | undefined; steady: Witness | undefined; chain: string; lease: string; doubts: number };
+let abandoned: AbortController;
 let stop: AbortController;
 let running: Promise<void>;
 
@@ -23,6 +24,7 @@ beforeEach(() => {
   api = new FakeApi(clock);
   database = openCache();
   history = { known: undefined, steady: undefined, chain: "c", lease: "a/b", doubts: 0 };
+  abandoned = new AbortController();
 });
 
 /** The Lease is written now, and everything that has arrived is proven. */
@@ -39,8 +41,9 @@ async function start(): Promise<void> {
       settings: { pageSize: 500, deltasPerObject: 16, decodedBytes: 100_000, limits },
       scope: { nodeSelector: undefined, namespaceSelector: undefined },
       history: Object.assign(history, {
+        abandoned: abandoned.signal,
         doubt: () => void history.doubts++,
-        settle: () => Promise.resolve(),
+        prove: () => Promise.resolve(),
         follow: () => Promise.resolve(),
         listed: () => {},
         proveLists: () => Promise.resolve(),
@@ -71,22 +74,22 @@ describe("a connection that breaks", () => {
     renew();
   });
 
-  test("on a server with the same history is resumed without a list, and nothing is told twice", async () => {
+  test("on a server with the same history is resumed without a list, and no change is reported twice", async () => {
     api.put(pods, pod("b"));
     api.put(pods, pod("c"));
     await clock.advance("100ms");
-    const told: string[] = [];
-    informers.informer(pods).onChange((changes) => told.push(...changes.map(({ key }) => key)));
+    const notified: string[] = [];
+    informers.informer(pods).onChange((changes) => notified.push(...changes.map(({ key }) => key)));
     api.openWatch.break(refused("watch"));
     api.put(pods, pod("d"));
     await clock.advance("20s");
     expect(known()).toEqual(["a", "b", "c", "d"]);
-    expect(told).toEqual(["default/d"]);
+    expect(notified).toEqual(["default/d"]);
     expect(lists()).toBe(1);
     expect(history.doubts).toBe(2);
   });
 
-  test("on a server that lost the last moments, and has passed them by, leads to a list", async () => {
+  test("on a server that lost the last moments, and has passed them, leads to a list", async () => {
     const { version } = api;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");
@@ -115,7 +118,20 @@ describe("a connection that breaks", () => {
     expect(known()).toEqual(["a", "b", "x"]);
   });
 
-  test("is not waited for where a new chain has begun: a watch that ends in order leads to a list", async () => {
+  test("that ends in order resumes at the witness too: the process may have been suspended over a restore", async () => {
+    renew();
+    const witness = api.version;
+    api.put(pods, pod("phantom"));
+    await clock.advance("100ms");
+    api.openWatch.close();
+    api.remove(pods, "default/phantom");
+    api.restore(Number(witness));
+    for (const name of ["x", "y"]) api.put(pods, pod(name));
+    await clock.advance("20s");
+    expect(known()).toEqual(["a", "x", "y"]);
+  });
+
+  test("does not wait for proof where a new chain has begun: a watch that ends in order leads to a list", async () => {
     await clock.advance("20s");
     history.chain = "d";
     await clock.advance("20s");
@@ -128,7 +144,16 @@ describe("a connection that breaks", () => {
     expect(lists()).toBe(2);
   });
 
-  test("on a server that has not come to where it was leads to a list within two minutes", async () => {
+  test("does not wait for proof where other requests reach a server that may have another history", async () => {
+    await clock.advance("20s");
+    history.chain = "d";
+    abandoned.abort();
+    await clock.advance("20s");
+    expect(lists()).toBe(2);
+    expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
+  });
+
+  test("on a server that does not reach the former position leads to a list within two minutes", async () => {
     const { version } = api;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");
@@ -140,7 +165,7 @@ describe("a connection that breaks", () => {
     expect(known()).toEqual(["a"]);
   });
 
-  test("nothing is live until the server has said again what it said before", async () => {
+  test("is not live until the server has sent the earlier events again", async () => {
     api.put(pods, pod("b"));
     await clock.advance("100ms");
     const { version } = api;
@@ -158,7 +183,7 @@ describe("an agent that was stopped", () => {
     await start();
     renew();
     await end();
-    informers.settle();
+    informers.storeProofs();
     api.put(pods, pod("b"));
     await start();
     expect(known()).toEqual(["a", "b"]);
@@ -174,7 +199,7 @@ describe("an agent that was stopped", () => {
     expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
   });
 
-  test("by a power cut begins at the last witness, and hears again what came behind it", async () => {
+  test("by a power cut begins at the last witness, and receives the later events again", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
@@ -184,17 +209,20 @@ describe("an agent that was stopped", () => {
     // Nothing is flushed: the next process finds what the transactions left.
     stop.abort();
     await start();
-    expect(lastFrom()).not.toBe(witness);
+    expect(lastFrom()).toBe(witness);
     expect(known()).toEqual(["a", "b"]);
+    renew();
+    await clock.advance("11m");
+    expect(lastFrom()).not.toBe(witness);
     expect(lists()).toBe(1);
   });
 
-  test("where a new chain has begun lists what newest state there is", async () => {
+  test("where a new chain has begun lists the newest state", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
     await end();
-    informers.settle();
+    informers.storeProofs();
     history.chain = "d";
     await start();
     expect(lists()).toBe(2);

@@ -47,29 +47,23 @@ class LeaseStore {
 
 let store: LeaseStore;
 let noticed: string[];
-let renewals: number;
 let clock: FakeClock;
 
 beforeEach(() => {
   store = new LeaseStore();
   noticed = [];
-  renewals = 0;
   clock = new FakeClock();
 });
 
-function historyWith(known: Witness | undefined, isWary = false): ServerHistory {
+function historyWith(known: Witness | undefined, wasRestored = false): ServerHistory {
   const ambient = { clock, log: new RecordingLog(), random: new SeededRandom(5) };
   return new ServerHistory(ambient, {
     client: store,
     at,
     known: known && { witness: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
-    renew: () => {
-      renewals++;
-      return Promise.resolve();
-    },
-    isWary,
-    reassured: () => void noticed.push("reassured"),
+    wasRestored,
+    restoreForgotten: () => void noticed.push("restoreForgotten"),
   });
 }
 
@@ -77,100 +71,114 @@ const morning = "2026-01-01T08:00:00.000000Z";
 const noon = "2026-01-01T12:00:00.000000Z";
 const evening = "2026-01-01T18:00:00.000000Z";
 
-describe("a board that comes back to a server", () => {
-  test("whose Lease nobody has written since asks once, and everything before it is proven", async () => {
+describe("a board that returns to a server", () => {
+  test("whose Lease is unchanged since reads once, and everything before it is proven", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await Promise.all([history.settle(never), history.settle(never)]);
-    await history.settle(never);
+    await Promise.all([history.prove(never), history.prove(never)]);
+    await history.prove(never);
     expect(store.requests).toEqual(["get"]);
     expect(history.chain).toBe("c");
   });
 
-  test("whose Lease others have written since asks what it was then", async () => {
+  test("whose Lease others have written since reads its earlier version", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
-    await history.settle(never);
+    await history.prove(never);
     expect(store.requests).toEqual(["get", "list at 400"]);
     expect(history.known?.version).toBe("900");
     expect(history.chain).toBe("c");
   });
 
-  test("that has forgotten what it was then begins a new chain, and calls nothing restored", async () => {
+  test("that no longer has the earlier version begins a new chain, and reports no restore", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
+    const { abandoned } = history;
     store.put(900, noon);
     store.compacted = 800;
-    await history.settle(never);
+    await history.prove(never);
     expect(history.known?.version).toBe("900");
     expect(history.chain).not.toBe("c");
+    // Streams that are open may come from another server. Those that open now do not.
+    expect([abandoned.aborted, history.abandoned.aborted]).toEqual([true, false]);
     expect(noticed).toEqual([]);
   });
 
-  test.each([403, 404, 405])("that answers the question with %i begins a new chain", async (status) => {
+  test.each([403, 404, 405])("that answers this read with %i begins a new chain", async (status) => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
     const { list } = store;
     store.list = () => Promise.reject(apiError("list", status, "No"));
-    await history.settle(never);
+    const { abandoned } = history;
+    await history.prove(never);
     store.list = list;
     expect(history.chain).not.toBe("c");
+    // It would be the same with every renewal: what is open stays open.
+    expect(abandoned.aborted).toBe(false);
   });
 
   test("without a Lease begins a new chain", async () => {
     const history = historyWith({ uid: "uid-1", version: "400", renewal: 1 });
-    await history.settle(never);
+    await history.prove(never);
     expect(history.known).toBeUndefined();
     expect(history.chain).not.toBe("c");
   });
 
-  test("whose Lease was deleted and made anew is asked for the former one, and goes on", async () => {
+  test("whose Lease was deleted and recreated reads the former one, and continues", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon, "uid-2");
-    await history.settle(never);
+    await history.prove(never);
     expect(history.chain).toBe("c");
     expect(noticed).toEqual([]);
   });
 
   test.each([
     ["stands lower", (): unknown => store.put(300, morning), /went back from version 400 to 300/],
-    ["has come to the same number by another way", () => store.put(400, evening), /another one than before/],
-    ["was another one then", () => [store.put(300, morning), store.put(900, evening)], /at version 400 .* another one/],
-    ["was not there then", () => store.put(900, evening), /at version 400 .* none/],
+    [
+      "has come to the same number by another way",
+      () => store.put(400, evening),
+      /differs from the version of that number that was read before/,
+    ],
+    [
+      "was another one then",
+      () => [store.put(300, morning), store.put(900, evening)],
+      /at version 400 the store has another version/,
+    ],
+    ["was not there then", () => store.put(900, evening), /at version 400 the store has no such Lease/],
     ["is another Lease, and lower", () => store.put(300, evening, "uid-2"), /went back/],
-  ])("whose Lease %s was restored, and that is said once", async (_, restore, message) => {
+  ])("whose Lease %s was restored, and that is reported once", async (_, restore, message) => {
     const history = historyWith({ uid: "uid-1", version: "400", renewal: Date.parse(noon) });
-    history.home();
+    history.confirmCluster();
     restore();
-    const watching = history.watch(never);
-    await expect(history.settle(never)).rejects.toThrow(ServerRestoredError);
-    await expect(history.settle(never)).rejects.toThrow(ServerRestoredError);
+    const watching = history.untilRestored(never);
+    await expect(history.prove(never)).rejects.toThrow(ServerRestoredError);
+    await expect(history.prove(never)).rejects.toThrow(ServerRestoredError);
     await expect(watching).rejects.toThrow(message);
     expect(noticed).toHaveLength(1);
   });
 
-  test("that does not answer is asked again, and nothing is settled until it does", async () => {
+  test("that does not answer is read again, and nothing is settled until it does", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.failure = refused("get");
-    await expect(history.settle(never)).rejects.toThrow();
+    await expect(history.prove(never)).rejects.toThrow();
     store.failure = undefined;
-    await history.settle(never);
+    await history.prove(never);
     expect(store.requests).toEqual(["get", "get"]);
   });
 });
 
 describe("a leader that renews", () => {
-  test("moves on with each of its writes and asks nothing", async () => {
+  test("advances with each of its writes and reads nothing", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
+    await history.prove(never);
     history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
     history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts);
-    await history.settle(never);
+    await history.prove(never);
     expect(history.known?.version).toBe("425");
     expect(store.requests).toEqual(["get"]);
   });
 
-  test("keeps what it knew when the connection was lost apart from what it wrote since", async () => {
+  test("keeps its knowledge from before a lost connection apart from its writes since", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
+    await history.prove(never);
     history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
     const { doubts } = history;
     history.doubt();
@@ -178,77 +186,77 @@ describe("a leader that renews", () => {
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
   });
 
-  test("after the connection was lost has its proof in a write that goes through, and asks nothing", async () => {
+  test("has its proof after a lost connection in a write that succeeds, and reads nothing", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
+    await history.prove(never);
     history.doubt();
     history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
-    await history.settle(never);
+    await history.prove(never);
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "410"]);
     expect(store.requests).toEqual(["get"]);
   });
 
-  test("while the connection is lost has no proof in a write that was sent before", async () => {
+  test("has no proof while the connection is lost in a write that was sent before", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
+    await history.prove(never);
     const { doubts } = history;
     history.doubt();
     history.wrote("400", witnessOf(store.put(410, noon)), doubts);
-    await history.settle(never);
+    await history.prove(never);
     expect(store.requests).toEqual(["get", "get"]);
   });
 
   test("and reads a lower version after a conflict knows at once that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    expect(() => history.saw({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
+    expect(() => history.observe({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
   });
 
-  test("and makes the Lease anew with a lower version knows at once that the server was restored", async () => {
+  test("and recreates the Lease with a lower version knows at once that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
-    history.home();
+    await history.prove(never);
+    history.confirmCluster();
     store.states = [];
     expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts)).toThrow(
       ServerRestoredError,
     );
-    await expect(history.watch(never)).rejects.toThrow(/went back from version 400 to 300/);
+    await expect(history.untilRestored(never)).rejects.toThrow(/went back from version 400 to 300/);
     expect(noticed).toHaveLength(1);
   });
 
-  test("that makes the Lease anew before the cluster is known waits with its conclusion until it is", async () => {
+  test("and recreates the Lease before the cluster is known waits with its conclusion until it is", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
+    await history.prove(never);
     store.states = [];
     history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts);
     expect(noticed).toEqual([]);
-    expect(() => history.home()).toThrow(ServerRestoredError);
+    expect(() => history.confirmCluster()).toThrow(ServerRestoredError);
   });
 
   test("and reads another Lease below its own waits until it knows whether this is another cluster", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.states = [];
     const other = witnessOf(store.put(300, noon, "uid-2"));
-    history.saw(other);
-    await history.settle(never);
-    history.saw(other);
+    history.observe(other);
+    await history.prove(never);
+    history.observe(other);
     expect([noticed, history.chain === "c"]).toEqual([[], false]);
-    expect(() => history.home()).toThrow(ServerRestoredError);
+    expect(() => history.confirmCluster()).toThrow(ServerRestoredError);
   });
 
-  test("links what somebody else wrote in between, once it is read", async () => {
+  test("links another writer's change, once it is read", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    await history.settle(never);
-    history.saw(witnessOf(store.put(450, noon)));
+    await history.prove(never);
+    history.observe(witnessOf(store.put(450, noon)));
     history.wrote("450", witnessOf(store.put(460, evening)), history.doubts);
     expect(history.known?.version).toBe("400");
-    await history.settle(never);
+    await history.prove(never);
     expect(history.known?.version).toBe("460");
     expect(store.requests).toEqual(["get", "get", "list at 400"]);
   });
 
-  test("is not misled by an answer that is older than its last write", async () => {
+  test("is not misled by an answer older than its last write", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
-    const asked = history.settle(never);
+    const asked = history.prove(never);
     history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
     await asked;
     expect(history.known?.version).toBe("410");
@@ -256,11 +264,15 @@ describe("a leader that renews", () => {
   });
 });
 
-test("three lists that were taken in at the same time ask for one renewal, which proves them", async () => {
+test("proves three simultaneous lists with one renewal", async () => {
   const history = historyWith(undefined);
   const stop = new AbortController();
-  let proven = 0;
-  const proving = history.proveLists(stop.signal, () => void proven++);
+  let [proven, renewals] = [0, 0];
+  const renew = (): Promise<void> => {
+    renewals++;
+    return Promise.resolve();
+  };
+  const proving = history.proveLists(stop.signal, { renew, proven: () => void proven++ });
   for (let list = 0; list < 3; list++) history.listed();
   await clock.advance(400);
   expect(renewals).toBe(0);
@@ -274,10 +286,10 @@ test("three lists that were taken in at the same time ask for one renewal, which
   expect(renewals).toBe(1);
 });
 
-describe("after a restore, while API servers may serve what they cached before it", () => {
-  const settled = async (isWary = true): Promise<ServerHistory> => {
-    const history = historyWith(witnessOf(store.put(400, morning)), isWary);
-    await history.settle(never);
+describe("after a restore, while API servers may serve older data from their caches,", () => {
+  const settled = async (wasRestored = true): Promise<ServerHistory> => {
+    const history = historyWith(witnessOf(store.put(400, morning)), wasRestored);
+    await history.prove(never);
     return history;
   };
   /** Told by each of its streams; the next renewal goes through. */
@@ -291,12 +303,12 @@ describe("after a restore, while API servers may serve what they cached before i
     const history = await settled();
     const { chain } = history;
     loseConnection(history);
-    await history.settle(never);
+    await history.prove(never);
     expect(history.chain).not.toBe(chain);
     expect(history.known?.version).toBe("410");
   });
 
-  test("a process that begins anew lists what it finds", async () => {
+  test("a new process lists the current state", async () => {
     const history = await settled();
     expect(history.chain).not.toBe("c");
   });
@@ -305,7 +317,7 @@ describe("after a restore, while API servers may serve what they cached before i
     const history = await settled();
     const chains = new Set([history.chain]);
     const stop = new AbortController();
-    const watching = history.watch(stop.signal);
+    const watching = history.untilRestored(stop.signal);
     for (let loss = 0; loss < 20; loss++) {
       loseConnection(history);
       chains.add(history.chain);
@@ -314,7 +326,7 @@ describe("after a restore, while API servers may serve what they cached before i
     await clock.advance("59m");
     expect([chains.has(history.chain), noticed]).toEqual([true, []]);
     await clock.advance("2m");
-    expect([chains.has(history.chain), noticed]).toEqual([false, ["reassured"]]);
+    expect([chains.has(history.chain), noticed]).toEqual([false, ["restoreForgotten"]]);
     chains.add(history.chain);
     loseConnection(history);
     expect(chains.has(history.chain)).toBe(true);

@@ -17,12 +17,12 @@ const add = (...versions: readonly number[]): void => {
 };
 
 describe("a watch that broke", () => {
-  test("before any witness proved its list has nothing to go on from", () => {
+  test("before any witness proved its list has no position to continue from", () => {
     trail.broke("100");
     expect(trail.resume("100")).toBeUndefined();
   });
 
-  test("goes on where it was when a later witness proves all of it", () => {
+  test("continues at its position when a later witness proves all of it", () => {
     add(110, 120);
     history.known = witness(130);
     expect(trail.proves("120")).toBe(true);
@@ -38,14 +38,14 @@ describe("a watch that broke", () => {
     expect(trail.resume("120")?.from).toBe("105");
   });
 
-  test("goes on from the witness, and what comes again is compared", () => {
+  test("continues from the witness, and compares repeated events", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
     const replay = trail.resume("120")?.replay;
-    expect(replay?.take("110", "pod-2", false)).toBe("goes on");
+    expect(replay?.add("110", "pod-2", false)).toBe("goes on");
     expect(replay?.reached("115")).toBe("goes on");
-    expect(replay?.take("120", "pod-0", false)).toBe("done");
+    expect(replay?.add("120", "pod-0", false)).toBe("done");
   });
 
   type Event = [version: string, uid: string, isDeletion: boolean];
@@ -56,53 +56,53 @@ describe("a watch that broke", () => {
   const others: readonly [what: string, events: readonly Event[]][] = [
     ["misses an event", [last]],
     ["has one more", [first, ["111", "pod-0", false], last]],
-    ["has it of another object", [["110", "pod-1", false], last]],
-    ["deleted what was changed", [first, ["120", "pod-0", true]]],
-    ["lies beyond the end", [first, ["121", "pod-0", false]]],
+    ["has an event of another object", [["110", "pod-1", false], last]],
+    ["has a deletion instead of a change", [first, ["120", "pod-0", true]]],
+    ["goes beyond the end", [first, ["121", "pod-0", false]]],
   ];
-  test.each(others)("is of another history where what comes again %s", (_, events) => {
+  test.each(others)("is of another history where the replay %s", (_, events) => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
     const replay = trail.resume("120")?.replay;
-    expect(events.map((event) => replay?.take(...event)).at(-1)).toBe("differs");
+    expect(events.map((event) => replay?.add(...event)).at(-1)).toBe("differs");
   });
 
-  test("is of another history where a bookmark passes what should have come again", () => {
+  test("is of another history where a bookmark passes an expected event", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
     expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
   });
 
-  test("counts the witness that was known before anything broke, though it said nothing since its list", () => {
+  test("counts the witness known before the break, even without an event since its list", () => {
     history.steady = witness(105);
     trail.broke("100");
     expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });
   });
 
-  test("is as new as its last bookmark, where nothing else comes for hours", () => {
+  test("is as new as its last bookmark, where no other event comes for hours", () => {
     history.known = witness(9000);
-    trail.heard();
+    trail.bookmarked();
     trail.broke("8990");
     expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
 
-  test("has nothing to hear again where only bookmarks moved it", () => {
+  test("has no event to expect again where only bookmarks moved it", () => {
     history.known = witness(105);
     expect(trail.proves("100")).toBe(true);
     trail.broke("140");
     expect(trail.resume("140")).toEqual({ from: "105", replay: undefined });
   });
 
-  test("does not expect what was not stored", () => {
+  test("does not expect events that were not stored", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("110");
-    expect(trail.resume("110")?.replay?.take("110", "pod-2", false)).toBe("done");
+    expect(trail.resume("110")?.replay?.add("110", "pod-2", false)).toBe("done");
   });
 
-  test("that was of another chain has nothing to go on from", () => {
+  test("that was of another chain has no position to continue from", () => {
     history.known = witness(105);
     add(110);
     trail.broke("110");
@@ -110,7 +110,7 @@ describe("a watch that broke", () => {
     expect(trail.resume("110")).toBeUndefined();
   });
 
-  test("with more events than are kept goes on once a witness covers those that are gone", () => {
+  test("with more events than are kept continues once a witness covers the dropped ones", () => {
     history.known = witness(105);
     add(...Array.from({ length: 5000 }, (_, at) => 106 + at));
     trail.broke("5105");
@@ -123,17 +123,17 @@ describe("a watch that broke", () => {
   });
 });
 
-describe("what is stored beside a position", () => {
-  test("is taken up by the next process, to the same end", () => {
+describe("the trail stored beside a position", () => {
+  test("is continued by the next process", () => {
     history.known = witness(105);
     add(110, 120);
     const next = new Trail(history, trail.text());
     const replay = next.resume("120")?.replay;
-    replay?.take("110", "pod-2", false);
-    expect(replay?.take("120", "pod-0", false)).toBe("done");
+    replay?.add("110", "pod-2", false);
+    expect(replay?.add("120", "pod-0", false)).toBe("done");
   });
 
-  test("goes on being enough for the process after that one", () => {
+  test("stays sufficient for the process after that one", () => {
     history.known = witness(105);
     add(110, 120);
     trail = new Trail(history, trail.text());
@@ -146,12 +146,12 @@ describe("what is stored beside a position", () => {
     expect(new Trail(history, trail.text()).resume("130")?.from).toBe("125");
   });
 
-  test.each(["", "{}", "null", "[]", "{", '{"chain":1,"uid":2}'])("is nothing where it reads %j", (text) => {
+  test.each(["", "{}", "null", "[]", "{", '{"chain":1,"uid":2}'])("is ignored if it reads %j", (text) => {
     expect(witnessIn(text, "a/b")).toBeUndefined();
     expect(new Trail(history, text).resume("100")).toBeUndefined();
   });
 
-  test("is nothing where it names the Lease of another site: this board belonged to that one before", () => {
+  test("is ignored if it names the Lease of another site: this board belonged to that one before", () => {
     const text = trail.text();
     expect(newestWitness([text], "a/c")).toBeUndefined();
     history.lease = "a/c";

@@ -1,75 +1,95 @@
 import { describe, expect, test } from "vitest";
 import type { Instant } from "../../../agent/base/clock.ts";
+import { WatchHealthTracker } from "../../../agent/informer/reflector/watch-health-tracker.ts";
 import {
   closed,
-  heard,
+  isInStep,
   isLive,
+  neverConnected,
   opened,
   paused,
   proven,
-  unheard,
+  received,
   worstOf,
 } from "../../../agent/informer/watch-health.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
 import { limits } from "./cache.ts";
 
 const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
-const live = opened(unheard, limits, at(100));
+const live = opened(neverConnected, limits, at(100));
 
 describe("a watch", () => {
-  test("is live while it is connected and something came within the stall bound", () => {
-    expect(isLive(unheard, limits, at(100))).toBe(false);
+  test("is live while it is connected and received something within the stall bound", () => {
+    expect(isLive(neverConnected, limits, at(100))).toBe(false);
     expect(isLive(live, limits, at(189.9))).toBe(true);
     expect(isLive(live, limits, at(190))).toBe(false);
     expect(isLive(closed(live, limits, at(101)), limits, at(101))).toBe(false);
   });
 
   test("ends no outage when it is opened for the first time, however long that took", () => {
-    expect(opened(closed(unheard, limits, at(0)), limits, at(500)).restoredAt).toBeUndefined();
+    expect(opened(closed(neverConnected, limits, at(0)), limits, at(500)).restoredAt).toBeUndefined();
   });
 
-  test("that was interrupted up to a blip was not deaf", () => {
+  test("that was interrupted up to a blip had no outage", () => {
     const again = opened(closed(live, limits, at(150)), limits, at(160));
     expect(again.restoredAt).toBeUndefined();
-    expect(again.deafSince).toBeUndefined();
+    expect(again.notLiveSince).toBeUndefined();
   });
 
   test("that was interrupted for longer is restored when it is opened again", () => {
     const down = closed(live, limits, at(150));
-    expect(down.deafSince).toEqual(at(150));
+    expect(down.notLiveSince).toEqual(at(150));
     expect(opened(down, limits, at(160.1)).restoredAt).toEqual(at(160.1));
   });
 
-  test("that failed to open several times was deaf since it was lost", () => {
+  test("that failed to open several times had an outage since it was lost", () => {
     const down = closed(closed(live, limits, at(150)), limits, at(155));
-    expect(down.deafSince).toEqual(at(150));
+    expect(down.notLiveSince).toEqual(at(150));
   });
 
-  test("that was torn down because it stalled was deaf since it was last heard", () => {
-    expect(closed(live, limits, at(190)).deafSince).toEqual(at(100));
+  test("that was closed because it stalled had an outage since its last event", () => {
+    expect(closed(live, limits, at(190)).notLiveSince).toEqual(at(100));
   });
 
-  test("that spoke again after the stall bound, without being torn down, was deaf", () => {
-    expect(heard(live, limits, at(195)).restoredAt).toEqual(at(195));
+  test("that received something after the stall bound, without being closed, had an outage", () => {
+    expect(received(live, limits, at(195)).restoredAt).toEqual(at(195));
   });
 
-  test("proves with what moved, not with what was merely heard", () => {
+  test("is in step while it delivers, and again a while after an interruption longer than a moment", () => {
+    const since = (down: number, up: number) => opened(closed(live, limits, at(down)), limits, at(up));
+    expect(isInStep(live, limits, at(150))).toBe(true);
+    expect(isInStep(closed(live, limits, at(150)), limits, at(150))).toBe(false);
+    expect(isInStep(since(150, 151), limits, at(151))).toBe(true);
+    expect(isInStep(since(150, 151.1), limits, at(151.1))).toBe(false);
+    expect(isInStep(since(150, 151.1), limits, at(161))).toBe(false);
+    expect(isInStep(since(150, 151.1), limits, at(161.1))).toBe(true);
+  });
+
+  test("is not in step while received changes cannot be applied", () => {
+    const behind = { ...live, behindSince: at(150) };
+    expect(isInStep(behind, limits, at(150.9))).toBe(true);
+    expect(isInStep(behind, limits, at(151))).toBe(false);
+    expect(isInStep(worstOf([live, behind, { ...live, behindSince: at(160) }]), limits, at(151))).toBe(false);
+  });
+
+  test("is proven by what moved, not by any received bytes", () => {
     expect(live.lastProof).toBeUndefined();
-    const known = proven(heard(live, limits, at(110)), at(110));
-    expect(heard(known, limits, at(120)).lastProof).toEqual(at(110));
+    const known = proven(received(live, limits, at(110)), at(110));
+    expect(received(known, limits, at(120)).lastProof).toEqual(at(110));
   });
 });
 
-describe("a pause that was ordered", () => {
+describe("an ordered pause", () => {
   const outage = opened(closed(live, limits, at(150)), limits, at(200));
 
   test("is no outage where the watch was live when the order came", () => {
     const resting = paused(closed(live, limits, at(150)), at(150));
-    expect(resting).toEqual(unheard);
+    expect(resting).toEqual(neverConnected);
     expect(opened(resting, limits, at(4000)).restoredAt).toBeUndefined();
     expect(opened(closed(resting, limits, at(3900)), limits, at(4000)).restoredAt).toBeUndefined();
   });
 
-  test("leaves the outage before it where it was", () => {
+  test("leaves an earlier outage in place", () => {
     const resting = paused(closed(outage, limits, at(250)), at(250));
     expect(opened(resting, limits, at(4000)).restoredAt).toEqual(at(200));
   });
@@ -81,19 +101,41 @@ describe("a pause that was ordered", () => {
     expect(opened(paused(health, at(150)), limits, at(4000)).restoredAt).toEqual(at(4000));
   });
 
-  test("changes nothing of a watch that runs", () => {
+  test("changes nothing for a running watch", () => {
     expect(paused(outage, at(100))).toBe(outage);
   });
 });
 
-test("several watches are as good as the worst of them", () => {
-  const early = proven(heard(live, limits, at(110)), at(110));
-  const late = proven(heard(live, limits, at(130)), at(130));
+test("several watches are as healthy as the worst of them", () => {
+  const early = proven(received(live, limits, at(110)), at(110));
+  const late = proven(received(live, limits, at(130)), at(130));
   const lost = closed(late, limits, at(140));
   const restored = opened(closed(late, limits, at(140)), limits, at(160));
   expect(worstOf([early])).toEqual(early);
-  expect(worstOf([late, early])).toMatchObject({ connected: true, lastHeard: at(110), lastProof: at(110) });
-  expect(worstOf([early, lost])).toMatchObject({ connected: false, deafSince: at(140) });
+  expect(worstOf([late, early])).toMatchObject({ connected: true, lastReceived: at(110), lastProof: at(110) });
+  expect(worstOf([early, lost])).toMatchObject({ connected: false, notLiveSince: at(140) });
   expect(worstOf([early, restored]).restoredAt).toEqual(at(160));
-  expect(worstOf([early, unheard])).toMatchObject({ connected: false, lastHeard: undefined, lastProof: undefined });
+  expect(worstOf([early, neverConnected])).toMatchObject({
+    connected: false,
+    lastReceived: undefined,
+    lastProof: undefined,
+  });
+});
+
+test("events and moving bookmarks are news, repeated bookmarks are not", async () => {
+  const clock = new FakeClock();
+  const tracker = new WatchHealthTracker(clock, limits);
+  const newsAt = () => tracker.health(true).lastNews?.mono;
+  expect(newsAt()).toBeUndefined();
+  tracker.opened();
+  const opened = newsAt();
+  expect(opened).toBe(clock.now().mono);
+  await clock.advance("60s");
+  tracker.bookmark(false);
+  expect(newsAt()).toBe(opened);
+  tracker.bookmark(true);
+  expect(newsAt()).toBe(clock.now().mono);
+  await clock.advance("60s");
+  tracker.event();
+  expect(newsAt()).toBe(clock.now().mono);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Instant, shifted } from "../../../agent/base/clock.ts";
-import { unheard, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import { neverConnected, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import {
   heldUntil,
   isHeld,
@@ -17,9 +17,9 @@ const start: Instant = { mono: 500_000, wall: 0 };
 const at = (seconds: number): Instant => shifted(start, seconds * 1000);
 const limits = { stall: 90_000, blip: 10_000 };
 const live = (more: Partial<WatchHealth> = {}): WatchHealth => ({
-  ...unheard,
+  ...neverConnected,
   connected: true,
-  lastHeard: at(0),
+  lastReceived: at(0),
   lastProof: at(0),
   ...more,
 });
@@ -28,17 +28,17 @@ describe("the link", () => {
   test("is live while both watches are", () => {
     expect(linkOf({ nodes: live(), leases: live() }, limits, at(89))).toMatchObject({
       live: true,
-      deafSince: undefined,
+      notLiveSince: undefined,
     });
     expect(linkOf({ nodes: live(), leases: live() }, limits, at(90)).live).toBe(false);
-    expect(linkOf({ nodes: live(), leases: unheard }, limits, at(1)).live).toBe(false);
-    expect(linkOf({ nodes: unheard, leases: live() }, limits, at(1)).live).toBe(false);
+    expect(linkOf({ nodes: live(), leases: neverConnected }, limits, at(1)).live).toBe(false);
+    expect(linkOf({ nodes: neverConnected, leases: live() }, limits, at(1)).live).toBe(false);
   });
 
-  test("is deaf since the first of them went, and restored when the last one came back", () => {
-    const nodes = live({ connected: false, deafSince: at(3), restoredAt: at(-9) });
-    const leases = live({ connected: false, deafSince: at(5), restoredAt: at(-4) });
-    expect(linkOf({ nodes, leases }, limits, at(9))).toMatchObject({ deafSince: at(3), restoredAt: at(-4) });
+  test("is deaf since the first of them was lost, and restored when the last one returned", () => {
+    const nodes = live({ connected: false, notLiveSince: at(3), restoredAt: at(-9) });
+    const leases = live({ connected: false, notLiveSince: at(5), restoredAt: at(-4) });
+    expect(linkOf({ nodes, leases }, limits, at(9))).toMatchObject({ notLiveSince: at(3), restoredAt: at(-4) });
   });
 
   test("knows what each watch vouches for", () => {
@@ -47,23 +47,23 @@ describe("the link", () => {
   });
 });
 
-describe("what was concluded while we listened", () => {
+describe("an observation from a live time", () => {
   const since = at(20);
   const isVoid = (watches: { nodes?: WatchHealth; leases?: WatchHealth }, seconds: number): boolean =>
     isOutdated(linkOf({ nodes: live(), leases: live(), ...watches }, limits, at(seconds)), since, limits, at(seconds));
 
-  test("holds while we go on listening, and after outages that were over before", () => {
+  test("is valid while the link stays live, and after outages that ended before", () => {
     expect(isVoid({}, 60)).toBe(false);
     expect(isVoid({ nodes: live({ restoredAt: at(20) }) }, 60)).toBe(false);
   });
 
-  test("is void once there was an outage of either watch, however well both are heard since", () => {
+  test("is outdated once there was an outage of either watch, however live both are since", () => {
     expect(isVoid({ nodes: live({ restoredAt: at(21) }) }, 60)).toBe(true);
     expect(isVoid({ leases: live({ restoredAt: at(21) }) }, 60)).toBe(true);
   });
 
-  test("is void while one goes on, and not for a blip", () => {
-    const leases = live({ connected: false, deafSince: at(30) });
+  test("is outdated during an outage, but not during a blip", () => {
+    const leases = live({ connected: false, notLiveSince: at(30) });
     expect(isVoid({ leases }, 40)).toBe(false);
     expect(isVoid({ leases }, 41)).toBe(true);
     expect(isVoid({}, 95)).toBe(true);
@@ -74,15 +74,15 @@ describe("quarantine", () => {
   const gracePeriod = 40_000;
   const link = (more: Partial<Link> = {}): Link => ({
     live: true,
-    deafSince: undefined,
+    notLiveSince: undefined,
     restoredAt: at(0),
     proof: { nodes: undefined, leases: undefined },
     ...more,
   });
-  const step = (before: Quarantine, seconds: number, more: Partial<Link> = {}, allHeard = false): Quarantine =>
-    nextQuarantine(before, { link: link(more), gracePeriod, allHeard }, at(seconds));
+  const step = (before: Quarantine, seconds: number, more: Partial<Link> = {}, allReported = false): Quarantine =>
+    nextQuarantine(before, { link: link(more), gracePeriod, allReported }, at(seconds));
 
-  test("there is none before the first outage", () => {
+  test("does not exist before the first outage", () => {
     expect(isHeld(step(noQuarantine, 5, { restoredAt: undefined }))).toBe(false);
   });
 
@@ -101,18 +101,18 @@ describe("quarantine", () => {
     expect(isHeld(step(again, 80))).toBe(false);
   });
 
-  test("ends early once every board was heard", () => {
+  test("ends early once every board has reported", () => {
     expect(isHeld(step(noQuarantine, 3, {}, true))).toBe(false);
     expect(isHeld(step(noQuarantine, 3, { live: false }, true))).toBe(true);
   });
 
-  test("does not begin again with the outage that it followed, but with the next one", () => {
+  test("does not begin again with the same outage, but with the next one", () => {
     const over = step(noQuarantine, 40);
     expect(isHeld(step(over, 500))).toBe(false);
     expect(isHeld(step(over, 500, { restoredAt: at(499) }))).toBe(true);
   });
 
-  test("is followed by a while of recovery", () => {
+  test("is followed by a recovery", () => {
     const over = step(noQuarantine, 40);
     expect(isRecovering(over, 600_000, at(639))).toBe(true);
     expect(isRecovering(over, 600_000, at(640))).toBe(false);
@@ -120,13 +120,13 @@ describe("quarantine", () => {
     expect(isRecovering(over, 0, at(40))).toBe(false);
   });
 
-  test("one that nobody looked at was over when its time was over", () => {
+  test("that no pass counted ended when its time was over", () => {
     const late = step(noQuarantine, 5000);
     expect(late.releasedAt).toEqual(at(40));
     expect(isRecovering(late, 600_000, at(5000))).toBe(false);
   });
 
-  test("who does not know the boards waits for the whole grace period", () => {
+  test("lasts the whole grace period for a caller that does not know the boards", () => {
     expect(heldUntil(link(), gracePeriod, at(39))).toEqual(at(40));
     expect(heldUntil(link(), gracePeriod, at(40))).toBeUndefined();
     expect(heldUntil(link({ restoredAt: undefined }), gracePeriod, at(1))).toBeUndefined();

@@ -30,6 +30,7 @@ class Story {
       get: (key) => this.boards.get(key),
       list: () => [...this.boards.values()].values(),
       byIndex: () => [].values(),
+      referencesByIndex: () => [].values(),
       indexValues: () => [].values(),
       countByIndex: () => 0,
       size: boards,
@@ -71,7 +72,7 @@ class Story {
   }
 }
 
-test("a taint that another judge puts on a board is found within a minute, and told for a day", async () => {
+test("a taint that another judge adds to a board is found within a minute, and reported for a day", async () => {
   const site = new Story(3);
   await site.pass(30);
   site.taints("pi-2", "kube-controller-manager", "1");
@@ -86,7 +87,7 @@ test("a taint that another judge puts on a board is found within a minute, and t
   await site.end();
 });
 
-test("our own taints, and what stood there before we led, are nobody else's", async () => {
+test("our own taints, and those from before our term, show no other judge", async () => {
   const site = new Story(2);
   site.taints("pi-1", "kube-controller-manager", "of old");
   await site.pass(60);
@@ -99,7 +100,7 @@ test("our own taints, and what stood there before we led, are nobody else's", as
   await site.end();
 });
 
-test("a calm site costs a look every five minutes, whoever's turn it is", async () => {
+test("a quiet site costs one read every five minutes", async () => {
   const site = new Story(4);
   await site.pass(60);
   expect([...site.looks].sort()).toEqual(["pi-1", "pi-2", "pi-3", "pi-4"]);
@@ -111,7 +112,7 @@ test("a calm site costs a look every five minutes, whoever's turn it is", async 
   await site.end();
 });
 
-test("who does not lead looks at nothing, and who leads again begins anew", async () => {
+test("a board that does not lead reads nothing, and one that leads again starts from scratch", async () => {
   const site = new Story(2, false);
   await site.pass(600);
   expect(site.looks).toEqual([]);
@@ -122,7 +123,7 @@ test("who does not lead looks at nothing, and who leads again begins anew", asyn
   await site.end();
 });
 
-test("a cache that is behind the answer is waited for: what does not go together proves nothing", async () => {
+test("a cache that is behind the answer is waited for: different versions prove nothing", async () => {
   const site = new Story(1);
   await site.pass(30);
   site.behind = true;

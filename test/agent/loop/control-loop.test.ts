@@ -2,20 +2,20 @@ import { describe, expect, test, vi } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
 import { type Clock, nextTurn, shifted, sleep } from "../../../agent/base/clock.ts";
+import { Permits } from "../../../agent/base/concurrency/permits.ts";
 import { type Disposition, type HasDisposition, TerminalError } from "../../../agent/base/errors.ts";
-import { Permits } from "../../../agent/base/permits.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import type { Steps } from "../../../agent/base/steps.ts";
 import type { Action, Outcome } from "../../../agent/execution/actions.ts";
 import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
-import { ControlLoop, type ControlLoopParts } from "../../../agent/loop/control-loop.ts";
+import { ControlLoop, type ControlLoopDeps } from "../../../agent/loop/control-loop.ts";
 import { type Controller, type Durable, wake, wakeOnChange } from "../../../agent/loop/controller.ts";
 import { FairTurns } from "../../../agent/loop/fair-turns.ts";
-import { CachedSiteView } from "../../../agent/site/site-view.ts";
+import { CachedSiteView } from "../../../agent/loop/site-view.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { create, pod, refusal, TestTerm } from "../election/support/api.ts";
+import { create, pod, refusal, TestTerm } from "../../support/small-api.ts";
 import { SmallCaches } from "../election/support/caches.ts";
 
 type Counting = Controller<Pod | "site", number>;
@@ -54,7 +54,7 @@ class SmallStore {
 
 function setUp(
   change: Partial<Counting> = {},
-  parts: Partial<ControlLoopParts<Pod | "site", number>> = {},
+  deps: Partial<ControlLoopDeps<Pod | "site", number>> = {},
   clock = new FakeClock(),
   seenClock: Clock = clock,
 ) {
@@ -62,7 +62,10 @@ function setUp(
   const caches = new SmallCaches();
   const store = new SmallStore();
   const executed: (readonly Action[])[] = [];
-  const api = { answer: (_action: Action): Error | undefined => undefined };
+  const api = {
+    answer: (_action: Action): Error | undefined => undefined,
+    read: refusal("get", 404, "NotFound"),
+  };
   const observed: string[] = [];
   const observe = change.observe ?? counting.observe;
   const controller: Counting = {
@@ -73,7 +76,7 @@ function setUp(
       return observe(key, site, memory);
     },
   };
-  const client = { get: () => Promise.reject(refusal("get", 404, "NotFound")) };
+  const client = { get: () => Promise.reject(api.read) };
   const loop = new ControlLoop<Pod | "site", number>(
     { clock: seenClock, log, random: new SeededRandom() },
     {
@@ -92,7 +95,7 @@ function setUp(
       assignment: leaderOwnsAll,
       workers: 2,
       store,
-      ...parts,
+      ...deps,
     },
   );
   return { clock, log, caches, store, executed, api, observed, loop, term: new TestTerm() };
@@ -101,8 +104,28 @@ function setUp(
 const failing = (disposition: Disposition): Error & HasDisposition =>
   Object.assign(new Error("it failed"), { disposition });
 
+test("an object that cannot be read is reported, even where the pass goes on without it", async () => {
+  const { clock, api, log, loop, term } = setUp({
+    firstKeys: ["site"],
+    observe: async (_key, site): Promise<"site"> => {
+      await site.fetch(nodes, "pi").catch(() => {});
+      return "site";
+    },
+  });
+  api.read = refusal("get", 0, "Unreadable");
+  void loop.run(term);
+  await clock.settle();
+  expect(loop.memoryOf("site")).toBe(1);
+  expect(loop.stats(clock.now())).toMatchObject({
+    syncs: 1,
+    errorsLastHour: 1,
+    lastError: { message: "site: get something: Unreadable" },
+  });
+  expect(log.said("warn")).toEqual(["pass failed"]);
+});
+
 describe("a term begins", () => {
-  test("every cached object wakes its keys once, and so do the keys that are always there", async () => {
+  test("every cached object wakes its keys once, and permanent keys are enqueued too", async () => {
     const { clock, caches, observed, loop, term } = setUp({ firstKeys: ["site"] });
     caches.of(pods).add(pod("a"), pod("b"), pod("c"));
     expect(loop.stats(clock.now()).state).toBe("standby");
@@ -112,7 +135,7 @@ describe("a term begins", () => {
     expect(loop.stats(clock.now())).toMatchObject({ state: "running", queue: 0, syncs: 4, errorsLastHour: 0 });
   });
 
-  test("from then on changes wake their keys, with what was before and after", async () => {
+  test("later changes wake their keys, with the states before and after", async () => {
     const seen: unknown[] = [];
     const { clock, caches, observed, loop, term } = setUp({
       wakes: [
@@ -134,7 +157,7 @@ describe("a term begins", () => {
     expect(observed).toEqual(["site"]);
   });
 
-  test("a wake that fails on one object is said, and keeps nobody else from waking", async () => {
+  test("a wake that fails on one object is logged, and the others still wake their keys", async () => {
     const { clock, log, caches, observed, loop, term } = setUp({
       wakes: [
         wake(pods, ({ key }) => {
@@ -150,7 +173,7 @@ describe("a term begins", () => {
     expect(log.lines[0]).toMatchObject({ level: "error", fields: { object: "default/b", controller: "counting" } });
   });
 
-  test("a change that concerns thousands of keys leaves turns to the boards, and so does a queue of keys without work", async () => {
+  test("a change that affects thousands of keys leaves turns to the boards, and so does a queue of keys without work", async () => {
     const clock = new FakeClock();
     let worked = 0;
     const busy: Clock = { now: () => shifted(clock.now(), worked), after: (delay, run) => clock.after(delay, run) };
@@ -192,7 +215,7 @@ describe("a term begins", () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(100);
   });
 
-  test("a pass over one object that is much to read and to think about leaves turns to the boards", async () => {
+  test("a pass over one large object leaves turns to the boards", async () => {
     const clock = new FakeClock();
     let worked = 0;
     const busy: Clock = { now: () => shifted(clock.now(), worked), after: (delay, run) => clock.after(delay, run) };
@@ -207,6 +230,8 @@ describe("a term begins", () => {
     const thinking: Partial<Counting> = {
       observe: (_key, site) => site.inTurns(work("site" as const)),
       deciding: (_state, memory) => work({ actions: [], memory: memory + 1 }),
+      remember: (decision) => decision,
+      remembering: ({ memory }) => work({ actions: [], memory: memory + 1 }),
     };
     const tenant = setUp(thinking, { turns, lane: "workloads" }, clock, busy);
     const boards = setUp({ firstKeys: ["site"], wakes: [] }, { turns, lane: "boards" }, clock, busy);
@@ -215,19 +240,19 @@ describe("a term begins", () => {
     await clock.settle();
     tenant.caches.of(pods).add(pod("large"));
     const waits: number[] = [];
-    for (let passes = boards.observed.length; worked < 2000; passes = boards.observed.length) {
+    for (let passes = boards.observed.length; worked < 3000; passes = boards.observed.length) {
       const asked = worked;
       boards.loop.wakeAll();
       for (let turn = 0; boards.observed.length === passes && turn < 100; turn++) await nextTurn();
       waits.push(worked - asked);
     }
     await clock.settle();
-    expect(tenant.loop.memoryOf("default/large")).toBe(1);
+    expect(tenant.loop.memoryOf("default/large")).toBe(2);
     expect(waits.length).toBeGreaterThan(20);
     expect(Math.max(...waits)).toBeLessThanOrEqual(50);
   });
 
-  test("thousands of objects are gone through in slices: the event loop is never kept for long", async () => {
+  test("thousands of objects are walked in slices, without blocking the event loop for long", async () => {
     const clock = new FakeClock();
     let decoded = 0;
     const busy: Clock = { now: () => shifted(clock.now(), decoded), after: (delay, run) => clock.after(delay, run) };
@@ -254,7 +279,7 @@ describe("a term begins", () => {
     expect(observed).toHaveLength(100);
   });
 
-  test("everything is looked at once more on demand", async () => {
+  test("every key is processed again on demand", async () => {
     const { clock, caches, observed, loop, term } = setUp({ firstKeys: ["site"] });
     caches.of(pods).add(pod("a"));
     void loop.run(term);
@@ -266,7 +291,7 @@ describe("a term begins", () => {
 });
 
 describe("a pass", () => {
-  test("keeps its memory when every action went through, and asks to come again", async () => {
+  test("keeps its memory when every action succeeded, and asks to come again", async () => {
     const { clock, executed, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1, requeueAfter: 20_000 }),
@@ -279,7 +304,7 @@ describe("a pass", () => {
     expect(executed).toHaveLength(2);
   });
 
-  test("is no failure where its patience postponed acts, as long as the controller remembers them", async () => {
+  test("has not failed if its patience postponed acts, as long as the controller remembers them", async () => {
     const { clock, api, loop, log, term } = setUp({
       firstKeys: ["site"],
       patience: 1000,
@@ -296,7 +321,7 @@ describe("a pass", () => {
     expect(log.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("asks nothing more once its patience is over", async () => {
+  test("sends no request once its patience is over", async () => {
     const asked: boolean[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -320,7 +345,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("site")).toBe(1);
   });
 
-  test("keeps the memory of before where an action failed", async () => {
+  test("keeps the former memory if an action failed", async () => {
     const { clock, api, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1 }),
@@ -331,7 +356,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("site")).toBe(0);
   });
 
-  test("may take several rounds at one instant: what follows is decided on what became of the first", async () => {
+  test("may take several rounds at one instant, each decided on the outcome of the one before", async () => {
     const instants: number[] = [];
     const { clock, executed, api, loop, term } = setUp({
       firstKeys: ["site"],
@@ -355,7 +380,7 @@ describe("a pass", () => {
     expect(new Set(instants).size).toBe(1);
   });
 
-  test("that takes long says of each act when it looked at the site: what is due may be so no longer", async () => {
+  test("that takes long gives each act the time of its observation: a due act may no longer be so", async () => {
     const since: number[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -383,7 +408,7 @@ describe("a pass", () => {
     expect(since).toEqual([begun, begun]);
   });
 
-  test("that has nothing to do in its first round is still asked what to keep", async () => {
+  test("without work in its first round is still asked what to keep", async () => {
     const { clock, loop, term } = setUp({
       firstKeys: ["site"],
       remember: (decision) => ({ ...decision, memory: 42 }),
@@ -393,7 +418,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("site")).toBe(42);
   });
 
-  test("that never comes to an end is cut off, and its key backs off", async () => {
+  test("that never ends is cut off, and its key backs off", async () => {
     const { clock, log, executed, loop, term } = setUp({
       firstKeys: ["site"],
       remember: (decision) => ({ ...decision, actions: [create("more")] }),
@@ -401,7 +426,7 @@ describe("a pass", () => {
     void loop.run(term);
     await clock.settle();
     expect(executed).toHaveLength(10);
-    expect(loop.stats(clock.now()).lastError?.message).toContain("still asks for more");
+    expect(loop.stats(clock.now()).lastError?.message).toContain("is still deciding actions");
     expect(log.said("warn")).toEqual(["pass failed"]);
   });
 
@@ -416,7 +441,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("default/a")).toBeUndefined();
   });
 
-  test("is not made for keys that are somebody else's", async () => {
+  test("does not run for keys of other boards", async () => {
     const assignment = { owns: (_name: string, key: string) => key !== "default/b" };
     const { clock, caches, observed, loop, term } = setUp({}, { assignment });
     caches.of(pods).add(pod("a"), pod("b"));
@@ -425,7 +450,7 @@ describe("a pass", () => {
     expect(observed).toEqual(["default/a"]);
   });
 
-  test("is made by several workers side by side, never two on one key", async () => {
+  test("runs on several workers side by side, never two on one key", async () => {
     const clock = new FakeClock();
     const now = new Set<string>();
     let most = 0;
@@ -468,7 +493,7 @@ describe("an error of a pass", () => {
     ["relist", [1, 2, 12]],
     ["refresh", [1, 1, 10]],
     ["drop", [1, 1, 1]],
-  ] as const)("that says %s brings its key back accordingly", async (disposition, passes) => {
+  ] as const)("that has the disposition %s affects its key accordingly", async (disposition, passes) => {
     const { clock, observed, loop, term } = observing(failing(disposition));
     void loop.run(term);
     const counts = [];
@@ -481,7 +506,7 @@ describe("an error of a pass", () => {
     expect(Math.abs((counts[2] ?? 0) - late)).toBeLessThanOrEqual(1);
   });
 
-  test("is over with the first pass that succeeds: the backoff starts anew", async () => {
+  test("ends with the first pass that succeeds: the backoff restarts", async () => {
     let left = 12;
     const { clock, observed, loop, term } = setUp({
       firstKeys: ["site"],
@@ -499,7 +524,7 @@ describe("an error of a pass", () => {
     expect(observed).toHaveLength(15);
   });
 
-  test("that wants its object changed first is dropped until the object changes", async () => {
+  test("that requires a change of its object is dropped until the object changes", async () => {
     const { clock, caches, observed, loop, term } = setUp({
       observe: () => {
         throw new TerminalError("no such zone");
@@ -514,7 +539,7 @@ describe("an error of a pass", () => {
     expect(observed).toHaveLength(2);
   });
 
-  test("of the API that names a time waits that long", async () => {
+  test("of the API with a Retry-After waits that long", async () => {
     const error = refusal("get", 429, "TooManyRequests");
     const { clock, observed, loop, term } = observing(Object.assign(error, { retryAfter: 30_000 }));
     void loop.run(term);
@@ -535,7 +560,7 @@ describe("an error of a pass", () => {
     expect(loop.stats(clock.now())).toMatchObject({ syncs: 2, errorsLastHour: 2 });
   });
 
-  test("that is not one, because the wish is fulfilled, is none", async () => {
+  test("that means the goal is already reached is no failure", async () => {
     const { clock, api, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("a")], memory }),
@@ -546,7 +571,7 @@ describe("an error of a pass", () => {
     expect(loop.stats(clock.now())).toMatchObject({ syncs: 1, errorsLastHour: 0 });
   });
 
-  test("that nobody foresaw is said with its stack, and its key backs off like any other", async () => {
+  test("that is unforeseen is logged with its stack, and its key backs off like any other", async () => {
     const { clock, log, observed, loop, term } = observing(new Error("a bug"));
     void loop.run(term);
     await clock.advance(5);
@@ -554,7 +579,7 @@ describe("an error of a pass", () => {
     expect(log.lines[0]).toMatchObject({ level: "error", fields: { key: "site", stack: expect.any(String) } });
   });
 
-  test("of a broken link is said once in a while, not for each key", async () => {
+  test("of a broken link is logged once in a while, not for each key", async () => {
     const { clock, log, caches, loop, term } = setUp({
       observe: () => {
         throw failing("retry");
@@ -567,15 +592,18 @@ describe("an error of a pass", () => {
     expect(loop.stats(clock.now()).errorsLastHour).toBeGreaterThan(1000);
   });
 
-  test.each(["exit", "rebuild"] as const)("that says %s ends the loop, all workers joined", async (disposition) => {
-    const { clock, loop, term } = observing(failing(disposition));
-    const ended = expect(loop.run(term)).rejects.toMatchObject({ cause: { disposition } });
-    await clock.advance("1s");
-    await ended;
-    expect(clock.timers).toBe(0);
-  });
+  test.each(["exit", "rebuild"] as const)(
+    "with the disposition %s ends the loop, after all workers",
+    async (disposition) => {
+      const { clock, loop, term } = observing(failing(disposition));
+      const ended = expect(loop.run(term)).rejects.toMatchObject({ cause: { disposition } });
+      await clock.advance("1s");
+      await ended;
+      expect(clock.timers).toBe(0);
+    },
+  );
 
-  test("while the cached objects are gone through does not end the loop", async () => {
+  test("during a sweep does not end the loop", async () => {
     const { clock, caches, observed, loop, term } = setUp();
     caches.of(pods).add(pod("a"));
     const { list } = caches.of(pods).lister;
@@ -596,7 +624,7 @@ describe("an error of a pass", () => {
 });
 
 describe("a term ends", () => {
-  test("every worker comes back, nothing is remembered, nothing listens any more", async () => {
+  test("every worker returns, all memories are dropped, no listener is left", async () => {
     const { clock, caches, observed, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [], memory: memory + 1, requeueAfter: 1000 }),
@@ -614,7 +642,7 @@ describe("a term ends", () => {
     expect(observed).toEqual(["site"]);
   });
 
-  test("in the middle of a pass: it waits for the pass, and what it did not get to do is forgotten", async () => {
+  test("in the middle of a pass: it waits for the pass, and the rest is dropped", async () => {
     const clock = new FakeClock();
     const { loop, term, log, store } = setUp(
       {
@@ -643,7 +671,7 @@ describe("a term ends", () => {
     expect(log.said("warn")).toEqual([]);
   });
 
-  test("and another one begins: memories start anew, every object is looked at again", async () => {
+  test("and another one begins: memories start empty, every object is examined again", async () => {
     const { clock, caches, observed, loop, term } = setUp();
     caches.of(pods).add(pod("a"));
     const running = loop.run(term);
@@ -673,7 +701,7 @@ const asText: Durable<number> = {
 };
 
 describe("a durable memory", () => {
-  test("is there again in the next term, and is written when it changes only", async () => {
+  test("is restored in the next term, and is written only when it changes", async () => {
     const { clock, caches, store, loop, term } = setUp({
       durable: asText,
       decide: (_state, memory) => ({ actions: [], memory: Math.min(2, memory + 1) }),
@@ -693,7 +721,7 @@ describe("a durable memory", () => {
     expect(loop.memoryOf("default/a")).toBe(2);
   });
 
-  test("of an object that is gone meanwhile is dropped for good", async () => {
+  test("of an object deleted meanwhile is dropped for good", async () => {
     const { clock, store, observed, loop, term } = setUp({ durable: asText });
     store.texts.set("memory/counting default/gone", "7");
     void loop.run(term);
@@ -702,7 +730,7 @@ describe("a durable memory", () => {
     expect(store.texts.size).toBe(0);
   });
 
-  test("that is not worth keeping any more is removed", async () => {
+  test("that is no longer worth keeping is removed", async () => {
     const { clock, caches, store, loop, term } = setUp({
       durable: asText,
       decide: (_state, memory) => ({ actions: [], memory: memory === 0 ? 1 : 0 }),
@@ -724,7 +752,7 @@ describe("a durable memory", () => {
     void loop.run(term);
     await clock.settle();
     expect([loop.memoryOf("default/a"), loop.memoryOf("default/b")]).toEqual([1, 6]);
-    expect(log.said("warn")).toEqual(["a stored memory cannot be read and is dropped"]);
+    expect(log.said("warn")).toEqual(["the stored state of a controller cannot be read and is dropped"]);
   });
 
   test("that cannot be written makes its key come again, and a full disk ends the loop", async () => {
@@ -740,7 +768,7 @@ describe("a durable memory", () => {
   });
 });
 
-test("a cache whose objects wake nobody while nothing happens is not gone through", async () => {
+test("a cache whose objects wake no keys without a change is not swept", async () => {
   const keys = ({ key }: { readonly key: string }): readonly string[] => [key];
   const { clock, caches, observed, loop, term } = setUp({ wakes: [wakeOnChange(pods, keys)] });
   caches.of(pods).add(pod("a"));
@@ -754,7 +782,7 @@ test("a cache whose objects wake nobody while nothing happens is not gone throug
   expect(observed).toEqual(["default/b"]);
 });
 
-test("loops that share a permit go through the cache one after the other", async () => {
+test("loops that share a permit walk the cache one after the other", async () => {
   const sweeps = new Permits(1);
   const [first, second] = [setUp({}, { sweeps }), setUp({}, { sweeps })];
   const { signal } = new AbortController();
@@ -772,7 +800,7 @@ test("loops that share a permit go through the cache one after the other", async
   expect(sweeps.taken).toBe(0);
 });
 
-test("a memory that cannot be written now does not lose the time at which its key wanted to come again", async () => {
+test("a memory that cannot be written now does not lose the time at which its key is due again", async () => {
   const { clock, caches, store, observed, loop, term } = setUp({
     durable: asText,
     decide: (_state, memory) => ({ actions: [], memory: memory + 1, requeueAfter: 3000 }),
@@ -787,7 +815,7 @@ test("a memory that cannot be written now does not lose the time at which its ke
   expect(loop.memoryOf("default/a")).toBe(2);
 });
 
-test("several wakes on one resource go through its objects once", async () => {
+test("several wakes on one resource walk its objects once", async () => {
   let lists = 0;
   const { clock, caches, observed, loop, term } = setUp({
     wakes: [wake(pods, ({ key }) => [key]), wake(pods, () => ["site"]), wake(nodes, () => ["site"])],
@@ -807,7 +835,7 @@ test("several wakes on one resource go through its objects once", async () => {
 });
 
 describe("a controller that is paused", () => {
-  test("takes no key, keeps what comes meanwhile, and looks at everything when it is resumed", async () => {
+  test("takes no key, keeps new ones, and processes every key when it is resumed", async () => {
     const { clock, caches, observed, loop, term } = setUp();
     caches.of(pods).add(pod("a"), pod("b"));
     void loop.run(term);
@@ -849,8 +877,8 @@ describe("a controller that is paused", () => {
   });
 });
 
-describe("how far a loop has come", () => {
-  test("is idle without keys; the pass that stands still longest counts, and each act that ends moves it", async () => {
+describe("the progress of a loop", () => {
+  test("is idle without keys; the pass without progress for longest counts, and each completed act is progress", async () => {
     const gates: (() => void)[] = [];
     const { loop, term, clock, caches } = setUp(
       { decide: (_state, memory) => ({ actions: [create("a"), create("b")], memory: memory + 1 }) },
@@ -888,7 +916,7 @@ describe("how far a loop has come", () => {
     expect(still()).toBe("idle");
   });
 
-  test("a pass that never ends is seen although the other workers go on", async () => {
+  test("shows a pass that never ends although the other workers continue", async () => {
     const { loop, term, clock, caches } = setUp({
       observe: (key, site) => (key === "default/stuck" ? new Promise(() => {}) : site.lister(pods).get(key)),
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { type Clock, nextTurn } from "../../../agent/base/clock.ts";
-import type { Lane } from "../../../agent/base/lanes.ts";
+import type { Lane } from "../../../agent/base/concurrency/lanes.ts";
 import { FairTurns } from "../../../agent/loop/fair-turns.ts";
 
 /** Time passes only where a story works. */
@@ -26,14 +26,14 @@ function* work(clock: WorkClock, steps: number, done: () => void = () => {}): Ge
   return undefined;
 }
 
-describe("much to do at once", () => {
-  test("what fits into a turn is done before anything else happens", () => {
+describe("many pieces of work at once", () => {
+  test("work that fits into a turn is done at once", () => {
     const { clock, turns, signal } = setUp();
     expect(turns.run(work(clock, 9), "workloads", signal)).toBeUndefined();
     expect(clock.mono).toBe(9);
   });
 
-  test("no turn of the event loop is kept for longer than 10 ms and a step, whatever there is to do", async () => {
+  test("no turn of the event loop takes longer than 10 ms and a step, whatever the amount of work", async () => {
     const { clock, turns, signal } = setUp();
     const rest = turns.run(work(clock, 1000), "workloads", signal);
     const ends: number[] = [clock.mono];
@@ -46,7 +46,7 @@ describe("much to do at once", () => {
     expect(ends.length).toBeLessThanOrEqual(101);
   });
 
-  test("ten who have much to do share a turn of 10 ms, and each comes to its end", async () => {
+  test("ten long computations share turns of 10 ms, and each completes", async () => {
     const { clock, turns, signal } = setUp();
     const all = Array.from({ length: 10 }, () => turns.run(work(clock, 100), "workloads", signal));
     let before = clock.mono;
@@ -59,7 +59,7 @@ describe("much to do at once", () => {
     await Promise.all(all);
   });
 
-  test("boards go before workloads that came long ago, and wait for one turn at most", async () => {
+  test("boards go before workloads that came long before, and wait for one turn at most", async () => {
     const { clock, turns, signal } = setUp();
     for (let tenant = 0; tenant < 50; tenant++) void turns.run(work(clock, 10_000), "workloads", signal);
     const begun = clock.mono;
@@ -67,7 +67,7 @@ describe("much to do at once", () => {
     expect(clock.mono - begun).toBeLessThanOrEqual(20 * 11);
   });
 
-  test("who waits behind many that go first is not forgotten", async () => {
+  test("a caller behind many preferred ones gets its turn", async () => {
     const { clock, turns, signal } = setUp();
     const order: Lane[] = [];
     const many = (lane: Lane): unknown =>
@@ -100,7 +100,7 @@ describe("much to do at once", () => {
     expect(passes).toBeLessThan(1500);
   });
 
-  test("an abort leaves the rest undone, closes what was open and ends the wait", async () => {
+  test("an abort leaves the rest undone, closes open iterators and ends the wait", async () => {
     const { clock, turns, stop, signal } = setUp();
     let closed = false;
     function* steps(): Generator<undefined, undefined> {
@@ -117,7 +117,7 @@ describe("much to do at once", () => {
     expect(closed).toBe(true);
   });
 
-  test("what a step throws in a later turn is thrown by the wait", async () => {
+  test("an error of a step in a later turn is thrown by the wait", async () => {
     const { clock, turns, signal } = setUp();
     function* steps(): Generator<undefined, undefined> {
       yield* work(clock, 50);

@@ -1,11 +1,10 @@
 import { expect, test } from "vitest";
-import { fullBucket } from "../../../agent/base/token-bucket.ts";
-import { RetryLimiter, reserve } from "../../../agent/loop/retry-limiter.ts";
+import { RetryLimiter } from "../../../agent/loop/retry-limiter.ts";
 
 const at = (millis: number) => ({ mono: millis, wall: 0 });
 const generous = { perSecond: 1e9, burst: 1e9 };
 
-test("WQ-01: failures of a key double its delay, up to the most, and are forgotten on demand", () => {
+test("failures of a key double its delay, up to the maximum, and are forgotten on demand", () => {
   const limiter = new RetryLimiter({ first: 1, most: 1000, ...generous });
   const delays = Array.from({ length: 5 }, () => limiter.delay("one", at(0)));
   expect(delays).toEqual([1, 2, 4, 8, 16]);
@@ -15,14 +14,4 @@ test("WQ-01: failures of a key double its delay, up to the most, and are forgott
   expect(limiter.delay("one", at(0))).toBe(1);
   for (let failure = 0; failure < 2000; failure++) limiter.delay("one", at(0));
   expect(limiter.delay("one", at(0))).toBe(1000);
-});
-
-test("a reservation is a token of the future", () => {
-  let bucket = fullBucket(at(0), 2);
-  const waits = [0, 0, 0, 0, 500, 10_000].map((now) => {
-    const [wait, rest] = reserve(bucket, 10, at(now), 2);
-    bucket = rest;
-    return Math.round(wait);
-  });
-  expect(waits).toEqual([0, 0, 100, 200, 0, 0]);
 });

@@ -1,16 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { DurationSample } from "../../../agent/base/duration-sample.ts";
+import { type Lane, lanes } from "../../../agent/base/concurrency/lanes.ts";
+import { Permits } from "../../../agent/base/concurrency/permits.ts";
+import { WakeSignal } from "../../../agent/base/concurrency/wake-signal.ts";
 import { Fifo } from "../../../agent/base/fifo.ts";
-import { type Lane, lanes } from "../../../agent/base/lanes.ts";
-import { Permits } from "../../../agent/base/permits.ts";
-import { RollingCount } from "../../../agent/base/rolling-count.ts";
-import { WakeSignal } from "../../../agent/base/wake-signal.ts";
-import { OwnWrites, renewalMark } from "../../../agent/election/own-writes.ts";
+import { DurationSample } from "../../../agent/base/time/duration-sample.ts";
+import { RollingCount } from "../../../agent/base/time/rolling-count.ts";
+import { OwnWrites } from "../../../agent/election/lease-observer.ts";
+import { renewalMark } from "../../../agent/election/lease-record.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
 const at = (minutes: number) => ({ mono: minutes * 60_000, wall: 0 });
 
-test("a Fifo gives back in order, over any number of items", () => {
+test("a Fifo returns items in order, over any number of them", () => {
   const fifo = new Fifo<number>();
   let next = 0;
   for (let item = 0; item < 1000; item++) {
@@ -29,7 +30,7 @@ describe("our own writes into the Lease", () => {
   const began = (wall: number) => ({ mono: 0, wall });
   const mark = (renewTime: unknown) => renewalMark(renewTime) ?? Number.NaN;
 
-  test("are known again by their time, however the API server spells it", () => {
+  test("are recognised by their time, in any format of the API server", () => {
     const own = new OwnWrites();
     own.add(began(1_767_225_600_123));
     expect(own.has(mark("2026-01-01T00:00:00.123000Z"))).toBe(true);
@@ -38,13 +39,13 @@ describe("our own writes into the Lease", () => {
     expect(own.has(mark("2026-01-01T00:00:00Z"))).toBe(false);
   });
 
-  test("are remembered also with a clock that stands in 1970, and only the newest of them", () => {
+  test("are remembered even if the clock is in 1970, and only the newest of them", () => {
     const own = new OwnWrites();
     for (let write = 0; write < 100; write++) own.add(began(write));
     expect([0, 35, 36, 99].map((wall) => own.has(wall))).toEqual([false, false, true, true]);
   });
 
-  test("are not what was refused: somebody else may have written at that very moment", () => {
+  test("exclude refused ones: another process may have written at that very moment", () => {
     const own = new OwnWrites();
     own.add(began(5));
     own.add(began(6));
@@ -52,13 +53,13 @@ describe("our own writes into the Lease", () => {
     expect([5, 6].map((wall) => own.has(wall))).toEqual([false, true]);
   });
 
-  test.each([undefined, "", "yesterday", 5])("nothing is concluded from a time like %j", (renewTime) => {
+  test.each([undefined, "", "yesterday", 5])("are not concluded from a time like %j", (renewTime) => {
     expect(renewalMark(renewTime)).toBeUndefined();
   });
 });
 
 describe("a rolling count", () => {
-  test("counts one hour, and forgets in steps of five minutes", () => {
+  test("counts one hour, and drops old counts in steps of five minutes", () => {
     const count = new RollingCount();
     for (let minute = 0; minute < 30; minute++) count.add(at(minute));
     expect(count.total(at(30))).toBe(30);
@@ -83,7 +84,7 @@ test("percentiles are those of the newest 64 durations", () => {
 describe("permits", () => {
   const { signal } = new AbortController();
 
-  test("are handed on in order, and never exceed the bound", async () => {
+  test("are passed on in order, and never exceed the bound", async () => {
     const permits = new Permits(2);
     const got: number[] = [];
     for (let one = 0; one < 5; one++) void permits.acquire(signal).then(() => got.push(one));
@@ -98,7 +99,7 @@ describe("permits", () => {
     expect(permits.taken).toBe(0);
   });
 
-  test("are not given to who has left the line", async () => {
+  test("are not given to a caller that no longer waits", async () => {
     const permits = new Permits(1);
     await permits.acquire(signal);
     const gone = new AbortController();
@@ -115,7 +116,7 @@ describe("permits of several lanes", () => {
   const { signal } = new AbortController();
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("are kept back for boards, however many workloads ask for one and hold it", async () => {
+  test("are reserved for boards, however many workloads request and hold one", async () => {
     const permits = new Permits(16);
     let workloads = 0;
     for (let one = 0; one < 50; one++) void permits.acquire(signal, "workloads").then(() => workloads++);
@@ -126,7 +127,7 @@ describe("permits of several lanes", () => {
     expect([permits.take(), permits.take(), permits.take()]).toEqual([true, true, false]);
   });
 
-  test("go to workloads once in a while when boards ask without end", async () => {
+  test("go to workloads once in a while when boards never stop requesting", async () => {
     const permits = new Permits(8);
     const got: string[] = [];
     for (let one = 0; one < 1000; one++) void permits.acquire(signal).then(() => got.push("board"));
@@ -160,8 +161,8 @@ describe("permits of several lanes", () => {
   });
 });
 
-describe("a bell", () => {
-  test("wakes its sleeper, or the next one if nobody sleeps", async () => {
+describe("a wake signal", () => {
+  test("wakes its loop, or ends the next wait if none waits", async () => {
     const clock = new FakeClock();
     const bell = new WakeSignal(clock);
     const { signal } = new AbortController();
@@ -187,7 +188,7 @@ describe("a bell", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("lets go when the signal aborts", async () => {
+  test("ends the wait when its abort signal aborts", async () => {
     const clock = new FakeClock();
     const abort = new AbortController();
     const waiting = new WakeSignal(clock).wait(abort.signal, 1000);

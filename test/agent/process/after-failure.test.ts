@@ -1,36 +1,36 @@
 import { expect, test } from "vitest";
 import { shifted } from "../../../agent/base/clock.ts";
 import { ConfigError } from "../../../agent/base/errors.ts";
-import { afterFailure, type Failed } from "../../../agent/process/after-failure.ts";
+import { afterFailure, type FailedRun } from "../../../agent/process/after-failure.ts";
 import { StorageError, type StorageErrorKind } from "../../../storage/errors.ts";
 
 const start = { mono: 5_000_000, wall: 0 };
 const cache = (kind: StorageErrorKind): StorageError => new StorageError(kind, { file: "/s/cache.db" });
 const state = (kind: StorageErrorKind): StorageError =>
   new StorageError(kind, { file: "/s/state.db", disposable: false });
-const at = (minutes: number, error: unknown): Failed => ({ error, at: shifted(start, minutes * 60_000) });
+const at = (minutes: number, error: unknown): FailedRun => ({ error, at: shifted(start, minutes * 60_000) });
 
 test.each<[what: string, error: unknown, next: object]>([
-  ["a cache that is damaged is made anew", cache("damaged"), { do: "again", rebuild: true }],
+  ["a damaged cache is recreated", cache("damaged"), { do: "again", rebuild: true }],
   ["a damaged state is set aside, and a new one begun", state("damaged"), { do: "again", rebuild: false }],
-  ["a full disk is looked at again", cache("full"), { do: "wait", pause: 2000 }],
+  ["a full disk is checked again", cache("full"), { do: "wait", pause: 2000 }],
   ["a full disk of the state too", state("full"), { do: "wait", pause: 2000 }],
-  ["a disk that went read-only may come back", state("io"), { do: "wait", pause: 2000 }],
-  ["somebody who looks into the cache goes away", cache("busy"), { do: "wait", pause: 2000 }],
+  ["a disk that became read-only may recover", state("io"), { do: "wait", pause: 2000 }],
+  ["a reader of the cache closes it", cache("busy"), { do: "wait", pause: 2000 }],
   ["another agent with this folder stays", state("busy"), { do: "end" }],
   ["a newer version's file is left to a person", cache("newer"), { do: "end" }],
   [
-    "a folder that cannot be made is a matter of the configuration",
-    new StorageError("io", { file: "/s", disposable: false, isPlace: true }),
+    "a folder that cannot be created is a problem of the configuration",
+    new StorageError("io", { file: "/s", disposable: false, isWrongPath: true }),
     { do: "end" },
   ],
   ["so is a configuration that cannot be used", new ConfigError(["no"]), { do: "end" }],
-  ["what nobody foresaw ends the process", new Error("?"), { do: "end" }],
+  ["an unforeseen error ends the process", new Error("?"), { do: "end" }],
 ])("%s", (_, error, next) => {
   expect(afterFailure(error, [], start)).toEqual(next);
 });
 
-test("a disk that eats three files within an hour is given no fourth; an hour later it is", () => {
+test("a disk that damages three files within an hour gets no fourth; an hour later it does", () => {
   const before = [at(0, cache("damaged")), at(10, state("damaged")), at(20, cache("damaged"))];
   expect(afterFailure(cache("damaged"), before.slice(0, 2), shifted(start, 30 * 60_000))).toMatchObject({
     do: "again",
@@ -39,8 +39,8 @@ test("a disk that eats three files within an hour is given no fourth; an hour la
   expect(afterFailure(cache("damaged"), before, shifted(start, 61 * 60_000))).toMatchObject({ do: "again" });
 });
 
-test("a disk that stays full is looked at less and less often, down to once a minute", () => {
-  const failures: Failed[] = [];
+test("a disk that stays full is checked less and less often, down to once a minute", () => {
+  const failures: FailedRun[] = [];
   const pauses = Array.from({ length: 8 }, () => {
     const next = afterFailure(cache("full"), failures, start);
     failures.push(at(0, cache("full")));

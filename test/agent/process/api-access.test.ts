@@ -18,7 +18,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-/** A kubeconfig that is told from the others by the name of its server. */
+/** A kubeconfig that differs from the others in the name of its server. */
 function kubeconfig(place: string): string {
   const file = path.join(folder, place);
   mkdirSync(path.dirname(file), { recursive: true });
@@ -51,7 +51,7 @@ const service = (): Readonly<Record<string, string>> => ({
   CREDENTIALS_DIRECTORY: path.join(folder, "given"),
 });
 
-test("what is configured goes before the environment, that before what the unit gives, that before the home folder", async () => {
+test("the configuration goes before the environment, that before the unit's credentials, those before the home folder", async () => {
   const [set, own] = [kubeconfig("set"), kubeconfig("own")];
   kubeconfig("given/kubeconfig");
   kubeconfig("home/.kube/config");
@@ -61,20 +61,20 @@ test("what is configured goes before the environment, that before what the unit 
   expect(await serverBy({})).toBe("home--kube-config");
 });
 
-test("a service whose board was not enrolled is told so, and finds what is put there later", async () => {
+test("a service on a board that was not enrolled reports that, and finds credentials that are added later", async () => {
   mkdirSync(path.join(folder, "given"));
   // What the unit gives in place of a kubeconfig that is not there.
   writeFileSync(path.join(folder, "given/kubeconfig"), "none");
   const io = recordingIo({ env: { HOME: path.join(folder, "home"), ...service() } });
   const credentials = credentialsOf(io, config(), { clock: io.clock, random: io.random, log: silent });
   await expect(credentials.access()).rejects.toMatchObject({
-    message: "this board was given no credentials for the API",
+    message: "this board has no credentials for the API",
     hint: expect.stringContaining("siteward enroll"),
   });
   kubeconfig("given/kubeconfig");
   expect((await credentials.access()).server.hostname).toBe("given-kubeconfig");
 });
 
-test("a person who runs it by hand is told of the file that is missing", async () => {
+test("a person who runs it by hand gets a message about the missing file", async () => {
   await expect(serverBy({})).rejects.toThrow(/kubeconfig .*home\/\.kube\/config does not exist/);
 });

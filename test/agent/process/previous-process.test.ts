@@ -9,13 +9,13 @@ const { process } = healthy();
 
 test.each([
   [
-    "one that was told to stop said so",
+    "one that was stopped reported that",
     status({ process: { ...process, ending: { cause: "stop" } } }),
     { cause: "stop" },
   ],
-  ["one that was killed had no time to say anything", status(), { cause: "unclean" }],
+  ["one that was killed had no time to report its end", status(), { cause: "unclean" }],
   [
-    "one that stood still was ended by the watchdog, and had told which loop",
+    "one that was stuck was ended by the watchdog, after naming the loop",
     status({
       problems: [{ type: "LoopStuck", subject: "pod-gc", severity: "critical", message: "pod-gc has not moved" }],
     }),
@@ -29,6 +29,6 @@ test.each([
   ["no status was left", undefined, "boot-1"],
   ["it is of an earlier boot", status(), "boot-2"],
   ["it cannot be read", "{", "boot-1"],
-])("nothing is said of a former process where %s", (_, left, boot) => {
+])("no former process is reported where %s", (_, left, boot) => {
   expect(previousProcess(left, boot)).toBeUndefined();
 });

@@ -17,8 +17,8 @@ const ours = `${dev}:${ino}`;
 test.each([
   ["readable lines for a person", { isTTY: true }, "auto", "text"],
   ["JSON for a file", {}, "auto", "json"],
-  ["what the journal reads, where our output goes there", { env: { JOURNAL_STREAM: ours } }, "auto", "journal"],
-  ["JSON where only somebody above us has his output there", { env: { JOURNAL_STREAM: "1:2" } }, "auto", "json"],
+  ["in the journal's format, if the output goes there", { env: { JOURNAL_STREAM: ours } }, "auto", "journal"],
+  ["JSON if only a parent process has its output there", { env: { JOURNAL_STREAM: "1:2" } }, "auto", "json"],
   [
     "readable lines for a person whose session has its output there",
     { isTTY: true, env: { JOURNAL_STREAM: ours } },
@@ -30,14 +30,14 @@ test.each([
   expect(formatOf(recordingIo(surroundings), config({ format }))).toBe(expected);
 });
 
-test("its level can be turned while the program runs, and its form with a new configuration", () => {
+test("its level can be changed while the program runs, and its format with a new configuration", () => {
   const io = recordingIo();
   const process = new ProcessLog(io, config({ format: "text", level: "info" }));
   const log = new FieldLogger(process).child({ resource: "pods" });
   log.debug("before");
-  process.turn("debug");
+  process.override("debug");
   log.debug("turned");
-  process.turn(undefined);
+  process.override(undefined);
   log.debug("as configured");
   process.configure(config({ format: "json", level: "debug" }));
   log.debug("configured anew");
@@ -47,19 +47,19 @@ test("its level can be turned while the program runs, and its form with a new co
   expect(more).toEqual([]);
 });
 
-test("one controller or resource can be made to say more, while the rest stays as it is configured", () => {
+test("one controller or resource can log more, while the rest stays as configured", () => {
   const io = recordingIo();
   const process = new ProcessLog(io, config({ format: "text", level: "info" }));
   const log = new FieldLogger(process);
   const [pods, gc] = [log.child({ resource: "pods" }), log.child({ controller: "pod-gc" })];
-  process.turn("debug", "pod-gc");
+  process.override("debug", "pod-gc");
   for (const each of [log, pods, gc]) each.debug("looked");
-  process.turn("error", "pods");
+  process.override("error", "pods");
   for (const each of [log, pods, gc]) each.info("found");
   expect(io.out().match(/(looked|found).*/g)).toEqual(["looked controller=pod-gc", "found", "found controller=pod-gc"]);
 });
 
-test("without a socket to the journal its lines begin with their priority", () => {
+test("without a journal socket its lines begin with their priority", () => {
   const io = recordingIo({ env: { JOURNAL_STREAM: ours } });
   new FieldLogger(new ProcessLog(io, config({}))).warn("low memory", { leftMiB: 3 });
   expect(io.out()).toBe("<4>low memory leftMiB=3\n");

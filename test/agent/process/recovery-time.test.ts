@@ -36,6 +36,6 @@ test.each<[string, Readonly<Record<string, number>>, number | undefined]>([
   expect(recoveryTime(folder)).toBe(expected);
 });
 
-test("a folder that cannot be looked at is for whoever opens it to complain of", () => {
+test("a folder that cannot be read is reported by the code that opens it", () => {
   expect(recoveryTime("/proc/nowhere")).toBeUndefined();
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { loadConfig } from "../../../agent/config/load.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import { StatePlace } from "../../../agent/process/state-place.ts";
-import { Database } from "../../../storage/database.ts";
+import { Database } from "../../../storage/database/database.ts";
 import { StorageError } from "../../../storage/errors.ts";
 import { Memo } from "../../../storage/memo.ts";
 import { pragmas, scratch } from "../../storage/things.ts";
@@ -56,7 +56,7 @@ class Board implements Disposable {
   }
 }
 
-test("a life whose disk is full is followed by one on a makeshift, and by one on the disk when that takes changes", async () => {
+test("a life whose disk is full is followed by one on a makeshift, and by one on the disk when that is writable", async () => {
   using board = new Board();
   const { place, config } = board;
   const first = place.open(config);
@@ -65,7 +65,7 @@ test("a life whose disk is full is followed by one on a makeshift, and by one on
   first.abandon();
   expect(board.fails()).toBe(true);
   const second = place.open(config);
-  expect(second.standsIn).toMatch(/cache\.db: there is no room left on the disk$/);
+  expect(second.standsIn).toMatch(/cache\.db: the disk is full$/);
   const memo = new Memo(second.state.database);
   expect(memo.get("outbox", "session")).toBe("7");
   memo.set("outbox", "session", "8");
@@ -83,7 +83,7 @@ test("a life whose disk is full is followed by one on a makeshift, and by one on
   third.close();
 });
 
-test("looks become rarer, up to one in a minute, for as long as it takes", async () => {
+test("checks become less frequent, up to one in a minute, for as long as it takes", async () => {
   using board = new Board();
   // Something in its place: nothing can be stored there.
   writeFileSync(board.folder, "");
@@ -98,7 +98,7 @@ test("looks become rarer, up to one in a minute, for as long as it takes", async
   expect(board.regained).toBe("usable");
 });
 
-test("what is no matter of the disk needs no makeshift; neither does a makeshift that fails", () => {
+test("an error unrelated to the disk needs no makeshift; neither does a makeshift that fails", () => {
   using board = new Board();
   expect(board.fails("busy")).toBe(false);
   expect(board.place.avoids(board.config)).toBeUndefined();
@@ -110,7 +110,7 @@ test("what is no matter of the disk needs no makeshift; neither does a makeshift
   folder.close();
 });
 
-test("another folder in the configuration is tried, whatever became of the first one", () => {
+test("another folder in the configuration is tried, whatever happened to the first one", () => {
   using board = new Board();
   board.fails();
   const other = { ...board.config, state: { ...board.config.state, folder: `${board.folder}-2` } };
@@ -127,7 +127,7 @@ test("another folder in the configuration is tried, whatever became of the first
   again.close();
 });
 
-test("a disk that takes changes again and holds what we cannot use is for the next life to tell", async () => {
+test("an unusable file on a disk that is writable again is reported by the next life", async () => {
   using board = new Board();
   mkdirSync(board.folder);
   const file = path.join(board.folder, "state.db");
@@ -139,7 +139,7 @@ test("a disk that takes changes again and holds what we cannot use is for the ne
   expect(() => board.place.open(board.config)).toThrow(/written by a newer version/);
 });
 
-test("a process that is told to end stops looking at once", async () => {
+test("a process that is asked to end stops checking at once", async () => {
   using board = new Board();
   const ends = new AbortController();
   board.fails();

@@ -40,7 +40,7 @@ class Member {
     );
     this.board = site.join(name, {
       carried: { [countersAnnotation]: () => this.book.carried() },
-      saw: ({ annotations }) => this.book.saw(annotations[countersAnnotation]),
+      onRead: ({ annotations }) => this.book.observe(annotations[countersAnnotation]),
       lead: (term) => sleep(this.board.clock, 2 ** 31, term.signal),
     });
   }
@@ -76,7 +76,7 @@ async function twoBoards() {
 const onLease = (site: Election): string | undefined => site.server.lease?.annotations[countersAnnotation];
 const text = (counter: number): string => `${ops.slice(0, 16)}=${counter}`;
 
-describe("a number of a signed command", () => {
+describe("the counter of a signed command", () => {
   test("stands on the Lease before it counts as used, and not at the next renewal", async () => {
     const { site, first } = await twoBoards();
     await site.clock.advance("3s");
@@ -88,11 +88,15 @@ describe("a number of a signed command", () => {
     await site.end();
   });
 
-  test("is used once: of two commands that bring it at the same moment one is refused", async () => {
+  test("is used once: of two simultaneous commands with the same counter one is refused", async () => {
     const { site, first } = await twoBoards();
     const both = [first.use(4), first.use(4), first.use(3)];
     await site.clock.advance("1s");
-    expect(both.map(({ ended }) => ended)).toEqual(["used", "the number 4 is used up", "the number 3 is used up"]);
+    expect(both.map(({ ended }) => ended)).toEqual([
+      "used",
+      "the counter 4 was used before",
+      "the counter 3 was used before",
+    ]);
     await site.end();
   });
 
@@ -109,7 +113,7 @@ describe("a number of a signed command", () => {
     await site.end();
   });
 
-  test("is known to a board that was away for a week, and knew an older one, from the moment at which it leads", async () => {
+  test("is known to a board that was away for a week, with an older one, from the moment at which it leads", async () => {
     const { site, first, second } = await twoBoards();
     void first.use(4);
     await site.clock.advance("5m");
@@ -164,7 +168,7 @@ describe("a number of a signed command", () => {
     await site.end();
   });
 
-  test("is refused by a board that leads no more, whatever it still believes", async () => {
+  test("is refused by a board that no longer leads, whatever it still believes", async () => {
     const { site, first, second } = await twoBoards();
     first.board.suspend();
     await site.clock.until(() => second.board.leads, "5m");
@@ -181,29 +185,30 @@ describe("a number of a signed command", () => {
   });
 });
 
-describe("a Lease that says less than a board knows", () => {
+describe("a Lease with lower counters than a board knows", () => {
   test.each([
     ["deleted", undefined],
     ["restored from a backup of before", { [countersAnnotation]: text(2) }],
-    ["restored from a backup without any", {}],
+    ["restored from a backup without any", { [countersAnnotation]: null }],
     ["overwritten with garbage", { [countersAnnotation]: `\u0000=${"9".repeat(300)} ${ops}=x *=-1 {"v":1}` }],
-  ])("is put right by its leader: %s", async (_how, annotations) => {
+  ])("is corrected by its leader: %s", async (_how, annotations) => {
     const { site, first } = await twoBoards();
     void first.use(4);
     await site.clock.advance("1m");
-    site.server.put(annotations && { annotations });
+    if (annotations === undefined) site.server.remove();
+    else site.server.write({ metadata: { annotations } });
     await site.clock.until(() => onLease(site) === text(4), "10m");
     expect(first.highest).toBe(4);
     await site.end();
   });
 
-  test("is put right by the next leader, where that one remembers more", async () => {
+  test("is corrected by the next leader, if that one knows more", async () => {
     const { site, first, second, disks } = await twoBoards();
     void first.use(4);
     await site.clock.advance("5m");
     expect(disks.map(({ writes }) => writes)).toEqual([1, 1]);
     for (const { board } of [first, second]) board.kill();
-    site.server.put({ annotations: { [countersAnnotation]: text(2) } });
+    site.server.write({ metadata: { annotations: { [countersAnnotation]: text(2) } } });
     const next = new Member(site, "pi-2", disks[1]);
     await site.clock.until(() => next.board.leads, "5m");
     expect(next.highest).toBe(4);
@@ -212,18 +217,18 @@ describe("a Lease that says less than a board knows", () => {
     await site.end();
   });
 
-  test("and one that says more is believed: another writer under our name may have led", async () => {
+  test("and one with higher ones is trusted: another writer under our name may have led", async () => {
     const { site, first } = await twoBoards();
     void first.use(4);
     await site.clock.advance("1m");
-    site.server.put({ annotations: { [countersAnnotation]: text(9) } });
+    site.server.write({ metadata: { annotations: { [countersAnnotation]: text(9) } } });
     await site.clock.advance("1m");
     expect([first.board.leads, first.highest, onLease(site)]).toEqual([true, 9, text(9)]);
     await site.end();
   });
 });
 
-test("a site without signed commands costs no write, nor the Lease a byte", async () => {
+test("a site without signed commands costs no write, and the Lease no bytes", async () => {
   const { site, disks } = await twoBoards();
   await site.clock.advance("2h");
   expect(disks.map(({ writes }) => writes)).toEqual([0, 0]);
@@ -231,13 +236,13 @@ test("a site without signed commands costs no write, nor the Lease a byte", asyn
   await site.end();
 });
 
-test("a board whose disk takes nothing reads the Lease all the same, and accepts nothing by itself", async () => {
+test("a board whose disk cannot be written still reads the Lease, and accepts nothing by itself", async () => {
   const { site, first, second, disks } = await twoBoards();
   for (const disk of disks) disk.isFull = true;
   const use = first.use(4);
   await site.clock.advance("5m");
   expect(use.ended).toBe("no space left on device");
   expect(second.highest).toBe(4);
-  expect(second.log.said("warn")).toContain("counters of signed commands are not kept on this board");
+  expect(second.log.said("warn")).toContain("counters of signed commands cannot be stored on this board");
   await site.end();
 });

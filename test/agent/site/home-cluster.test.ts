@@ -12,6 +12,7 @@ const refusal = (status: number, reason: string): ApiError =>
 function setUp() {
   const clock = new FakeClock();
   const facts = new Map<string, string>();
+  const identified: string[] = [];
   const world = { uid: "east" as string | Error, address: "a1", asked: 0 };
   const home = new HomeCluster(
     { clock, log: new RecordingLog(), random: new SeededRandom() },
@@ -24,6 +25,7 @@ function setUp() {
         },
       },
       address: async () => world.address,
+      identified: (cluster) => void identified.push(cluster),
       facts: {
         get: (area, key) => facts.get(`${area}/${key}`),
         set: (area, key, value) => void facts.set(`${area}/${key}`, value),
@@ -32,18 +34,18 @@ function setUp() {
   );
   const { signal } = new AbortController();
   const check = (cache: "empty" | "filled", until = signal) => home.check(() => cache === "empty", until);
-  return { clock, world, facts, check };
+  return { clock, world, facts, identified, check };
 }
 
-test("an empty cache is tied to the cluster that it is filled from, and used there from then on", async () => {
+test("an empty cache is tied to the cluster that fills it, and used there from then on", async () => {
   const { facts, check } = setUp();
   await check("empty");
   expect(facts.get("cache/cluster")).toBe("uid:east");
   await check("filled");
 });
 
-test("a cache of another cluster is of no use; once it is empty it belongs to the new one", async () => {
-  const { facts, world, check } = setUp();
+test("a cache of another cluster is useless; once it is empty it belongs to the new one", async () => {
+  const { facts, identified, world, check } = setUp();
   await check("empty");
   world.uid = "west";
   await expect(check("filled")).rejects.toThrow(OtherClusterError);
@@ -51,14 +53,15 @@ test("a cache of another cluster is of no use; once it is empty it belongs to th
   expect(facts.get("cache/cluster")).toBe("uid:east");
   await check("empty");
   expect(facts.get("cache/cluster")).toBe("uid:west");
+  expect(identified).toEqual(["uid:east", "uid:west", "uid:west", "uid:west"]);
 });
 
-test("a filled cache of which nobody knows whence it came is not trusted", async () => {
+test("a filled cache of unknown origin is not trusted", async () => {
   const { check } = setUp();
   await expect(check("filled")).rejects.toThrow("another cluster");
 });
 
-test("where kube-system may not be read, the server's address and authority stand for the cluster", async () => {
+test("where kube-system may not be read, the server's address and authority identify the cluster", async () => {
   const { facts, world, check } = setUp();
   world.uid = refusal(403, "Forbidden");
   await check("empty");
@@ -68,7 +71,7 @@ test("where kube-system may not be read, the server's address and authority stan
   await expect(check("filled")).rejects.toThrow(OtherClusterError);
 });
 
-test("it waits for an answer, as long as it takes, or until it is told to stop", async () => {
+test("it waits for an answer, as long as it takes, or until it is stopped", async () => {
   const { clock, world, check } = setUp();
   world.uid = refusal(503, "ServiceUnavailable");
   let done = false;

@@ -6,6 +6,7 @@ import { matchesLabels, parseLabelSelector } from "../../../agent/api/selectors.
 import { ApiError } from "../../../agent/client/api-error.ts";
 import type { ListOptions, ListResult } from "../../../agent/client/kube-client.ts";
 import type { Lister } from "../../../agent/informer/lister.ts";
+import type { SiteRank } from "../../../agent/informer/reflector/reconnect-scheduler.ts";
 import { type OwnNamespaces, SiteClaims } from "../../../agent/site/site-claims.ts";
 import { olderClaims, type SiteLease, siteLabels } from "../../../agent/site/site-lease.ts";
 import { node } from "../../support/builders.ts";
@@ -27,7 +28,7 @@ const lease = (site: string, created: string, selector = "", uid = `uid-${site}`
 const older = (...found: readonly SiteLease[]): readonly string[] =>
   olderClaims(found, own, () => {}).map(({ site }) => site);
 
-describe("who was here first", () => {
+describe("the older of two sites", () => {
   const mine = lease("mine", "2026-01-01T10:00:05Z");
 
   test.each<[what: string, other: SiteLease, claims: readonly string[]]>([
@@ -39,7 +40,7 @@ describe("who was here first", () => {
     expect(older(mine, other)).toEqual(claims);
   });
 
-  test("the two sites come to opposite answers, whoever asks", () => {
+  test("the two sites come to opposite answers, whichever asks", () => {
     const a = lease("a", "2026-01-01T10:00:05Z");
     const seenBy = (key: string) => olderClaims([mine, a], key, () => {}).length;
     expect(seenBy(own) + seenBy(a.key)).toBe(1);
@@ -50,14 +51,14 @@ describe("who was here first", () => {
     expect(older(...others)).toEqual(["b", "c"]);
   });
 
-  test("a selector that cannot be read claims nothing, and is named", () => {
+  test("a selector that cannot be parsed claims nothing, and is named", () => {
     const unreadable: string[] = [];
     const found = [mine, lease("a", "2026-01-01T00:00:00Z", "not a (selector")];
     expect(olderClaims(found, own, (key) => unreadable.push(key))).toEqual([]);
     expect(unreadable).toEqual(["kube-system/siteward-a"]);
   });
 
-  test("a selector longer than a setting may be claims nothing: it would be held against each board", () => {
+  test("a selector longer than a setting permits claims nothing: it would be evaluated for each board", () => {
     const selector = (length: number) => `a=${"b,a=".repeat(length / 4 - 1)}b,`.slice(0, length - 1);
     expect(olderClaims([mine, lease("a", "2026-01-01T00:00:00Z", selector(1024))], own, () => {})).toHaveLength(1);
     const unreadable: string[] = [];
@@ -135,6 +136,7 @@ function setUp(own: "every" | "none" | "some" = "every") {
   const leases = new Leases();
   const caches = new SmallCaches();
   const changes: number[] = [];
+  const ranks: (SiteRank | undefined)[] = [];
   leases.put("mine", "2026-01-02T00:00:00Z", "");
   caches
     .of(nodes)
@@ -153,14 +155,15 @@ function setUp(own: "every" | "none" | "some" = "every") {
       namespaces: mine,
       period: 300_000,
       changed: () => changes.push(clock.now().mono),
+      ranked: (rank) => ranks.push(rank),
     },
   );
   const stop = new AbortController();
   const said = (level?: "warn" | "info") => log.said(level);
-  return { clock, log, leases, claims, changes, caches, stop, said, signal: stop.signal };
+  return { clock, log, leases, claims, changes, ranks, caches, stop, said, signal: stop.signal };
 }
 
-test("alone on its API server a site has nobody to mind", async () => {
+test("a site alone on its API server has no other site to consider", async () => {
   const { claims, changes, signal, leases } = setUp();
   leases.put("younger", "2026-01-03T00:00:00Z", "");
   leases.put("without-a-word", "2026-01-01T00:00:00Z", undefined);
@@ -170,22 +173,22 @@ test("alone on its API server a site has nobody to mind", async () => {
   expect(changes).toEqual([]);
 });
 
-test("every site knows the same order of all of them, also of those that claim nothing of ours", async () => {
-  const { claims, signal, leases } = setUp();
-  expect(claims.rank).toBeUndefined();
+test("every site knows the same order of all of them, including those that claim nothing of ours", async () => {
+  const { claims, ranks, signal, leases } = setUp();
+  expect(ranks.at(-1)).toBeUndefined();
   await claims.learn(signal);
-  expect(claims.rank).toEqual({ rank: 0, of: 1 });
+  expect(ranks.at(-1)).toEqual({ rank: 0, of: 1 });
   leases.put("older", "2026-01-01T00:00:00Z", "area=west");
   leases.put("younger", "2026-01-03T00:00:00Z", "area=east");
   leases.put("oldest", "2025-01-01T00:00:00Z", "area=elsewhere", { namespace: "edge" });
   await claims.learn(signal);
-  expect(claims.rank).toEqual({ rank: 2, of: 4 });
+  expect(ranks.at(-1)).toEqual({ rank: 2, of: 4 });
   leases.remove("mine");
   await claims.learn(signal);
-  expect(claims.rank).toBeUndefined();
+  expect(ranks.at(-1)).toBeUndefined();
 });
 
-test("an older site's boards are told with the first of their names, and when the conflict is over", async () => {
+test("an older site's boards are reported with the first of their names, and so is the end of the conflict", async () => {
   const { clock, claims, changes, signal, stop, leases, log } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north", { namespace: "edge" });
   await claims.learn(signal);
@@ -203,20 +206,20 @@ test("an older site's boards are told with the first of their names, and when th
   const following = claims.follow(signal);
   await clock.advance("20m");
   expect(log.lines).toEqual([
-    { level: "warn", message: "another site claims what this site selects too", fields: conflict },
+    { level: "warn", message: "an older site claims boards or namespaces that this site selects", fields: conflict },
   ]);
 
   leases.remove("north");
   await clock.advance("6m");
   expect(claims.none).toBe(true);
   expect(changes).toHaveLength(2);
-  expect(log.said("info")).toEqual(["another site claims nothing of this site any more"]);
+  expect(log.said("info")).toEqual(["the conflict with an older site is over"]);
   stop.abort();
   await following;
   expect(clock.timers).toBe(0);
 });
 
-test("nothing is known before the first list went through; a later one that fails changes nothing", async () => {
+test("nothing is known before the first list succeeded; a later failure changes nothing", async () => {
   const { clock, claims, signal, stop, leases } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north");
   leases.refuse = () => refusal(503, "ServiceUnavailable");
@@ -240,15 +243,15 @@ test("nothing is known before the first list went through; a later one that fail
 });
 
 test("a Lease outside of the namespaces of sites claims nothing, and none of them is even read", async () => {
-  const { claims, signal, leases } = setUp();
+  const { claims, ranks, signal, leases } = setUp();
   leases.put("planted", "2020-01-01T00:00:00Z", "", { namespace: "tenant", workloads: "" });
   await claims.learn(signal);
   expect(claims.none).toBe(true);
-  expect(claims.rank).toEqual({ rank: 0, of: 1 });
+  expect(ranks.at(-1)).toEqual({ rank: 0, of: 1 });
   expect(leases.asked.map(({ namespace }) => namespace)).toEqual(["kube-system", "edge"]);
 });
 
-test("a namespace of sites that may not be read is named; the others count all the same", async () => {
+test("a namespace of sites that may not be read is named; the others still count", async () => {
   const { claims, signal, leases, said } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north");
   leases.put("south", "2026-01-01T00:00:00Z", "area=south", { namespace: "edge" });
@@ -261,10 +264,10 @@ test("a namespace of sites that may not be read is named; the others count all t
   await claims.learn(signal);
   expect(claims.unseen).toEqual(["kube-system", "edge"]);
   expect(claims.none).toBe(true);
-  expect(said("warn")).toEqual(["other sites on this API server cannot be seen"]);
+  expect(said("warn")).toEqual(["the Leases of other sites may not be listed"]);
 });
 
-test("only what a Lease says of itself is fetched, page by page", async () => {
+test("only the metadata of a Lease is fetched, page by page", async () => {
   const { claims, signal, leases } = setUp();
   for (const site of ["a", "b", "c"]) leases.put(site, "2026-01-01T00:00:00Z", `area=${site}`);
   await claims.learn(signal);
@@ -275,7 +278,7 @@ test("only what a Lease says of itself is fetched, page by page", async () => {
 describe("namespaces that two sites select", () => {
   const first = "2026-01-01T00:00:00Z";
 
-  test("where every namespace is ours, the older site's are asked for by its selector, again with each look", async () => {
+  test("where every namespace is ours, the older site's are requested by its selector, again with each check", async () => {
     const { clock, claims, changes, signal, stop, leases } = setUp();
     leases.namespaces.set("shop", { site: "north" }).set("till", { site: "south" });
     leases.put("north", first, "area=nowhere", { workloads: "site=north" });
@@ -294,7 +297,7 @@ describe("namespaces that two sites select", () => {
     await following;
   });
 
-  test("where we have namespaces of our own, their labels tell at once, and nothing is asked for", async () => {
+  test("where we have namespaces of our own, their labels decide at once, without a request", async () => {
     const { claims, signal, leases, caches } = setUp("some");
     caches.of(namespaces).add(named("shop", { site: "both" }), named("till", { site: "mine" }));
     leases.put("north", first, "area=nowhere", { workloads: "site in (both, north)" });
@@ -318,7 +321,7 @@ describe("namespaces that two sites select", () => {
     ["a site without workloads", "every", "-"],
     ["a site of a version that did not say", "every", undefined],
     ["any site, where ours has no workloads", "none", ""],
-  ])("%s takes none away", async (_, own, workloads) => {
+  ])("%s excludes none", async (_, own, workloads) => {
     const { claims, signal, leases } = setUp(own);
     leases.put("north", first, "area=nowhere", workloads === undefined ? {} : { workloads });
     await claims.learn(signal);

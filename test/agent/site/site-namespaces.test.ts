@@ -34,7 +34,7 @@ const claims = {
   },
   claimantOfNamespace: (name: string) =>
     claimed.includes(name)
-      ? { site: "first", lease: "kube-system/siteward-first", selector: [], namespaces: [], told: "" }
+      ? { site: "first", lease: "kube-system/siteward-first", selector: [], namespaces: [], namespaceSelector: "" }
       : undefined,
 };
 
@@ -48,33 +48,33 @@ test("a site that is the whole cluster sees everything", () => {
   expect(shown(pods, {})).toHaveLength(3);
 });
 
-test("workloads of other namespaces are not there, nor pods of theirs that wait for a board", () => {
+test("workloads of other namespaces are hidden, and so are their pods that wait for a board", () => {
   expect(shown(services, part)).toEqual(["ours/web"]);
   expect(shown(daemonSets, part)).toEqual(["ours/logs"]);
   expect(shown(pods, part)).toEqual(["ours/waits", "theirs/runs"]);
 });
 
-test("where all boards are the site's, every pod is its business, and workloads are only those of its namespaces", () => {
+test("where all boards are the site's, every pod is visible, and workloads only in its namespaces", () => {
   const scope = { namespaceSelector: "site=a" };
   expect(shown(services, scope)).toEqual(["ours/web"]);
   expect(shown(pods, scope)).toHaveLength(3);
 });
 
-test("a namespace that joins brings its workloads, and takes them along when it leaves", () => {
+test("a namespace that joins adds its workloads, and removes them when it leaves", () => {
   const view = siteNamespaces(caches, part, claims);
-  const heard: string[] = [];
-  view.informer(services).onChange((changes) => heard.push(...changes.map(({ key }) => key)));
+  const notified: string[] = [];
+  view.informer(services).onChange((changes) => notified.push(...changes.map(({ key }) => key)));
   caches.of(services).add(named("web", "theirs"));
-  expect(heard).toEqual([]);
+  expect(notified).toEqual([]);
   caches.of(namespaces).add(named("theirs"));
   expect(shown(services, part)).toEqual(["ours/web", "theirs/web"]);
   caches.of(services).add(named("web", "theirs"));
-  expect(heard).toEqual(["theirs/web"]);
+  expect(notified).toEqual(["theirs/web"]);
   caches.of(namespaces).remove("theirs");
   expect(shown(services, part)).toEqual(["ours/web"]);
 });
 
-test("workloads of a namespace that an older site claims are not there, whatever else is the site's", () => {
+test("workloads of a namespace that an older site claims are hidden, whatever else is the site's", () => {
   claimed = ["ours"];
   expect(shown(services, part)).toEqual([]);
   expect(shown(services, {})).toEqual(["theirs/web"]);

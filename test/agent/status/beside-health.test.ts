@@ -12,17 +12,17 @@ const mqtt: MqttPart = {
   since: at(14),
   server: "mqtts://broker.site.test:8883",
   session: 312,
-  rtt: 60.7,
-  outbox: { state: 0, response: 0, event: 3, oldest: 900 },
+  rttMs: 60.7,
+  outbox: { state: 0, response: 0, event: 3, oldestMs: 900 },
   dropped: 0,
 };
 const types = (changes: Partial<Parts>): readonly string[] => besideProblems(healthy(changes)).map(({ type }) => type);
 
-test("a board on which everything beside the site is well tells nothing", () => {
-  expect(types({ mqtt, clock: { state: "synced", apiSkew: 120 } })).toEqual([]);
+test("a healthy board has no problems beside those of the site", () => {
+  expect(types({ mqtt, clock: { state: "synced", apiSkewMs: 120 } })).toEqual([]);
 });
 
-test("a broker that is away is a warning that says the site goes on; its own hint goes before ours", () => {
+test("a lost broker is a warning that says that the site continues; its own hint goes before ours", () => {
   const down = {
     ...mqtt,
     state: "down",
@@ -33,38 +33,40 @@ test("a broker that is away is a warning that says the site goes on; its own hin
   expect(problem).toMatchObject({
     type: "BrokerUnreachable",
     severity: "warning",
-    message: "the broker broker:8883 cannot be reached (for 10m); the site is looked after meanwhile",
+    message: "the broker broker:8883 cannot be reached (for 10m); the site itself is managed as usual",
     hint: expect.stringContaining("siteward doctor --only mqtt"),
   });
   const refused = { ...down, error: { message: "no", hint: "ask the operator" } };
   expect(besideProblems(healthy({ mqtt: refused }))[0]?.hint).toBe("ask the operator");
 });
 
-test("a clock that differs from the API server's is told from half a minute on, with its direction", () => {
-  const told = (apiSkew: number) => besideProblems(healthy({ clock: { state: "synced", apiSkew } }))[0]?.message;
-  expect([0, 30_000, -30_000].map(told)).toEqual([undefined, undefined, undefined]);
-  expect(told(31_000)).toBe("this board's clock is 31s behind the API server's");
-  expect(told(-3_600_000)).toBe("this board's clock is 1h ahead of the API server's");
+test("a clock that differs from the API server's is reported from half a minute on, with its direction", () => {
+  const skewProblem = (apiSkewMs: number) =>
+    besideProblems(healthy({ clock: { state: "synced", apiSkewMs } }))[0]?.message;
+  expect([0, 30_000, -30_000].map(skewProblem)).toEqual([undefined, undefined, undefined]);
+  expect(skewProblem(31_000)).toBe("this board's clock is 31s behind the API server's");
+  expect(skewProblem(-3_600_000)).toBe("this board's clock is 1h ahead of the API server's");
 });
 
-test("a state folder in memory is a warning; a kernel that limits no memory is worth a word", () => {
+test("a state folder in memory is a warning; a kernel without memory limits is reported too", () => {
   const { journal, memory } = healthy();
   if (!journal || !memory) throw new Error("no parts");
   expect(types({ journal: { ...journal, persistence: "volatile" } })).toEqual(["StateVolatile"]);
   expect(types({ memory: { ...memory, cgroup: "off" } })).toEqual(["MemoryCgroupOff"]);
 });
 
-describe("what an operator holds", () => {
+describe("an operator's hold", () => {
   const holds: HoldsPart = {
     freezes: [
       { scope: "zone", target: "plant7-a", until: at(7200), by: "ops:alice", reason: "radio maintenance CHG-1182" },
       { scope: "site", until: at(5400), by: "local:1000" },
     ],
     pauses: [{ controller: "pod-gc", until: at(9000), by: "ops:bob" }],
+    confirmed: [],
     quietUntil: at(3660),
   };
 
-  test("is told with who, why and for how long, and is no fault", () => {
+  test("is reported with author, reason and rest, and is no fault", () => {
     const found = besideProblems(healthy({ holds }));
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
       ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
@@ -74,7 +76,7 @@ describe("what an operator holds", () => {
     ]);
   });
 
-  test("shows at the zones, the evictions and the controllers that it is about", () => {
+  test("is shown at the affected zones, evictions and controllers", () => {
     const controllers = [{ name: "pod-gc", state: "running", queue: 0 }] as const;
     const status = snapshot(healthy({ holds, controllers }), undefined);
     expect(status.zones?.[0]?.frozenUntil).toBe("2026-11-20T14:00:00.000Z");
@@ -88,7 +90,7 @@ describe("what an operator holds", () => {
     expect(status.health.level).toBe("ok");
   });
 
-  test("keeps its end while time passes, and is news when it begins or ends", () => {
+  test("keeps its end while time passes, and is a change when it begins or ends", () => {
     const one = snapshot(healthy({ holds }), undefined);
     const later = snapshot(healthy({ holds }, at(3630)), one);
     expect(later.holds?.freezes[0]?.until).toBe(one.holds?.freezes[0]?.until);
@@ -98,23 +100,26 @@ describe("what an operator holds", () => {
   });
 });
 
-test("another judge is critical, with the flags for the program that it is in", () => {
+test("another judge is critical, with the flags that turn it off", () => {
   const found = (manager: string) => judgeProblem({ manager, wrote: "taints", board: "pi-2", at: at(0) }, at(90));
   expect(found("kube-controller-manager")).toMatchObject({
     severity: "critical",
-    message: "kube-controller-manager judges the boards of this site too: it wrote taints of pi-2 (seen 1m30s ago)",
-    hint: expect.stringMatching(/^add -node-lifecycle-controller,-taint-eviction-controller to its --controllers/),
+    message:
+      "kube-controller-manager judges the boards of this site too: this program wrote taints of pi-2 (seen 1m30s ago)",
+    hint: expect.stringMatching(
+      /^add -node-lifecycle-controller,-taint-eviction-controller to the --controllers of kube-controller-manager/,
+    ),
   });
   expect(found("k3s").hint).toContain("k3s server with --kube-controller-manager-arg=controllers+=-node-lifecycle");
   expect(found("edge-judge").hint).toContain("edge-judge");
   expect(problems(healthy({ problems: [found("k3s")] }))[0]?.type).toBe("SecondJudge");
 });
 
-test("a status with every member is one that a reader of the file accepts, and one without them too", () => {
+test("a status with every member is accepted by a reader, and so is one without them", () => {
   const full = healthy({
     mqtt,
-    clock: { state: "synced", source: "timesyncd", apiSkew: -120.4 },
-    holds: { freezes: [], pauses: [] },
+    clock: { state: "synced", source: "timesyncd", apiSkewMs: -120.4 },
+    holds: { freezes: [], pauses: [], confirmed: [] },
     commands: [{ id: "01JCZK6Q", name: "controllers.pause", state: "succeeded", at: at(3500), by: "ops:alice" }],
     board: {
       model: "Raspberry Pi 4 Model B Rev 1.5",
@@ -124,7 +129,7 @@ test("a status with every member is one that a reader of the file accepts, and o
       tempZone: "cpu-thermal",
       throttled: { now: [], sinceBoot: ["undervoltage"] },
       storage: { dev: "mmcblk0", kind: "sd", wear: undefined, freeBytes: 9_126_805_504, readOnly: false },
-      load1: 0.42,
+      loadavg1: 0.42,
     },
     config: { files: [], warnings: [], desiredVersion: 42, appliedVersion: 42, state: "in-sync" },
   });
@@ -140,7 +145,7 @@ test("a status with every member is one that a reader of the file accepts, and o
   expect(commands?.[0]?.at).toBe("2026-11-20T12:58:20.000Z");
 });
 
-test("a log of the cache that another process keeps from being written back is a problem, and no other size of it is", () => {
+test("a log of the cache that another process keeps from being checkpointed is a problem, and no other size of it is", () => {
   const journal = { path: "/var/lib/siteward/cache.db", depth: 0, dbBytes: 2 ** 20, walExpected: 2 ** 25 };
   expect(types({ journal: { ...journal, walBytes: 2 ** 25 } })).toEqual([]);
   expect(types({ journal: { ...journal, walBytes: 2 ** 25 + 1 } })).toEqual(["CacheLogHeld"]);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { boardProblems } from "../../../agent/status/board-problems.ts";
-import type { BoardsPart } from "../../../agent/status/site-parts.ts";
+import type { BoardsPart } from "../../../agent/status/parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const none = { count: 0, some: [] };
@@ -11,43 +11,43 @@ const said = (changes: Partial<BoardsPart>): readonly string[] =>
 
 const away = (...names: string[]) => names.map((name) => ({ name, since: at(3000) }));
 
-test("a site whose boards are all there has nothing to say", () => {
+test("a site whose boards are all there has no problems", () => {
   expect(said({})).toEqual([]);
   expect(boardProblems(healthy())).toEqual([]);
 });
 
-test("one lost board is named, with the time at which it was last heard", () => {
+test("one lost board is named, with the time of its last heartbeat", () => {
   expect(said({ lost: { count: 1, some: away("pi-3") } })).toEqual([
-    "warning BoardsLost: pi-3 is lost: silent since 2026-11-20 12:50 UTC",
+    "warning BoardsLost: pi-3 is lost: it has been silent since 2026-11-20 12:50 UTC",
   ]);
 });
 
-test("of a board that this leader never heard, the silence is said to be older than its first look", () => {
+test("for a board without a heartbeat in this term, the silence is reported as older than the term", () => {
   const some = [{ name: "pi-3", since: at(3000), neverHeard: true }, ...away("pi-4")];
   expect(said({ lost: { count: 1, some: some.slice(0, 1) } })).toEqual([
-    "warning BoardsLost: pi-3 is lost: silent since before 2026-11-20 12:50 UTC",
+    "warning BoardsLost: pi-3 is lost: it has been silent since before 2026-11-20 12:50 UTC",
   ]);
   expect(said({ lost: { count: 2, some } })).toEqual([
-    "warning BoardsLost: 2 boards are lost, silent since: pi-3 (before 2026-11-20 12:50 UTC), " +
+    "warning BoardsLost: 2 boards are lost: they have been silent since: pi-3 (before 2026-11-20 12:50 UTC), " +
       "pi-4 (2026-11-20 12:50 UTC)",
   ]);
 });
 
 test("of many lost boards the first few are named and the rest are counted, in one line", () => {
   expect(said({ lost: { count: 200, some: away("pi-3", "pi-4", "pi-5") } })).toEqual([
-    "warning BoardsLost: 200 boards are lost, silent since: pi-3 (2026-11-20 12:50 UTC), " +
+    "warning BoardsLost: 200 boards are lost: they have been silent since: pi-3 (2026-11-20 12:50 UTC), " +
       "pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 197 more",
   ]);
 });
 
-test("boards that are heard and not ready are a line of their own; cordoned ones that are silent are no fault", () => {
+test("boards that are not ready are a line of their own; cordoned ones that are silent are no fault", () => {
   expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
-    "warning BoardsNotReady: pi-4 is heard but not ready, since 2026-11-20 12:50 UTC",
-    "info BoardsOff: pi-5 is cordoned and silent since 2026-11-20 12:50 UTC",
+    "warning BoardsNotReady: pi-4 sends heartbeats but is not ready, since 2026-11-20 12:50 UTC",
+    "info BoardsOff: pi-5 is cordoned, and has been silent since 2026-11-20 12:50 UTC",
   ]);
 });
 
-test("the text stays the same while the board stays away: the fleet is told of it once", () => {
+test("the text stays the same while the board stays away: the fleet gets it once", () => {
   const boards = { lost: { count: 1, some: away("pi-3") }, off: none, notReady: none, tainted: 1 };
   const [now] = boardProblems(healthy({ boards }));
   const [later] = boardProblems(healthy({ boards }, at(7200)));

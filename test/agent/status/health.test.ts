@@ -3,14 +3,14 @@ import { isReady, levelOf, problems } from "../../../agent/status/health.ts";
 import type { ApiPart, LeaderPart, Parts, WatchPart } from "../../../agent/status/parts.ts";
 import { api, at, healthy, leading, nodesWatch } from "../../support/site-status.ts";
 
-const told = (changes: Partial<Parts>): string[] =>
+const conditionsOf = (changes: Partial<Parts>): string[] =>
   problems(healthy(changes)).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
 
 const leader = leading();
 const nodes = nodesWatch();
 
-test("a healthy site has nothing to say, and the agent is ready", () => {
-  expect(told({})).toEqual([]);
+test("a healthy site has no conditions, and the agent is ready", () => {
+  expect(conditionsOf({})).toEqual([]);
   expect(levelOf([])).toBe("ok");
   expect(isReady(healthy())).toBe(true);
 });
@@ -23,60 +23,60 @@ test.each([
 ] as const)("a link that is down because of %s: %s, with a next step", (kind, expected, level) => {
   const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
   const found = problems(healthy({ api: down }));
-  expect(told({ api: down })).toEqual([
-    `${expected}: no answer (for 2m); this board evicts nothing meanwhile, and pods keep running`,
+  expect(conditionsOf({ api: down })).toEqual([
+    `${expected}: no answer (for 2m); while the link is down this board evicts nothing, and pods keep running`,
   ]);
   expect(found[0]?.hint).toBeTruthy();
   expect(levelOf(found)).toBe(level);
   expect(isReady(healthy({ api: down }))).toBe(false);
 });
 
-test("the hint of who saw the error goes before our general one", () => {
+test("the hint of the part that saw the error goes before the general one", () => {
   const error = { kind: "credentials", message: "token expired", hint: "run kubeadm token" } as const;
   expect(problems(healthy({ api: { ...api, state: "down", error } }))[0]?.hint).toBe("run kubeadm token");
 });
 
-test("a link that was never up yet is told with its error, without a duration", () => {
+test("a link that was never up yet is reported with its error, without a duration", () => {
   const error = { kind: "unreachable", message: "connect 10.0.0.1:6443: refused" } as const;
-  expect(told({ api: { ...api, state: "starting", error } })).toEqual([
+  expect(conditionsOf({ api: { ...api, state: "starting", error } })).toEqual([
     "warning ApiUnreachable: connect 10.0.0.1:6443: refused",
   ]);
 });
 
-test("nobody leads: silent up to twice the lease and a retry, critical after that", () => {
-  const nobody = (since: number): LeaderPart => ({
+test("a missing leader: no condition up to twice the lease and a retry, critical after that", () => {
+  const leaderless = (since: number): LeaderPart => ({
     ...leader,
     role: "standby",
     holder: undefined,
     leaderlessSince: at(since),
   });
-  expect(told({ leader: nobody(3600 - 150) })).toEqual([]);
-  expect(told({ leader: nobody(3600 - 151) })).toEqual([
-    "critical NoLeader: no board has led the site for 2m31s: nobody holds its Lease",
+  expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([]);
+  expect(conditionsOf({ leader: leaderless(3600 - 151) })).toEqual([
+    "critical NoLeader: no board has led the site for 2m31s: no board holds the site's Lease",
   ]);
-  expect(isReady(healthy({ leader: nobody(3500) }))).toBe(false);
+  expect(isReady(healthy({ leader: leaderless(3500) }))).toBe(false);
 });
 
-test.each([3600, 2 ** 31 - 1])("a Lease of %i s that nobody renews is told before it is over", (seconds) => {
-  const long: LeaderPart = { ...leader, role: "standby", renewed: at(3600 - 151), duration: seconds * 1000 };
-  expect(told({ leader: long })).toEqual([
-    "warning NoLeader: the site's Lease is not renewed for 2m31s: it was written for 1h, and no board takes it over before",
+test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it is over", (seconds) => {
+  const long: LeaderPart = { ...leader, role: "standby", leaseAgeMs: 151_000, leaseDurationMs: seconds * 1000 };
+  expect(conditionsOf({ leader: long })).toEqual([
+    "warning NoLeader: the site's Lease is not renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
   ]);
-  expect(told({ leader: { ...long, renewed: at(3600 - 150) } })).toEqual([]);
-  expect(told({ leader: { ...long, renewed: at(3600 - 7231) } })).toEqual([
-    "critical NoLeader: no board has led the site for 2h: its Lease is not renewed, and no board took it over",
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 150_000 } })).toEqual([]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
+    "critical NoLeader: no board has led the site for 2h: the site's Lease is not renewed, and no board took it over",
   ]);
 });
 
-test("a Lease that nobody renews or takes over is told too, but not while the link is down", () => {
-  const abandoned: LeaderPart = { ...leader, role: "standby", holder: undefined, renewed: at(3000) };
-  expect(told({ leader: abandoned })).toEqual([
-    "critical NoLeader: no board has led the site for 10m: its Lease is not renewed, and no board took it over",
+test("a Lease that is neither renewed nor taken over is reported too, but not while the link is down", () => {
+  const abandoned: LeaderPart = { ...leader, role: "standby", holder: undefined, leaseAgeMs: 600_000 };
+  expect(conditionsOf({ leader: abandoned })).toEqual([
+    "critical NoLeader: no board has led the site for 10m: the site's Lease is not renewed, and no board took it over",
   ]);
   const error = { kind: "unreachable", message: "no answer" } as const;
-  const cut = told({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });
+  const cut = conditionsOf({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });
   expect(cut).toEqual([
-    "warning ApiUnreachable: no answer (for 10m); this board evicts nothing meanwhile, and pods keep running",
+    "warning ApiUnreachable: no answer (for 10m); while the link is down this board evicts nothing, and pods keep running",
   ]);
 });
 
@@ -87,40 +87,40 @@ test("a standby is ready with its watches off; a leader only with all of them li
 });
 
 test("watches that fell silent are named with their silence", () => {
-  const silent: WatchPart = { ...nodes, state: "silent", heard: at(3475) };
-  expect(told({ watches: [silent] })).toEqual([
-    "warning WatchStalled: nodes: silent for 2m5s; nothing is concluded from silence meanwhile",
+  const silent: WatchPart = { ...nodes, state: "silent", heardMs: 125_000 };
+  expect(conditionsOf({ watches: [silent] })).toEqual([
+    "warning WatchStalled: nodes: silent for 2m5s; until the watch recovers, no board is judged by its silence",
   ]);
 });
 
 test("changes that wait to be applied for a minute are a problem; a burst of a few seconds is none", () => {
-  expect(told({ watches: [{ ...nodes, behind: 59_000 }] })).toEqual([]);
-  expect(told({ watches: [{ ...nodes, behind: 185_000 }] })).toEqual([
+  expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
+  expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
     "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied the controllers act on older objects",
   ]);
 });
 
 test("objects that could not be used are counted, and the last one is named", () => {
   const strange: WatchPart = { ...nodes, rejected: 7, rejectedWhy: ["a has no name", "b has no uid"] };
-  expect(told({ watches: [strange] })).toEqual([
+  expect(conditionsOf({ watches: [strange] })).toEqual([
     "warning ObjectsRejected: nodes: 7 could not be used, the last: b has no uid",
   ]);
 });
 
-test("a disrupted zone says how many boards are left and what is done about it", () => {
+test("a disrupted zone is reported with its remaining boards and the reaction", () => {
   const zones = [
     { name: "a", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 },
     { name: "b", state: "FullDisruption", nodes: 2, ready: 0, rate: 0 },
     { name: "c", state: "Normal", nodes: 8, ready: 7, rate: 0.1 },
   ] as const;
-  expect(told({ zones })).toEqual([
-    "warning ZoneDisrupted: a: PartialDisruption, 1 of 4 boards ready, evicting at 0.01/s",
+  expect(conditionsOf({ zones })).toEqual([
+    "warning ZoneDisrupted: a: PartialDisruption, 1 of 4 boards ready, evicting at 0.01 boards/s",
     "warning ZoneDisrupted: b: FullDisruption, 0 of 2 boards ready, evicting nothing",
   ]);
 });
 
 test("a quarantine, a conflict of sites and a failing controller each have a line, the gravest first", () => {
-  const found = told({
+  const found = conditionsOf({
     eviction: { queue: 2, pending: 0, held: { why: "quarantine after an outage", since: at(3540) } },
     selectionConflicts: [
       { site: "plant8", lease: "kube-system/siteward-plant8", boards: 4, some: ["edge-07", "edge-08", "edge-09"] },
@@ -129,7 +129,7 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
     problems: [{ type: "StorageFull", severity: "critical", message: "no space on /var" }],
   });
   expect(found).toEqual([
-    "critical SelectionConflict: site plant8 was here first and claims 4 of this site's boards too; " +
+    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too; " +
       "nothing is done with them: edge-07, edge-08, edge-09, …",
     "critical StorageFull: no space on /var",
     "warning QuarantineHold: no silent board is evicted for now: quarantine after an outage (for 1m)",
@@ -137,10 +137,10 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
   ]);
 });
 
-test("what two sites both select is told: boards, namespaces, or all there are", () => {
+test("objects that two sites select are reported: boards, namespaces, or all of them", () => {
   const conflict = { site: "a", lease: "kube-system/siteward-a", boards: 1, some: ["pi-1"] };
-  const said = (more: object): readonly string[] => told({ selectionConflicts: [{ ...conflict, ...more }] });
-  const first = "critical SelectionConflict: site a was here first and claims ";
+  const said = (more: object): readonly string[] => conditionsOf({ selectionConflicts: [{ ...conflict, ...more }] });
+  const first = "critical SelectionConflict: the older site a claims ";
   expect(said({ namespaces: { count: 4, some: ["shop", "till", "wifi"] } })).toEqual([
     `${first}1 of this site's boards too; nothing is done with them: pi-1; ` +
       "and 4 of this site's namespaces; nothing is done with their workloads: shop, till, wifi, …",
@@ -150,9 +150,11 @@ test("what two sites both select is told: boards, namespaces, or all there are",
   ]);
 });
 
-test("a rebuilt cache is news for an hour, and no reason to worry", () => {
+test("a rebuilt cache is reported for an hour, and is no fault", () => {
   const rebuilt = (since: number): Partial<Parts> => ({ rebuilt: { at: at(since), why: "the file was damaged" } });
-  expect(told(rebuilt(1))).toEqual(["info CacheRebuilt: cache.db was made anew 59m59s ago: the file was damaged"]);
-  expect(told(rebuilt(0))).toEqual([]);
+  expect(conditionsOf(rebuilt(1))).toEqual([
+    "info CacheRebuilt: cache.db was recreated 59m59s ago: the file was damaged",
+  ]);
+  expect(conditionsOf(rebuilt(0))).toEqual([]);
   expect(levelOf(problems(healthy(rebuilt(1))))).toBe("ok");
 });

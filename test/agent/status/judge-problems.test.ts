@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { lagProblems } from "../../../agent/status/judge-problems.ts";
-import type { JudgementPart } from "../../../agent/status/site-parts.ts";
+import { deafProblem, lagProblems } from "../../../agent/status/judge-problems.ts";
+import type { JudgementPart } from "../../../agent/status/parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const usual: JudgementPart = {
@@ -19,20 +19,20 @@ const said = (changes: Partial<JudgementPart>, seconds = 3604): readonly string[
 const hint =
   "raise client.qps (now 20 per second) if the API server can take more; the boards that matter most go first";
 
-test("a site that is judged on time has nothing to say, nor one that nobody judges", () => {
+test("a site that is judged on time has no problems, nor one without a judge", () => {
   expect(said({})).toEqual([]);
   expect(said({ at: undefined })).toEqual([]);
   expect(lagProblems(healthy())).toEqual([]);
 });
 
-test("boards whose conditions wait for more than a period are counted, with what helps", () => {
+test("boards whose conditions wait for more than a period are counted, with a hint", () => {
   expect(said({ unwritten: 4311, behindSince: at(3600) })).toEqual([]);
   expect(said({ unwritten: 4311, behindSince: at(3599) })).toEqual([
     `warning NodeLifecycleBehind: more than 2000 silent boards are not marked in the API yet (${hint})`,
   ]);
 });
 
-test("the text goes to the fleet, so that it does not change with every board", () => {
+test("the text does not change with every board, since it goes to the fleet", () => {
   const texts = new Set(Array.from({ length: 5000 }, (_, i) => said({ unwritten: i + 1, behindSince: at(0) })[0]));
   expect(texts.size).toBe(12);
   expect([1, 2, 7].map((unwritten) => said({ unwritten, behindSince: at(0) })[0])).toEqual([
@@ -51,6 +51,16 @@ test("numbers older than three periods are a problem", () => {
 
 test("an operator's pause is no lag, and an API that does not answer is a problem of its own", () => {
   expect(said({ isPaused: true }, 3700)).toEqual([]);
-  const down = { state: "down", since: at(3600), server: undefined, rtt: undefined, error: undefined } as const;
+  const down = { state: "down", since: at(3600), error: undefined } as const;
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
+});
+
+test("a deaf leader is critical, and named by the time since when", () => {
+  expect(deafProblem(at(3600), at(3700))).toMatchObject({
+    type: "LeaderDeaf",
+    severity: "critical",
+    message: expect.stringContaining(
+      "have delivered nothing new since 2026-11-20 13:00 UTC, though the API server answers",
+    ),
+  });
 });

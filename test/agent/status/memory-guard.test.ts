@@ -9,7 +9,7 @@ const limits = { soft: 100, hard: 150 };
 const started: Instant = { mono: 1_000_000, wall: 0 };
 const minutes = (count: number): Instant => shifted(started, count * 60_000);
 
-describe("what is done about memory", () => {
+describe("the reaction to memory use", () => {
   test.each([
     ["nothing up to the soft limit", 100, undefined, 60, "fine"],
     ["caches are dropped beyond it", 101, undefined, 60, "relieve"],
@@ -35,7 +35,7 @@ describe("what is done about memory", () => {
   });
 });
 
-test("a board that follows is tidied after its start, after a term, and whenever it has grown again", async () => {
+test("a follower collects garbage after its start, after a term, and whenever it has grown again", async () => {
   const clock = new FakeClock();
   const mib = 2 ** 20;
   let rss = 58 * mib;
@@ -81,7 +81,7 @@ test("a board that follows is tidied after its start, after a term, and whenever
   await running;
 });
 
-test("an agent that grows drops its caches, and ends in good order when that did not help", async () => {
+test("an agent that grows drops its caches, and ends in good order if that did not help", async () => {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const mib = 2 ** 20;
@@ -108,7 +108,7 @@ test("an agent that grows drops its caches, and ends in good order when that did
   expect(happened).toEqual(["shed", "tidy"]);
   await clock.advance("15s");
   expect(happened[2]).toBe("151 MiB of memory, more than memory.hard (150 MiB)");
-  // A system that tells nothing is no reason for anything.
+  // Without a measurement nothing is done.
   rss = undefined;
   await clock.advance("1h");
   expect(happened).toHaveLength(3);
@@ -116,7 +116,7 @@ test("an agent that grows drops its caches, and ends in good order when that did
   await running;
 });
 
-test("a limit that is too low for the site is told, and costs no restart after restart", async () => {
+test("a limit that is too low for the site is reported, without one restart after another", async () => {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const restarts: string[] = [];

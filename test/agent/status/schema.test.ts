@@ -5,7 +5,7 @@ import { healthy } from "../../support/site-status.ts";
 
 const good = JSON.parse(JSON.stringify(snapshot(healthy(), undefined)));
 
-test("what a newer version adds is ignored", () => {
+test("members of a newer version are ignored", () => {
   const newer = { ...good, moon: { phase: 3 }, leader: { ...good.leader, mood: "good" } };
   expect(readStatus(JSON.stringify(newer))).toEqual(newer);
 });
@@ -27,6 +27,6 @@ test.each([
     JSON.stringify({ ...good, health: { ...good.health, conditions: {} } }),
     /is not a list/,
   ],
-])("%s is refused with a sentence", (_, source, problem) => {
+])("%s is refused with a message", (_, source, problem) => {
   expect(readStatus(source)).toMatch(problem);
 });

@@ -12,7 +12,7 @@ import { healthy } from "../../support/site-status.ts";
 function agent() {
   const clock = new FakeClock();
   const log = new RecordingLog();
-  const writes: { readonly second: number; readonly status: Status }[] = [];
+  const writes: { readonly second: number; readonly status: Status; readonly text: string }[] = [];
   const start = clock.now();
   const world = { changes: {} as Partial<Parts>, failure: undefined as Error | undefined };
   const file = new StatusFile(
@@ -26,7 +26,7 @@ function agent() {
       },
       replace: (_, text) => {
         if (world.failure) throw world.failure;
-        writes.push({ second: (clock.now().mono - start.mono) / 1000, status: JSON.parse(text) });
+        writes.push({ second: (clock.now().mono - start.mono) / 1000, status: JSON.parse(text), text });
       },
     },
   );
@@ -34,6 +34,18 @@ function agent() {
   const done = file.run(stop.signal);
   return { clock, log, writes, world, file, stop, done, seconds: () => writes.map(({ second }) => second) };
 }
+
+test("text from outside is escaped in the file, and keeps its meaning", async () => {
+  const { clock, writes, world, stop, done } = agent();
+  const reason = "\u202eevil\u2028\u009b31m\u007f";
+  const freeze = { scope: "site", until: clock.now(), by: "ops:alice", reason } as const;
+  world.changes = { holds: { freezes: [freeze], pauses: [], confirmed: [] } };
+  await clock.advance("12s");
+  expect(writes.at(-1)?.text).toContain('"\\u202eevil\\u2028\\u009b31m\\u007f"');
+  expect(writes.at(-1)?.status.holds?.freezes[0]?.reason).toBe(reason);
+  stop.abort();
+  await done;
+});
 
 test("a quiet agent writes every thirty seconds", async () => {
   const { clock, seconds, stop, done } = agent();
@@ -44,7 +56,7 @@ test("a quiet agent writes every thirty seconds", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("news that nobody tells of is found within ten seconds, and constant news written at most every ten", async () => {
+test("an unannounced change is written within ten seconds, and constant changes at most every ten", async () => {
   const { clock, seconds, world, stop, done } = agent();
   await clock.advance("12s");
   for (let queue = 1; queue <= 40; queue++) {
@@ -56,17 +68,17 @@ test("news that nobody tells of is found within ten seconds, and constant news w
   await done;
 });
 
-test("news that is told is written at once, what comes with it included, and the next one too", async () => {
+test("an announced change is written at once, with simultaneous ones, and so is the next one", async () => {
   const { clock, seconds, world, file, stop, done } = agent();
   await clock.advance("1s");
   world.changes = { problems: [{ type: "ApiUnreachable", severity: "warning", message: "refused" }] };
-  file.news();
+  file.changed();
   await clock.advance("50ms");
-  file.news();
+  file.changed();
   await clock.advance("1s");
   expect(seconds()).toEqual([0, 1.1]);
   world.changes = {};
-  file.news();
+  file.changed();
   await clock.advance("1s");
   expect(seconds()).toHaveLength(3);
   stop.abort();
@@ -74,12 +86,12 @@ test("news that is told is written at once, what comes with it included, and the
   expect(clock.timers).toBe(0);
 });
 
-test("a link that comes and goes every second does not wear out the file", async () => {
+test("a link that goes up and down every second does not wear out the file", async () => {
   const { clock, seconds, world, file, stop, done } = agent();
   for (let second = 0; second < 600; second++) {
     const problem = { type: "ApiUnreachable", severity: "warning", message: "refused" } as const;
     world.changes = second % 2 === 0 ? { problems: [problem] } : {};
-    file.news();
+    file.changed();
     await clock.advance("1s");
   }
   expect(seconds().length).toBeLessThanOrEqual(1 + 6 + 60 + 20);
@@ -87,7 +99,7 @@ test("a link that comes and goes every second does not wear out the file", async
   await done;
 });
 
-test("after a stop nothing is written any more, and the last status stays", async () => {
+test("after a stop nothing is written, and the last status stays", async () => {
   const { clock, writes, stop, done } = agent();
   await clock.advance("31s");
   stop.abort();
@@ -96,19 +108,19 @@ test("after a stop nothing is written any more, and the last status stays", asyn
   expect(writes).toHaveLength(2);
 });
 
-test("a full folder is said once, counted, and tried again; what was missed is told in the file", async () => {
+test("a full folder is logged once, counted, and retried; the failures are in the next file", async () => {
   const { clock, log, writes, world, file, stop, done } = agent();
   await clock.advance("5s");
   world.failure = new Error("ENOSPC: no space left on device");
   await clock.advance("2m");
   expect(writes).toHaveLength(1);
-  expect(log.said("warn")).toEqual(["status file cannot be written"]);
+  expect(log.said("warn")).toEqual(["the status file cannot be written"]);
   const missed = file.failures;
   expect(missed).toBeGreaterThanOrEqual(9);
 
   world.failure = undefined;
   await clock.advance("10s");
-  expect(log.said("info")).toEqual(["status file written again"]);
+  expect(log.said("info")).toEqual(["the status file can be written again"]);
   expect(writes.at(-1)?.status).toMatchObject({
     writeFailures: missed,
     health: { level: "ok", conditions: [{ type: "StatusNotWritten", severity: "info" }] },
@@ -117,7 +129,7 @@ test("a full folder is said once, counted, and tried again; what was missed is t
   await done;
 });
 
-test("a part that cannot be asked does not end the agent", async () => {
+test("a part that throws does not end the agent", async () => {
   const { clock, writes, world, file, stop, done } = agent();
   world.changes = { now: { mono: Number.NaN, wall: Number.NaN } };
   await clock.advance("20s");
@@ -129,7 +141,7 @@ test("a part that cannot be asked does not end the agent", async () => {
   await done;
 });
 
-test("write() writes at once, also when nothing changed", async () => {
+test("write() writes at once, even without a change", async () => {
   const { clock, seconds, file, stop, done } = agent();
   await clock.advance("3s");
   file.write();

@@ -4,13 +4,13 @@ import { snapshot } from "../../../agent/status/snapshot.ts";
 import { statusLine } from "../../../agent/status/status-line.ts";
 import { api, healthy, leading, at as secondsIn } from "../../support/site-status.ts";
 
-const { zones: _, eviction: __, memory, leader: ___, ...nobody } = healthy();
+const { zones: _, eviction: __, memory, leader: ___, ...leaderless } = healthy();
 const mib = 2 ** 20;
-const standby: Parts = { ...nobody, leader: { ...leading(), role: "standby", holder: "edge-05" } };
+const standby: Parts = { ...leaderless, leader: { ...leading(), role: "standby", holder: "edge-05" } };
 
 test.each<[string, Parts, string]>([
   [
-    "a leader tells of its site",
+    "a leader shows its site",
     healthy({
       zones: [
         { name: "a", state: "Normal", nodes: 8, ready: 8, rate: 0.1 },
@@ -20,14 +20,14 @@ test.each<[string, Parts, string]>([
     }),
     "leader plant7 t17 · nodes 9/12 · evict 3 q @0.1/s · rss 71M",
   ],
-  ["a standby tells of whom", standby, "standby of edge-05 t17"],
+  ["a standby names its leader", standby, "standby of edge-05 t17"],
   [
-    "memory is told beside its limit",
+    "memory is shown beside its limit",
     memory === undefined ? standby : { ...standby, memory: { ...memory, rssBytes: 71 * mib, hardBytes: 140 * mib } },
     "standby of edge-05 t17 · rss 71/140M",
   ],
   [
-    "what somebody must act on comes before everything that is only interesting",
+    "problems that need a person come before everything else",
     {
       ...standby,
       api: {
@@ -37,9 +37,9 @@ test.each<[string, Parts, string]>([
         error: { kind: "credentials", message: "the token is refused" },
       },
     },
-    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s); this board evicts nothing meanwhile, and pods keep running · api down",
+    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s); while the link is down this board evicts nothing, and pods keep running · api down",
   ],
-  ["a site that nobody is known to lead", nobody, "standby plant7"],
+  ["a site without a known leader", leaderless, "standby plant7"],
 ])("%s", (_, parts, expected) => {
   expect(statusLine(snapshot(parts, undefined))).toBe(expected);
 });

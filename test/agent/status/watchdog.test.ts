@@ -4,16 +4,16 @@ import type { Progress } from "../../../agent/base/progress.ts";
 import { stuckOf, Watchdog } from "../../../agent/status/watchdog.ts";
 import { watchdogLimits } from "../../../agent/status/watchdog-limits.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
+import { ProcessClock } from "../../support/process-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { BoardClock } from "../election/support/board-clock.ts";
 
 const at: Instant = { mono: 1_000_000, wall: 0 };
 const limitOf = (name: string): number => (name === "election" ? 100 : 300);
 
 describe("a loop is stuck", () => {
   test.each<[string, readonly Progress[], number, readonly string[]]>([
-    ["not where there is none", [], 10_000, []],
+    ["not without any loop", [], 10_000, []],
     ["not while it is idle, however long", [{ name: "pod-gc", at: "idle" }], 1e9, []],
     ["not exactly at its limit", [{ name: "pod-gc", at }], 300, []],
     ["just after it", [{ name: "pod-gc", at }], 301, ["pod-gc"]],
@@ -41,7 +41,7 @@ describe("a loop is stuck", () => {
   });
 });
 
-test("patience grows with what requests and outages may take, and the database gets the least", () => {
+test("patience grows with the time-outs of requests and outages, and the database gets the least", () => {
   const limits = watchdogLimits({ longestRequest: 30_000, renewDeadline: 40_000 });
   expect(["database", "election", "pod-gc"].map(limits)).toEqual([120_000, 150_000, 460_000]);
 });
@@ -54,7 +54,7 @@ describe("the watchdog", () => {
     const started = clock.now();
     let loops: readonly Progress[] = [];
     let changes = 0;
-    const process = new BoardClock(clock);
+    const process = new ProcessClock(clock);
     const watchdog = new Watchdog(
       { clock: process, log, random: new SeededRandom() },
       {
@@ -84,14 +84,14 @@ describe("the watchdog", () => {
     };
   }
 
-  test("says four times within the period that the agent lives", async () => {
+  test("reports four times within the period that the agent is alive", async () => {
     const { clock, beats, end } = dog(60_000);
     await clock.advance("60s");
     expect(beats).toEqual([0, 15_000, 30_000, 45_000, 60_000]);
     await end();
   });
 
-  test("says nothing while a loop is stuck, names it once, and goes on when it moves again", async () => {
+  test("reports nothing while a loop is stuck, names it once, and continues when it moves again", async () => {
     const { clock, beats, log, watchdog, changes, set, end } = dog(4000);
     set([{ name: "pod-gc", at: clock.now() }]);
     await clock.advance("3s");
@@ -108,7 +108,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("blames no loop for a time in which the whole process was suspended, and blames it where it stands still after that", async () => {
+  test("blames no loop for a suspension of the whole process, and blames it if it still makes no progress after that", async () => {
     const { clock, process, log, watchdog, set, end } = dog(undefined);
     set([{ name: "election", at: clock.now() }]);
     process.suspend();
@@ -128,7 +128,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("without systemd it still looks, so that the status tells of a loop that is stuck", async () => {
+  test("checks without systemd too, so that the status shows a stuck loop", async () => {
     const { clock, set, watchdog, end } = dog(undefined);
     set([{ name: "election", at: clock.now() }]);
     await clock.advance("16s");

@@ -12,9 +12,9 @@ const at = (wall: string): Instant => ({ mono: 5_000_000, wall: Date.parse(wall)
 function asked(windows: string, zone: Zone | undefined = utc) {
   const parsed = parseWindows(windows);
   if (!parsed) throw new Error(`no windows: ${windows}`);
-  const isQuiet = quietHours(parsed, zone);
+  const quietHoursAt = quietHours(parsed, zone);
   return (wall: string): string | undefined => {
-    const quiet = isQuiet(at(wall), "synced");
+    const quiet = quietHoursAt(at(wall), "synced");
     return quiet && (quiet.until ? new Date(quiet.until.wall).toISOString().slice(0, 16) : "unknown");
   };
 }
@@ -30,7 +30,7 @@ test.each([
   expect(asked("0 22 * * * for 8h")(wall)).toBe(until);
 });
 
-test("days that do not fit are not quiet, and a window may last over several days", () => {
+test("days that do not match are not quiet, and a window may last over several days", () => {
   const weekend = asked("0 18 * * fri for 2d12h");
   expect(weekend("2026-11-20T17:59:00Z")).toBeUndefined(); // a Friday
   expect(weekend("2026-11-20T18:00:00Z")).toBe("2026-11-23T06:00");
@@ -38,13 +38,13 @@ test("days that do not fit are not quiet, and a window may last over several day
   expect(weekend("2026-11-23T06:00:00Z")).toBeUndefined();
 });
 
-test("of several windows the one that ends last says until when", () => {
+test("of several windows the one that ends last gives the end", () => {
   const both = asked("0 22 * * * for 8h; 0 23 * * * for 10h");
   expect(both("2026-11-20T22:30:00Z")).toBe("2026-11-21T06:00");
   expect(both("2026-11-20T23:30:00Z")).toBe("2026-11-21T09:00");
 });
 
-test("a window that begins anew while it lasts goes on", () => {
+test("a window that begins again while it lasts continues", () => {
   expect(asked("*/10 * * * * for 30m")("2026-11-20T12:19:00Z")).toBe("2026-11-20T12:40");
 });
 
@@ -55,7 +55,7 @@ test("hours are those of the board's time zone, in summer and in winter", () => 
   expect(night("2026-12-01T21:30:00Z")).toBe("2026-12-01T22:30");
 });
 
-test("hours that begin in the gap of summer time are not left out, and those that come twice begin with the first", () => {
+test("hours that begin in the gap of summer time are not left out, and ambiguous ones begin with the first", () => {
   const early = asked("30 2 * * * for 3h", berlin);
   // 29 March 2026: 02:30 does not exist; reckoned by the offset before the gap it is 03:30 of summer time.
   expect(early("2026-03-29T01:29:59Z")).toBeUndefined();
@@ -65,22 +65,25 @@ test("hours that begin in the gap of summer time are not left out, and those tha
   expect(early("2026-10-25T01:45:00Z")).toBe("2026-10-25T03:30");
 });
 
-test("a board that does not know the time holds back where it has quiet hours, and says why", () => {
+test("a board with quiet hours and an unknown time evicts nothing, and reports why", () => {
   const windows = parseWindows("0 22 * * * for 8h") ?? [];
   const quiet = quietHours(windows, utc)(at("1970-01-01T00:05:00Z"), "unsynced");
-  expect(quiet).toEqual({ until: undefined, why: "the clock was not set since the start, and there are quiet hours" });
+  expect(quiet).toEqual({
+    until: undefined,
+    why: "the clock is not synchronised, so it is not known whether these are quiet hours",
+  });
   expect(quietHours(windows, undefined)(at("2026-11-20T12:00:00Z"), "synced")?.why).toContain("board.timeZone");
 });
 
-test("without quiet hours nothing is held back, whatever the clock says", () => {
+test("without quiet hours nothing is held, whatever the clock shows", () => {
   expect(quietHours([], utc)(at("1970-01-01T00:05:00Z"), "unsynced")).toBeUndefined();
   expect(quietHours([], undefined)(at("2026-11-20T12:00:00Z"), "synced")).toBeUndefined();
 });
 
 test("a clock that is corrected moves the end with it, on the monotonic clock too", () => {
-  const isQuiet = quietHours(parseWindows("0 22 * * * for 8h") ?? [], utc);
-  const before = isQuiet({ mono: 1000, wall: Date.parse("2026-11-20T23:00:00Z") }, "synced");
-  const corrected = isQuiet({ mono: 2000, wall: Date.parse("2026-11-21T05:00:00Z") }, "synced");
+  const quietHoursAt = quietHours(parseWindows("0 22 * * * for 8h") ?? [], utc);
+  const before = quietHoursAt({ mono: 1000, wall: Date.parse("2026-11-20T23:00:00Z") }, "synced");
+  const corrected = quietHoursAt({ mono: 2000, wall: Date.parse("2026-11-21T05:00:00Z") }, "synced");
   expect(before?.until?.mono).toBe(1000 + 7 * 3_600_000);
   expect(corrected?.until?.mono).toBe(2000 + 3_600_000);
 });

@@ -38,7 +38,7 @@ test.each([
   "Africa/Johannesburg",
   "Europe/Dublin",
   "Etc/GMT+5",
-])("the local time of %s is what the zone's rules make of it, today and in twelve years", (name) => {
+])("the local time of %s follows the zone's rules, today and in twelve years", (name) => {
   const zone = zoneNamed(name, read);
   if (!zone) throw new Error(`no ${name} here: install tzdata`);
   const random = new SeededRandom(7);
@@ -61,17 +61,17 @@ test.each([
   // 29 February is day 59 of the year for one form and not counted by the other.
   ["XXX0YYY,59/0,J60/2", "2028-02-29T00:30:00Z", 1],
   ["XXX0YYY,J60/0,J61/0", "2028-02-29T12:00:00Z", 0],
-])("the rule %s says at %s: %d hours ahead", (rule, at, hours) => {
+])("the rule %s gives at %s: %d hours ahead", (rule, at, hours) => {
   const parsed = ruleFrom(rule);
   if (!parsed) throw new Error(`not read: ${rule}`);
   expect(ruleOffset(parsed, Date.parse(at)) / 3_600_000).toBe(hours);
 });
 
-test.each(["", "CET", "CET-1CEST,M3.5.0", "CET-1CEST,huh,M10.5.0", "-1"])("%j is no rule", (rule) => {
+test.each(["", "CET", "CET-1CEST,M3.5.0", "CET-1CEST,huh,M10.5.0", "-1"])("%j is not a rule", (rule) => {
   expect(ruleFrom(rule)).toBeUndefined();
 });
 
-test("a file that is cut short, or is something else, is no zone and no crash", () => {
+test("a file that is truncated, or has other content, is no zone and causes no crash", () => {
   const berlin = read("/usr/share/zoneinfo/Europe/Berlin");
   if (!berlin) throw new Error("no zones here: install tzdata");
   for (let length = 0; length < berlin.length; length += 7) {
@@ -83,7 +83,7 @@ test("a file that is cut short, or is something else, is no zone and no crash", 
   ).toBeUndefined();
 });
 
-test("a board without /etc/localtime lives in UTC; a zone that is not there is not guessed", () => {
+test("a board without /etc/localtime is in UTC; a missing zone is not guessed", () => {
   expect(zoneNamed(undefined, () => undefined)).toBe(utc);
   expect(zoneNamed("UTC", () => undefined)).toBe(utc);
   expect(zoneNamed("Europe/Berln", read)).toBeUndefined();

@@ -22,7 +22,7 @@ test.each<[string, JsonValue, JsonValue[], JsonValue]>([
   ["moves", { a: { x: 1 }, b: {} }, [{ op: "move", from: "/a/x", path: "/b/y" }], { a: {}, b: { y: 1 } }],
   ["copies", { a: { x: 1 } }, [{ op: "copy", from: "/a", path: "/b" }], { a: { x: 1 }, b: { x: 1 } }],
   [
-    "goes on after a test that holds",
+    "continues after a successful test",
     { a: { x: [1] } },
     [{ op: "test", path: "/a", value: { x: [1] } }],
     { a: { x: [1] } },
@@ -45,7 +45,7 @@ describe("does not apply at all", () => {
   const target = { a: 1, list: [1], deep: { x: 1 } };
   test.each<[string, JsonValue, PatchError["kind"]]>([
     ["an object in place of a list", { op: "add" }, "malformed"],
-    ["an operation that is none", ["add"], "malformed"],
+    ["an operation that is no object", ["add"], "malformed"],
     ["an unknown operation", [{ op: "merge", path: "/a" }], "inapplicable"],
     ["no path", [{ op: "add", value: 1 }], "inapplicable"],
     ["a path that is no pointer", [{ op: "add", path: "a", value: 1 }], "inapplicable"],
@@ -62,7 +62,7 @@ describe("does not apply at all", () => {
     ["a replacement within nothing", [{ op: "replace", path: "/nothing/deeper", value: 1 }], "inapplicable"],
     ["a parent that is not there", [{ op: "add", path: "/no/thing", value: 1 }], "inapplicable"],
     ["an index beyond the end", [{ op: "add", path: "/list/2", value: 1 }], "inapplicable"],
-    ["an index that is none", [{ op: "remove", path: "/list/01" }], "inapplicable"],
+    ["an invalid index", [{ op: "remove", path: "/list/01" }], "inapplicable"],
     ["the place behind the last, to be removed", [{ op: "remove", path: "/list/-" }], "inapplicable"],
     ["a member of a number", [{ op: "add", path: "/a/b", value: 1 }], "inapplicable"],
     ["a member that is inherited", [{ op: "remove", path: "/constructor" }], "inapplicable"],

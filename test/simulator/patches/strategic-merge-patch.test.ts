@@ -20,7 +20,7 @@ describe("lists with a key merge item by item", () => {
     });
   });
 
-  test("a new item goes to the end", () => {
+  test("a new item is appended", () => {
     const node = { status: { conditions: [ready] } };
     expect(patchedNode(node, { status: { conditions: [pressure] } })).toEqual({
       status: { conditions: [ready, pressure] },
@@ -69,7 +69,7 @@ describe("lists with a key merge item by item", () => {
     });
   });
 
-  test("an item is removed by $patch: delete, and one that is not there is no matter", () => {
+  test("an item is removed by $patch: delete, and a missing one is ignored", () => {
     const patch = {
       status: {
         conditions: [
@@ -83,12 +83,12 @@ describe("lists with a key merge item by item", () => {
     });
   });
 
-  test("a list is replaced whole by an item that says so", () => {
+  test("a list is replaced whole by an item with $patch: replace", () => {
     const patch = { status: { conditions: [{ $patch: "replace" }, pressure] } };
     expect(patchedNode({ status: { conditions: [ready] } }, patch)).toEqual({ status: { conditions: [pressure] } });
   });
 
-  test("of two items with the same key the first is meant, and the second is not lost", () => {
+  test("of two items with the same key the first is patched, and the second is not lost", () => {
     const ports = [
       { containerPort: 53, protocol: "TCP" },
       { containerPort: 53, protocol: "UDP" },
@@ -133,7 +133,7 @@ describe("finalizers are a set", () => {
 });
 
 describe("objects", () => {
-  test("null removes, also where there is nothing to remove", () => {
+  test("null removes a member, even a missing one", () => {
     expect(
       patchedNode({ metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { a: null, c: null } } }),
     ).toEqual({
@@ -169,7 +169,7 @@ describe("$setElementOrder", () => {
     // before, patched items, order, after
     [["a", "b"], [], ["b", "a"], ["b", "a"]],
     [["a", "b"], ["c"], ["c", "a", "b"], ["c", "a", "b"]],
-    // x was put there by somebody else: it keeps its place between what it stood between
+    // x is another writer's: it keeps its place between its neighbours
     [["a", "x", "b"], ["c"], ["a", "b", "c"], ["a", "x", "b", "c"]],
     [["x", "a"], ["c"], ["c", "a"], ["x", "c", "a"]],
   ])("%j with %j in the order %j is %j", (before, items, wanted, after) => {
@@ -184,7 +184,7 @@ describe("$setElementOrder", () => {
     });
   });
 
-  test("of a list that is not there adds none", () => {
+  test("of a missing list adds none", () => {
     expect(patchedPod({ spec: {} }, { spec: { "$setElementOrder/containers": order("a") } })).toEqual({ spec: {} });
   });
 });

@@ -46,7 +46,7 @@ test.each<[string, string, JsonValue | undefined, string]>([
   ],
   ["a taint without an effect", nodes, node("a", { spec: { taints: [{ key: "a" }] } }), "422 Invalid"],
   [
-    "a taint with an effect that is none",
+    "a taint with an unknown effect",
     nodes,
     node("a", { spec: { taints: [{ key: "a", effect: "Explode" }] } }),
     "422 Invalid",
@@ -57,7 +57,7 @@ test.each<[string, string, JsonValue | undefined, string]>([
   expect((await site.get(path)).body).not.toMatchObject({ items: [{ metadata: { name: "a" } }] });
 });
 
-test("a Status says what is wrong with which field", async () => {
+test("a Status names the invalid field and its fault", async () => {
   await using site = new TestSite();
   const { body } = await site.ask("POST", pods, pod("A", {}, { labels: { "a b": "c" } }));
   expect(body).toMatchObject({
@@ -134,7 +134,7 @@ test.each([
   expect(failureOf(await site.ask(method, path))).toBe(failure);
 });
 
-test("a path that leads nowhere is plainly not found", async () => {
+test("an unknown path is not found", async () => {
   await using site = new TestSite();
   for (const path of ["/nothing", "/apis/example.org/v1/things", "/apis/example.org"]) {
     expect(await site.get(path)).toMatchObject({
@@ -144,7 +144,7 @@ test("a path that leads nowhere is plainly not found", async () => {
   }
 });
 
-test("what nobody can show is not acceptable, and what somebody can read is not taken", async () => {
+test("an unsupported response type is not acceptable, and an unsupported request body is refused", async () => {
   await using site = new TestSite();
   for (const accept of [
     "text/html",

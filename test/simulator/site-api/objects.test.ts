@@ -13,7 +13,7 @@ const lease = (name: string, spec = {}, metadata = {}) => ({
 });
 
 describe("creating", () => {
-  test("gives an object its identity and answers with it", async () => {
+  test("gives an object its identity and returns it", async () => {
     await using site = new TestSite();
     const created = await site.create(
       configMaps,
@@ -30,7 +30,7 @@ describe("creating", () => {
     expect((await site.get(`${configMaps}/a`)).body).toEqual(created);
   });
 
-  test("fails for a name that is taken", async () => {
+  test("fails for a used name", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const answer = await site.ask("POST", configMaps, configMap("a"));
@@ -38,7 +38,7 @@ describe("creating", () => {
     expect(answer.body.details).toEqual({ name: "a", kind: "configmaps" });
   });
 
-  test("makes up a name from generateName, and another one each time", async () => {
+  test("generates a name from generateName, and another one each time", async () => {
     await using site = new TestSite();
     const made = await Promise.all(
       [1, 2, 3].map(() => site.create(pods, { ...pod("x"), metadata: { generateName: "web-" } })),
@@ -48,7 +48,7 @@ describe("creating", () => {
     for (const name of names) expect(name).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test("of texts by name takes nothing else: one would spoil the list for every client", async () => {
+  test("of maps of strings refuses other values: one would spoil the list for every client", async () => {
     await using site = new TestSite();
     for (const data of [5, ["x"], { key: 5 }, { key: null, other: { deep: "x" } }]) {
       expect(failureOf(await site.ask("POST", configMaps, { metadata: { name: "a" }, data }))).toBe("400 BadRequest");
@@ -63,7 +63,7 @@ describe("creating", () => {
     expect(failureOf(await site.ask("POST", "/api/v1/namespaces/default/secrets", secret))).toBe("400 BadRequest");
   });
 
-  test("needs a namespace that is there", async () => {
+  test("needs an existing namespace", async () => {
     await using site = new TestSite();
     const answer = await site.ask("POST", "/api/v1/namespaces/nowhere/configmaps", configMap("a"));
     expect(failureOf(answer)).toBe("404 NotFound");
@@ -71,7 +71,7 @@ describe("creating", () => {
     expect(failureOf(await site.ask("POST", "/api/v1/configmaps", configMap("a")))).toBe("405 MethodNotAllowed");
   });
 
-  test("as a dry run says what would be and leaves nothing", async () => {
+  test("as a dry run returns the result and stores nothing", async () => {
     await using site = new TestSite();
     const answer = await site.ask("POST", `${configMaps}?dryRun=All`, configMap("a"));
     expect(answer.status).toBe(201);
@@ -82,7 +82,7 @@ describe("creating", () => {
     expect(failureOf(await site.ask("POST", `${configMaps}?dryRun=Some`, configMap("b")))).toBe("422 Invalid");
   });
 
-  test("takes YAML", async () => {
+  test("accepts YAML", async () => {
     await using site = new TestSite();
     const yaml =
       'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  when: "2026-01-01"\n  text: |\n    two\n    lines\n';
@@ -91,8 +91,8 @@ describe("creating", () => {
   });
 });
 
-describe("what is new is completed", () => {
-  test("a pod, as the real server does", async () => {
+describe("a new object gets its defaults", () => {
+  test("a pod, as on the real server", async () => {
     await using site = new TestSite();
     const created = await site.create(pods, { ...pod("a"), status: { phase: "Running" } });
     expect(created).toMatchObject({
@@ -110,7 +110,7 @@ describe("what is new is completed", () => {
     );
   });
 
-  test("a pod's own tolerations stand", async () => {
+  test("a pod's own tolerations are kept", async () => {
     await using site = new TestSite();
     const own = [
       { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute", tolerationSeconds: 5 },
@@ -132,7 +132,7 @@ describe("what is new is completed", () => {
     expect(valueAt(created, "status", "qosClass")).toBe(qosClass);
   });
 
-  test("a node begins tainted, and keeps the status it registers with", async () => {
+  test("a Node starts tainted, and keeps the status it registers with", async () => {
     await using site = new TestSite();
     const created = await site.create(
       nodes,
@@ -162,7 +162,7 @@ describe("what is new is completed", () => {
     expect(failureOf(moved)).toBe("422 Invalid");
   });
 
-  test("a daemon set counts the changes of its template", async () => {
+  test("a DaemonSet's generation counts the changes of its template", async () => {
     await using site = new TestSite();
     const path = "/apis/apps/v1/namespaces/default/daemonsets";
     const template = { metadata: { labels: { a: "b" } }, spec: { containers: [{ name: "c", image: "i" }] } };
@@ -180,7 +180,7 @@ describe("what is new is completed", () => {
 });
 
 describe("replacing", () => {
-  test("with a resourceVersion hits that state or none", async () => {
+  test("with a resourceVersion replaces that version or fails", async () => {
     await using site = new TestSite();
     const first = await site.create(configMaps, configMap("a", {}, { n: "1" }));
     const changed = { ...first, data: { n: "2" } };
@@ -195,7 +195,7 @@ describe("replacing", () => {
     expect((await site.get(`${configMaps}/a`)).body).toEqual(second.body);
   });
 
-  test("without one replaces whatever is there, and keeps what only the server writes", async () => {
+  test("without one replaces the current object, and keeps the server's own fields", async () => {
     await using site = new TestSite();
     const first = await site.create(configMaps, configMap("a", { labels: { x: "1" } }, { n: "1" }));
     const { body } = await site.ask(
@@ -208,7 +208,7 @@ describe("replacing", () => {
     expect(valueAt(body, "metadata", "labels")).toBeUndefined();
   });
 
-  test("with what is there already writes nothing", async () => {
+  test("with an equal object writes nothing", async () => {
     await using site = new TestSite();
     const first = await site.create(configMaps, configMap("a", {}, { n: "1" }));
     const { body } = await site.ask("PUT", `${configMaps}/a`, first);
@@ -224,7 +224,7 @@ describe("replacing", () => {
     expect(failureOf(await site.ask("PUT", `${configMaps}/a`, { ...first, metadata } as never))).toBe("409 Conflict");
   });
 
-  test("creates a Lease that is not there, and wants a version for one that is", async () => {
+  test("creates a missing Lease, and requires a version for an existing one", async () => {
     await using site = new TestSite();
     const created = await site.ask("PUT", `${leases}/l`, lease("l", { holderIdentity: "a" }));
     expect(created.status).toBe(201);
@@ -233,7 +233,7 @@ describe("replacing", () => {
     expect(failureOf(await site.ask("PUT", `${configMaps}/none`, configMap("none")))).toBe("404 NotFound");
   });
 
-  test("must name what the URL names", async () => {
+  test("must name the object of the URL", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     for (const metadata of [{ name: "b" }, { name: "" }, { name: "a", namespace: "other" }]) {
@@ -244,7 +244,7 @@ describe("replacing", () => {
   });
 });
 
-describe("status is a part of its own", () => {
+describe("status is a separate part", () => {
   test("it is written through its subresource, and nothing else is", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a"));
@@ -268,7 +268,7 @@ describe("status is a part of its own", () => {
     expect(replaced.body).toMatchObject({ spec: {}, status: { conditions: [{ type: "Ready" }] } });
   });
 
-  test("kinds that have none offer no such subresource", async () => {
+  test("kinds without it offer no such subresource", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     expect(failureOf(await site.get(`${configMaps}/a/status`))).toBe("404 NotFound");
@@ -276,7 +276,7 @@ describe("status is a part of its own", () => {
   });
 });
 
-test("generation counts changes of the wish alone", async () => {
+test("generation counts changes of the spec alone", async () => {
   await using site = new TestSite();
   await site.create(pods, pod("a"));
   const patched = async (patch: object, part = ""): Promise<unknown> =>

@@ -5,7 +5,7 @@ import { configMap, configMaps, failureOf, jsonPatch, merge, node, pod, pods, st
 const nodes = "/api/v1/nodes";
 const apply = "application/apply-patch+yaml";
 
-test("a merge patch changes what it names", async () => {
+test("a merge patch changes the fields that it names", async () => {
   await using site = new TestSite();
   await site.create(configMaps, configMap("a", { labels: { keep: "1", drop: "2" } }, { x: "y" }));
   const patch = { metadata: { labels: { drop: null, add: "3" } } };
@@ -50,7 +50,7 @@ test("a strategic merge patch merges conditions by type and replaces taints", as
 });
 
 describe("preconditions in a patch", () => {
-  test("hold it to one state of one object", async () => {
+  test("bind it to one version of one object", async () => {
     await using site = new TestSite();
     const { metadata } = await site.create(pods, pod("a"));
     const { uid, resourceVersion } = metadata as { uid: string; resourceVersion: string };
@@ -75,10 +75,10 @@ test("a patch that changes nothing writes nothing", async () => {
   expect(
     (await site.ask("PATCH", `${configMaps}/a`, { metadata: { labels: { x: "y" } } }, { type: merge })).body,
   ).toEqual(created);
-  expect(await watch.told()).toEqual([]);
+  expect(await watch.newEvents()).toEqual([]);
 });
 
-test("as a dry run a patch says what would be", async () => {
+test("as a dry run a patch returns the result", async () => {
   await using site = new TestSite();
   const created = await site.create(configMaps, configMap("a"));
   const { body } = await site.ask("PATCH", `${configMaps}/a?dryRun=All`, { data: { x: "y" } }, { type: merge });
@@ -90,7 +90,7 @@ describe("server-side apply", () => {
   const applied = (site: TestSite, object: object, query = "?fieldManager=me") =>
     site.ask("PATCH", `${configMaps}/a${query}`, JSON.stringify(object), { type: apply });
 
-  test("creates what is not there, and merges into what is", async () => {
+  test("creates a missing object, and merges into an existing one", async () => {
     await using site = new TestSite();
     const first = await applied(site, configMap("a", {}, { x: "1" }));
     expect(first.status).toBe(201);
@@ -109,7 +109,7 @@ describe("server-side apply", () => {
     expect(valueAt(other.body, "metadata", "managedFields")).toMatchObject([{ manager: "me" }, { manager: "you" }]);
   });
 
-  test("forgets who manages what where one empty entry is written", async () => {
+  test("drops managedFields when a single empty entry is written", async () => {
     await using site = new TestSite();
     await applied(site, configMap("a", {}, { x: "1" }));
     const reset = JSON.stringify({ metadata: { managedFields: [{}] }, data: { y: "2" } });
@@ -118,7 +118,7 @@ describe("server-side apply", () => {
     expect(valueAt(body, "metadata", "managedFields")).toBeUndefined();
   });
 
-  test("takes YAML, and wants to know who applies", async () => {
+  test("accepts YAML, and requires a field manager", async () => {
     await using site = new TestSite();
     const yaml = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {x: y}\n";
     expect(failureOf(await site.ask("PATCH", `${configMaps}/a`, yaml, { type: apply }))).toBe("422 Invalid");

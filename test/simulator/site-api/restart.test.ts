@@ -16,13 +16,13 @@ test("a site that is started again has its objects, its revisions and its histor
   const watch = await site.watch(
     `${configMaps}?watch=true&resourceVersion=${textAt(created, "metadata", "resourceVersion")}`,
   );
-  expect(await watch.told()).toEqual(["MODIFIED a", "ADDED b", "DELETED b"]);
+  expect(await watch.newEvents()).toEqual(["MODIFIED a", "ADDED b", "DELETED b"]);
   const next = await site.create(configMaps, configMap("c"));
   expect(Number(textAt(next, "metadata", "resourceVersion"))).toBe(9);
-  expect(await watch.told()).toEqual(["ADDED c"]);
+  expect(await watch.newEvents()).toEqual(["ADDED c"]);
 });
 
-test("a namespace that was being emptied is emptied on", async () => {
+test("the emptying of a namespace continues", async () => {
   await using site = TestSite.onDisk();
   await site.create("/api/v1/namespaces", { metadata: { name: "shop" } });
   await site.create("/api/v1/namespaces/shop/configmaps", configMap("a"));
@@ -33,7 +33,7 @@ test("a namespace that was being emptied is emptied on", async () => {
   expect((await site.get("/api/v1/namespaces/shop")).status).toBe(404);
 });
 
-test("what was forgotten stays forgotten", async () => {
+test("compacted revisions stay compacted", async () => {
   await using site = TestSite.onDisk();
   await site.create(configMaps, configMap("a"));
   await site.ask("PATCH", `${configMaps}/a`, { data: { x: "2" } }, { type: merge });
@@ -43,11 +43,11 @@ test("what was forgotten stays forgotten", async () => {
   expect(failureOf(await site.get(`${configMaps}?resourceVersion=5&resourceVersionMatch=Exact`))).toBe("410 Expired");
 });
 
-test("the same story with the same chance gives the same site", async () => {
-  const tell = async (): Promise<string> => {
+test("the same story with the same seed gives the same site", async () => {
+  const answer = async (): Promise<string> => {
     await using site = new TestSite();
     for (const prefix of ["a-", "b-"]) await site.create(configMaps, { metadata: { generateName: prefix } });
     return (await site.get(configMaps)).text;
   };
-  expect(await tell()).toBe(await tell());
+  expect(await answer()).toBe(await answer());
 });

@@ -23,7 +23,7 @@ describe("the schema", () => {
     expect(servedKinds.map(({ kind }) => kind).filter((kind) => !schema.has(kind))).toEqual([]);
   });
 
-  test("describes every message that it speaks of, with each number and name once", () => {
+  test("describes every message that it refers to, with each number and name once", () => {
     for (const [name, message] of schema) {
       const fields = [...message.values()];
       const unknown = fields.map(({ type }) => type).filter((type) => !plain.includes(type) && !schema.has(type));
@@ -34,7 +34,7 @@ describe("the schema", () => {
 });
 
 describe("an object that is read by it", () => {
-  test("loses what its kind does not have, and says where that stood", () => {
+  test("loses fields that its kind does not have, and reports their places", () => {
     const sent = {
       metadata: { name: "a", chair: 1 },
       spec: {
@@ -54,7 +54,7 @@ describe("an object that is read by it", () => {
     });
   });
 
-  test("loses what is nothing, and keeps a zero that is something", () => {
+  test("loses empty values, and keeps a meaningful zero", () => {
     const spec = {
       nodeName: "",
       hostNetwork: false,
@@ -78,7 +78,7 @@ describe("an object that is read by it", () => {
     });
   });
 
-  test("has inlined members where they belong, and quantities as texts", () => {
+  test("has inlined members in their places, and quantities as texts", () => {
     const container = { name: "c", resources: { limits: { cpu: 1, memory: "1Gi" } } };
     const spec = { volumes: [{ name: "v", emptyDir: {} }], containers: [container] };
     const { object, unknown } = readMembers("Pod", { spec });
@@ -102,7 +102,7 @@ describe("an object that is read by it", () => {
     ["a time without its digits", "Lease", { spec: { renewTime: "2026-02-03T00:00:00Z" } }, "six digits"],
     ["bytes that are none", "Secret", { data: { a: "###" } }, "data.a must be bytes in base64"],
     [
-      "a quantity that is none",
+      "an invalid quantity",
       "Node",
       { status: { capacity: { cpu: "much" } } },
       "status.capacity.cpu must be a quantity",
@@ -113,7 +113,7 @@ describe("an object that is read by it", () => {
   });
 });
 
-test("members that stand in a document twice are found, wherever they are", () => {
+test("duplicate members in a document are found, wherever they are", () => {
   expect(repeatedMembers('{"a":1,"b":{"c":[{"d":1,"d":2},{"d":3}],"c":4},"a":{}}')).toEqual(["b.c[0].d", "b.c", "a"]);
   expect(repeatedMembers('{"a":"{\\"b\\":1,\\"b\\":2}","b":"a","c":["a","a",":"],"d":"\\\\"}')).toEqual([]);
   expect(repeatedMembers('{"a\\u0062":1,"ab":2}')).toEqual(["ab"]);

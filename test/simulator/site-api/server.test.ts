@@ -58,7 +58,7 @@ describe("over HTTP", () => {
     expect((await ask("HEAD", "/healthz")).status).toBe(200);
   });
 
-  test("large lists are packed where the client takes that, small ones never", async () => {
+  test("large lists are compressed where the client accepts that, small ones never", async () => {
     for (let i = 0; i < 200; i++)
       await ask("POST", configMaps, JSON.stringify(configMap(`c${i}`, {}, { text: "x".repeat(1000) })));
     const plain = await ask("GET", configMaps);
@@ -72,14 +72,14 @@ describe("over HTTP", () => {
     expect(json(small).items).toHaveLength(5);
   });
 
-  test("a body that is too large is answered, and the connection goes on", async () => {
+  test("a body that is too large is answered, and the connection stays", async () => {
     const large = await ask("POST", configMaps, JSON.stringify(configMap("a", {}, { text: "x".repeat(3_200_000) })));
     expect(large.status).toBe(413);
     expect(json(large)).toMatchObject({ kind: "Status", reason: "RequestEntityTooLarge" });
     expect((await ask("POST", configMaps, JSON.stringify(configMap("a")))).status).toBe(201);
   });
 
-  test("a watch arrives as things happen, and ends with its reader", async () => {
+  test("a watch arrives as changes happen, and ends with its reader", async () => {
     const response = await open("GET", `${configMaps}?watch=true`, undefined, {
       "accept-encoding": "gzip",
     });
@@ -91,7 +91,7 @@ describe("over HTTP", () => {
     expect((await ask("GET", "/healthz")).status).toBe(200);
   });
 
-  test("closing ends the watches, frees the port, and the file is served on", async () => {
+  test("closing ends the watches, frees the port, and the file can be served again", async () => {
     const response = await open("GET", `${configMaps}?watch=true`);
     response.on("error", () => {});
     const ended = new Promise((resolve) => response.on("close", resolve));
@@ -102,7 +102,7 @@ describe("over HTTP", () => {
     await expect(ask("GET", "/healthz")).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("nonsense on the wire disturbs nobody", async () => {
+  test("malformed requests affect no other connection", async () => {
     await Promise.all([
       ask("POST", configMaps, "\0\0\0"),
       ask("POST", configMaps, Buffer.from([0xff, 0xfe, 0x00])),
@@ -153,7 +153,7 @@ describe("protobuf, as Go clients write the built-in kinds", () => {
     });
   });
 
-  test("tells a zero that was meant from one that was not", async () => {
+  test("distinguishes an explicit zero from an absent one", async () => {
     const time = field(3, number(1, 5));
     const spec = field(2, Buffer.concat([field(1, "pi-1"), number(2, 40), time, number(5, 0)]));
     const path = "/apis/coordination.k8s.io/v1/namespaces/default/leases";

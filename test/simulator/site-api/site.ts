@@ -127,7 +127,7 @@ export class WatchReader {
   }
 
   /** The events since the last time, as "TYPE name". */
-  async told(): Promise<string[]> {
+  async newEvents(): Promise<string[]> {
     await this.#site.clock.settle();
     return this.events
       .splice(0)

@@ -63,7 +63,7 @@ test.each([
 
 describe("nodes", () => {
   const nodes = "/api/v1/nodes";
-  test("show whether they are ready and take pods, and wide where they are and what runs on them", async () => {
+  test("show whether they are ready and accept pods, and in wide tables their addresses and versions", async () => {
     await using site = new TestSite();
     const status = {
       conditions: [{ type: "Ready", status: "True" }],
@@ -202,7 +202,7 @@ describe("pods", () => {
     expect((await row(site, pods)).Status).toBe("Unknown");
   });
 
-  test("say how often they were restarted, and when last", async () => {
+  test("show how often they were restarted, and when last", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1" }));
     const ended = { terminated: { exitCode: 1, finishedAt: "2026-01-01T00:00:00Z" } };

@@ -9,30 +9,30 @@ const repaint = (site: TestSite, name: string, color: string) =>
   site.ask("PATCH", `${configMaps}/${name}`, { metadata: { labels: { color } } }, { type: merge });
 
 describe("a watch", () => {
-  test("from a revision tells what happened since, and what happens", async () => {
+  test("from a revision sends the changes since then, and new ones", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const from = await revisionOf(site);
     await site.create(configMaps, configMap("b"));
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=${from}`);
-    expect(await watch.told()).toEqual(["ADDED b"]);
+    expect(await watch.newEvents()).toEqual(["ADDED b"]);
     await repaint(site, "a", "red");
     await site.create("/api/v1/namespaces/kube-system/configmaps", configMap("elsewhere"));
     await site.ask("DELETE", `${configMaps}/b`);
-    expect(await watch.told()).toEqual(["MODIFIED a", "DELETED b"]);
+    expect(await watch.newEvents()).toEqual(["MODIFIED a", "DELETED b"]);
   });
 
-  test.each(["", "&resourceVersion=0"])("from nowhere (%j) begins with what is there", async (from) => {
+  test.each(["", "&resourceVersion=0"])("from nowhere (%j) begins with the current state", async (from) => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("b"));
     await site.create(configMaps, configMap("a"));
     const watch = await site.watch(`${configMaps}?watch=true${from}`);
-    expect(await watch.told()).toEqual(["ADDED a", "ADDED b"]);
+    expect(await watch.newEvents()).toEqual(["ADDED a", "ADDED b"]);
     await site.create(configMaps, configMap("c"));
-    expect(await watch.told()).toEqual(["ADDED c"]);
+    expect(await watch.newEvents()).toEqual(["ADDED c"]);
   });
 
-  test("shows whole objects, and of a deleted one the last state at the revision of its end", async () => {
+  test("shows whole objects, and of a deleted one the last state at the revision of its deletion", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a", {}, { key: "value" }));
     const watch = await site.watch(`${configMaps}?watch=1`);
@@ -58,17 +58,17 @@ describe("a watch", () => {
       await site.create(configMaps, configMap(`c${i}`));
       expected.push(`ADDED c${i}`);
     }
-    for (const watch of watches) expect(await watch.told()).toEqual(expected);
+    for (const watch of watches) expect(await watch.newEvents()).toEqual(expected);
   });
 
   test("of one name is a watch like any other", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&fieldSelector=metadata.name=b`);
     for (const name of ["a", "b", "bb"]) await site.create(configMaps, configMap(name));
-    expect(await watch.told()).toEqual(["ADDED b"]);
+    expect(await watch.newEvents()).toEqual(["ADDED b"]);
   });
 
-  test("shows metadata, or rows of a table, where that is asked for", async () => {
+  test("shows metadata, or rows of a table, where requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const meta = await site.watch(`${configMaps}?watch=true`, partial);
@@ -92,25 +92,25 @@ describe("a watch", () => {
 });
 
 describe("a selection", () => {
-  test("is entered and left: to its reader, objects appear and are gone", async () => {
+  test("is entered and left: for its reader, objects appear and are deleted", async () => {
     await using site = new TestSite();
     await site.create(configMaps, labelled("a", "blue"));
     const watch = await site.watch(`${configMaps}?watch=true&labelSelector=color=red`);
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     await repaint(site, "a", "red");
-    expect(await watch.told()).toEqual(["ADDED a"]);
+    expect(await watch.newEvents()).toEqual(["ADDED a"]);
     await site.ask("PATCH", `${configMaps}/a`, { data: { x: "y" } }, { type: merge });
-    expect(await watch.told()).toEqual(["MODIFIED a"]);
+    expect(await watch.newEvents()).toEqual(["MODIFIED a"]);
     await repaint(site, "a", "blue");
     const gone = await watch.next();
     expect(gone.type).toBe("DELETED");
     // As it was when the reader saw it last, at the revision of the change.
     expect(gone.object.metadata).toMatchObject({ labels: { color: "red" }, resourceVersion: await revisionOf(site) });
     await site.ask("DELETE", `${configMaps}/a`);
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
   });
 
-  test("is told the same way to those who come later", async () => {
+  test("gives the same events to later watchers", async () => {
     await using site = TestSite.onDisk();
     await site.create(configMaps, labelled("a", "blue"));
     const from = await revisionOf(site);
@@ -118,16 +118,16 @@ describe("a selection", () => {
     await repaint(site, "a", "green");
     await site.restart();
     const watch = await site.watch(`${configMaps}?watch=true&labelSelector=color=red&resourceVersion=${from}`);
-    expect(await watch.told()).toEqual(["ADDED a", "DELETED a"]);
+    expect(await watch.newEvents()).toEqual(["ADDED a", "DELETED a"]);
   });
 });
 
 describe("bookmarks", () => {
-  test("say about once a minute how far the watch is, also where nothing happens to it", async () => {
+  test("show about once a minute how far the watch is, even without events", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true`);
     await site.clock.advance("59s");
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     await site.create("/api/v1/nodes", { metadata: { name: "n1" } });
     await site.clock.advance("1s");
     expect(await watch.next()).toEqual({
@@ -135,7 +135,7 @@ describe("bookmarks", () => {
       object: { kind: "ConfigMap", apiVersion: "v1", metadata: { resourceVersion: "5" } },
     });
     await site.clock.advance("60s");
-    expect(await watch.told()).toEqual(["BOOKMARK 5"]);
+    expect(await watch.newEvents()).toEqual(["BOOKMARK 5"]);
   });
 
   test("come once more shortly before the end", async () => {
@@ -144,19 +144,19 @@ describe("bookmarks", () => {
       `${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true&timeoutSeconds=30`,
     );
     await site.clock.advance("27s");
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     await site.clock.advance("2s");
-    expect(await watch.told()).toEqual(["BOOKMARK 4"]);
+    expect(await watch.newEvents()).toEqual(["BOOKMARK 4"]);
     await site.clock.advance("1s");
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     expect(watch.ended).toBe(true);
   });
 
-  test("are not sent to who did not ask for them", async () => {
+  test("are not sent without a request for them", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&timeoutSeconds=200`);
     await site.clock.advance("200s");
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     expect(watch.ended).toBe(true);
   });
 });
@@ -164,7 +164,7 @@ describe("bookmarks", () => {
 describe("a streamed list", () => {
   const streamed = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
 
-  test("is what is there, a bookmark, and then what happens", async () => {
+  test("is the current state, a bookmark, and then the changes", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const watch = await site.watch(`${configMaps}?${streamed}`);
@@ -176,23 +176,23 @@ describe("a streamed list", () => {
       annotations: { "k8s.io/initial-events-end": "true" },
     });
     await site.create(configMaps, configMap("b"));
-    expect(await watch.told()).toEqual(["ADDED b"]);
+    expect(await watch.newEvents()).toEqual(["ADDED b"]);
   });
 
-  test("is at least as new as asked for", async () => {
+  test("is at least as new as requested", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?${streamed}&resourceVersion=2`);
-    expect(await watch.told()).toEqual(["BOOKMARK 4"]);
+    expect(await watch.newEvents()).toEqual(["BOOKMARK 4"]);
     expect(failureOf(await site.get(`${configMaps}?${streamed}&resourceVersion=99`))).toBe("504 Timeout");
   });
 
-  test("can be done without", async () => {
+  test("is optional", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const watch = await site.watch(`${configMaps}?${streamed.replace("Events=true", "Events=false")}`);
-    expect(await watch.told()).toEqual([]);
+    expect(await watch.newEvents()).toEqual([]);
     await site.create(configMaps, configMap("b"));
-    expect(await watch.told()).toEqual(["ADDED b"]);
+    expect(await watch.newEvents()).toEqual(["ADDED b"]);
   });
 });
 
@@ -207,7 +207,7 @@ describe("the end of a watch", () => {
     expect(site.clock.timers).toBe(0);
   });
 
-  test("comes when its reader goes, and leaves nothing behind", async () => {
+  test("comes when its reader closes, and leaves nothing behind", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true`);
     expect(site.clock.timers).toBe(1);
@@ -217,12 +217,12 @@ describe("the end of a watch", () => {
     expect(site.clock.timers).toBe(0);
   });
 
-  test("comes with the server's, and the same revision is resumed from the next one", async () => {
+  test("comes with the server's, and the next server resumes from the same revision", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
     await site.create(configMaps, configMap("a"));
     await site.restart();
-    expect(await watch.told()).toEqual(["ADDED a"]);
+    expect(await watch.newEvents()).toEqual(["ADDED a"]);
     expect(watch.ended).toBe(true);
   });
 });
@@ -235,10 +235,10 @@ describe("history", () => {
     await site.create(configMaps, configMap("a"));
     await site.clock.advance("5m");
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
-    expect(await watch.told()).toEqual(["ADDED a"]);
+    expect(await watch.newEvents()).toEqual(["ADDED a"]);
   });
 
-  test("that is forgotten ends a watch that asks for it", async () => {
+  test("that was compacted ends a watch that requests it", async () => {
     await using site = new TestSite();
     site.run();
     await site.create(configMaps, configMap("a"));
@@ -251,7 +251,7 @@ describe("history", () => {
     expect(watch.ended).toBe(true);
     const newer = await site.watch(`${configMaps}?watch=true&resourceVersion=6`);
     await repaint(site, "a", "blue");
-    expect(await newer.told()).toEqual(["MODIFIED a"]);
+    expect(await newer.newEvents()).toEqual(["MODIFIED a"]);
   });
 
   test("does not grow with time: only the newest states stay", async () => {
@@ -282,12 +282,12 @@ describe("history", () => {
   });
 });
 
-describe("a reader who takes nothing", () => {
+describe("a reader that reads nothing", () => {
   const burst = async (site: TestSite, count: number): Promise<void> => {
     for (let i = 0; i < count; i++) await repaint(site, "a", `c${i}`);
   };
 
-  test("holds up nobody, and gets what it missed from the log", async () => {
+  test("delays no other, and gets the missed events from the log", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const signal = new AbortController().signal;

@@ -8,7 +8,7 @@ async function siteward(...argv: readonly string[]) {
   return { code, out: io.out(), err: io.err() };
 }
 
-test("each board gets the lines of its own site, and operators everything of the fleet", async () => {
+test("each board gets the lines of its own site, and operators those of the whole fleet", async () => {
   const { code, out } = await siteward(
     "--fleet",
     "acme",
@@ -32,7 +32,7 @@ test("each board gets the lines of its own site, and operators everything of the
   expect(users[3]?.trimEnd()).toBe("user ops\ntopic readwrite sw1/acme/#");
 });
 
-test("EMQX gets the same in its own words, and ends with a refusal of the rest", async () => {
+test("the rules for EMQX are the same, and end with a refusal of everything else", async () => {
   const { code, out } = await siteward("--fleet", "acme", "--format", "emqx", "plant7/pi-1");
   expect(code).toBe(0);
   expect(out).toContain(`{allow, all, subscribe, ["sw1/\${username}/cmd/#", "sw1/\${username}/config/desired"`);
@@ -41,9 +41,9 @@ test("EMQX gets the same in its own words, and ends with a refusal of the rest",
 });
 
 test.each([
-  [["plant7/pi-1"], "--fleet is needed"],
-  [["--fleet", "Acme", "plant7/pi-1"], "--fleet is needed"],
-  [["--fleet", "acme", "--format", "hivemq", "plant7/pi-1"], "--format is mosquitto or emqx"],
+  [["plant7/pi-1"], "--fleet is required"],
+  [["--fleet", "Acme", "plant7/pi-1"], "--fleet is required"],
+  [["--fleet", "acme", "--format", "hivemq", "plant7/pi-1"], "--format must be mosquitto or emqx"],
   [["--fleet", "acme", "plant7"], '"plant7" is not site/board'],
   [["--fleet", "acme", "plant7/pi-1/pi-2"], "is not site/board"],
   [["--fleet", "acme", "plant7/pi-1,"], "is not site/board"],

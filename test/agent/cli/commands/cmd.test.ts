@@ -45,7 +45,7 @@ async function siteward(...argv: readonly string[]): Promise<{ readonly code: nu
 
 const why = ["--reason", "a test"] as const;
 
-test("a command prints its result for programs and how it went for people", async () => {
+test("a command prints its result for programs and its outcome for people", async () => {
   const { code, io } = await siteward(
     "cmd",
     "eviction.freeze",
@@ -66,7 +66,7 @@ test("a rehearsal changes nothing", async () => {
   expect(board.effects).toEqual([]);
 });
 
-test("what the board refuses ends with 1, and says why and where", async () => {
+test("a refusal by the board exits with 1, and shows the reason and the place", async () => {
   const wrong = await siteward("cmd", "eviction.freeze", '{"ttl":5}', ...why);
   expect([wrong.code, wrong.io.err()]).toEqual([
     1,
@@ -78,22 +78,24 @@ test("what the board refuses ends with 1, and says why and where", async () => {
   expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
 });
 
-test("who stops waiting for a drain is told how to call it off", async () => {
+test("a user who stops waiting for a drain reads how to cancel it", async () => {
   board.effect = () => new Promise(() => undefined);
   const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
   const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}', ...why]);
   await expect.poll(() => board.effects).toEqual(["drain"]);
   io.stop.abort(new Error("SIGINT"));
   expect(await given).toBe(1);
-  expect(io.err()).toMatch(/it goes on, unless: cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}' --reason TEXT\n$/);
+  expect(io.err()).toMatch(
+    /stopped waiting; the command continues. To cancel it: siteward cmd cmd\.cancel '\{"id":"[0-9a-f-]{36}"\}' --reason TEXT\n$/,
+  );
 });
 
-test("a restart is accepted, and that is all that this process can say", async () => {
+test("a restart is reported as accepted: this process cannot know more", async () => {
   const given = siteward("cmd", "agent.restart", ...why);
   await expect.poll(() => board.effects).toEqual(["restart"]);
   const { code, io } = await given;
   expect(code).toBe(0);
-  expect(io.err()).toContain("the next process takes it up");
+  expect(io.err()).toContain("for its outcome after a restart");
 });
 
 test.each([
@@ -102,27 +104,27 @@ test.each([
   [["cmd", "ping", "{"], "is not a JSON object"],
   [["cmd", "ping", "[]"], "is not a JSON object"],
   [["cmd", "--schema", "nothing"], "there is no command"],
-  [["cmd", "board.cordon"], "board.cordon changes something: say why, for the log and the status: --reason TEXT"],
+  [["cmd", "board.cordon"], "board.cordon changes something: give a reason for log and status: --reason TEXT"],
   [["cmd", "board.cordon", "--dry-run"], "--reason TEXT"],
   [["config", "rollback"], "--reason TEXT"],
   [["config", "rollback", "--to", "latest", ...why], "--to takes the number of a version"],
   [["config", "rollback", "--to", "-1", ...why], "--to needs a value"],
-])("%j is wrong usage, and nothing happens", async (argv, told) => {
+])("%j is wrong usage, and has no effect", async (argv, complaint) => {
   const { code, io } = await siteward(...argv);
   expect(code).toBe(64);
-  expect(io.err()).toContain(told);
+  expect(io.err()).toContain(complaint);
   expect(board.effects).toEqual([]);
 });
 
 test.each([
   [[], "roll back undefined"],
   [["--to", "41"], "roll back 41"],
-])("an operator on the board goes back to settings that were good: %j", async (to, effect) => {
+])("an operator on the board returns to earlier valid settings: %j", async (to, effect) => {
   board.effect = async () => ({ outcome: "done", result: { version: 41, desiredVersion: 43 } });
   const { code, io } = await siteward("config", "rollback", ...to, "--reason", "no renewals since 43");
   expect([code, io.out()]).toEqual([
     0,
-    "version 41 of the fleet's settings is in force in a moment; the fleet's next version after 43 is taken again\n",
+    "version 41 of the fleet's settings will be in force in a moment; the fleet's next version after 43 will be accepted again\n",
   ]);
   expect(board.effects).toEqual([effect]);
   expect(board.log.lines.find(({ message }) => message === "command accepted")?.fields).toMatchObject({
@@ -132,7 +134,7 @@ test.each([
   });
 });
 
-test("where there is nothing to go back to it ends with 1, and what there is stands beside it", async () => {
+test("without a version to return to it exits with 1, and the message names those that exist", async () => {
   board.effect = async () => ({
     outcome: "refused",
     code: 404,
@@ -155,11 +157,11 @@ test("the schema of a command is printed without an agent", async () => {
   });
 });
 
-test("without an agent at the socket it is 69, and a next step", async () => {
+test("without an agent at the socket the exit code is 69, with a next step", async () => {
   const { code, io } = await siteward("cmd", "ping", "--socket", path.join(folder, "none.sock"));
   expect([code, io.err()]).toEqual([
     69,
-    `siteward: the agent does not answer at ${folder}/none.sock\n  Is it running? systemctl status siteward\n`,
+    `siteward: the agent does not answer at ${folder}/none.sock\n  Check that it is running: systemctl status siteward\n`,
   ]);
 });
 
@@ -171,13 +173,13 @@ const asNobody = (...argv: readonly string[]) =>
 const canBeNobody = process.getuid?.() === 0 && asNobody("version").status === 0;
 if (!canBeNobody) console.info("another user cannot run the program here: the permission of the socket is not tried");
 
-test.runIf(canBeNobody)("a user who is not in the socket's group is told so, with 77", () => {
+test.runIf(canBeNobody)("a user outside the socket's group gets a message and exit code 77", () => {
   const { status, stderr } = asNobody("cmd", "ping", "--socket", file);
   expect(status).toBe(77);
   expect(stderr).toContain("Join the group of the socket");
 });
 
-test("an operator makes a pair of keys once, and his secret is his alone", async () => {
+test("an operator creates a key pair once, and only he can read the secret key", async () => {
   const made = await siteward("keygen", "alice", "--dir", folder);
   expect(made.code).toBe(0);
   expect(statSync(path.join(folder, "alice.key")).mode & 0o777).toBe(0o600);
@@ -185,13 +187,13 @@ test("an operator makes a pair of keys once, and his secret is his alone", async
   const before = readFileSync(path.join(folder, "alice.key"), "utf8");
   const again = await siteward("keygen", "alice", "--dir", folder);
   expect(again.code).toBe(1);
-  expect(again.io.err()).toContain("is there already: take another name or folder");
+  expect(again.io.err()).toContain("already exists: choose another name or folder");
   expect(readFileSync(path.join(folder, "alice.key"), "utf8")).toBe(before);
   expect((await siteward("keygen", "../alice", "--dir", folder)).code).toBe(64);
   expect((await siteward("keygen", "bob", "--dir", path.join(folder, "none"))).code).toBe(1);
 });
 
-test("what an operator signs is what a board believes", async () => {
+test("a board accepts a signature of siteward sign", async () => {
   await siteward("keygen", "alice", "--dir", folder);
   const topic = "sw1/acme/plant7/_site/cmd/eviction.freeze/F1";
   const payload = path.join(folder, "f1.json");
@@ -217,7 +219,7 @@ test.each([
   ["another id than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
   ["no end and no number", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
   ["something that is no command", "hello", "not JSON"],
-])("nothing is signed that has %s", async (_, text, why) => {
+])("%s: nothing is signed", async (_, text, why) => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   writeFileSync(payload, text);
@@ -233,7 +235,7 @@ test.each([
   expect(io.err()).toContain(why);
 });
 
-test("nothing is signed for a site that no leader would take: one that changes something needs a number", async () => {
+test("nothing is signed for a site that no leader would accept: a change needs a counter", async () => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   const signFor = async (board: string, more: object) => {
@@ -243,7 +245,7 @@ test("nothing is signed for a site that no leader would take: one that changes s
     const { code, io } = await siteward("sign", "--key", path.join(folder, "alice.key"), "--topic", topic, payload);
     return `${code} ${io.err()}`;
   };
-  expect(await signFor("_site", {})).toMatch(/^1 .*no board would take this.*needs a number.*\(\/ctr\)/);
+  expect(await signFor("_site", {})).toMatch(/^1 .*every board would refuse this.*needs a counter.*\(\/ctr\)/);
   expect(await signFor("_site", { ctr: 1 })).toBe("0 ");
   expect(await signFor("edge-02", {})).toBe("0 ");
 });

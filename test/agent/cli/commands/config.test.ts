@@ -24,7 +24,7 @@ async function siteward(...argv: string[]) {
   return { code, out: io.out(), err: io.err() };
 }
 
-test("what config show prints is a configuration that means the same", async () => {
+test("the output of config show is an equivalent configuration", async () => {
   write(
     "nodeLifecycle: {gracePeriod: 90s}\nsite: {nodeSelector: 'region in (east, west)'}\napi: {proxy: 'http://p:1'}\n",
   );
@@ -35,7 +35,7 @@ test("what config show prints is a configuration that means the same", async () 
   expect((await siteward("config", "show", "--config", file)).out).toBe(first.out);
 });
 
-test("with --origin each value says where it comes from, and it is still YAML", async () => {
+test("with --origin each value names its origin, and the output is still YAML", async () => {
   write("nodeLifecycle:\n  gracePeriod: 40s\n");
   const { out } = await siteward("config", "show", "--origin", "--config", file);
   expect(out).toMatch(new RegExp(`^  gracePeriod: 40s +# ${file}:4$`, "m"));
@@ -54,7 +54,7 @@ test("programs get values and origins as JSON", async () => {
   expect(files).toEqual([file]);
 });
 
-test("a configuration that cannot be used ends with 78, every problem on a line of its own", async () => {
+test("an unusable configuration exits with 78, every problem on a line of its own", async () => {
   write("log: {level: loud}\nlink: {blipp: 1s}\n");
   const checked = await siteward("config", "check", file);
   expect(checked.code).toBe(78);
@@ -66,9 +66,9 @@ test("a configuration that cannot be used ends with 78, every problem on a line 
   expect((await siteward("config", "show", "--config", file)).code).toBe(78);
 });
 
-test("a good file is called good", async () => {
+test("a valid file is reported as valid", async () => {
   write("log: {level: debug}\n");
-  expect(await siteward("config", "check", file)).toEqual({ code: 0, out: `${file} is good\n`, err: "" });
+  expect(await siteward("config", "check", file)).toEqual({ code: 0, out: `${file} is valid\n`, err: "" });
 });
 
 test("a setting is explained with value, origin, default, bounds and variable", async () => {
@@ -77,9 +77,9 @@ test("a setting is explained with value, origin, default, bounds and variable", 
   expect(out.split("\n").map((line) => line.replace(/ {2,}/g, " ").trim())).toEqual([
     "nodeLifecycle.gracePeriod: 40s",
     "How long a board may stay silent before it counts as lost.",
-    `from ${file}:4`,
+    `set by ${file}:4`,
     "default 50s",
-    "takes a duration such as 50s, from 1s to 1d",
+    "accepts a duration such as 50s, from 1s to 1d",
     "variable SITEWARD_NODE_LIFECYCLE_GRACE_PERIOD",
     "",
   ]);
@@ -102,15 +102,15 @@ test("a section is explained with all its settings", async () => {
 
 test.each([
   ["nodeLifecycle.gracePeroid", "did you mean nodeLifecycle.gracePeriod?"],
-  ["leader.constructor", "is no setting and no section"],
-  ["", "is no setting and no section"],
-])("explaining %j says what may have been meant", async (setting, said) => {
+  ["leader.constructor", "is neither a setting nor a section"],
+  ["", "is neither a setting nor a section"],
+])("explaining %j suggests the intended setting", async (setting, said) => {
   const { code, err } = await siteward("config", "explain", setting);
   expect(code).toBe(64);
   expect(err).toContain(said);
 });
 
-test("reference, schemas and example are printed as they are generated", async () => {
+test("reference, schemas and example are printed as generated", async () => {
   expect((await siteward("config", "reference")).out).toBe(markdown());
   expect(JSON.parse((await siteward("config", "schema")).out).properties.kind).toEqual({ const: "AgentConfiguration" });
   expect(JSON.parse((await siteward("config", "schema", "--profile")).out).properties.schema).toEqual({

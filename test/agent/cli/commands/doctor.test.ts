@@ -10,7 +10,7 @@ async function doctor(...argv: readonly string[]) {
   return { code, err: io.err() };
 }
 
-test("a check that there is not is refused with the one that was meant, or with all that there are", async () => {
+test("an unknown check is refused with the nearest name, or with the list of all checks", async () => {
   const { code, err } = await doctor("--only", "config.prase");
   expect(code).toBe(64);
   expect(err).toContain('there is no check "config.prase"; did you mean config.parse?');

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { localNetworks } from "../../../../agent/board/local-networks.ts";
 import { hardenedDropIn } from "../../../../agent/cli/commands/hardened-drop-in.ts";
 
-test("the drop-in takes V8's compilers away, and lets packets through to those who are named and to the board itself", () => {
+test("the drop-in disables V8's compilers, and permits traffic only with the given addresses and the board itself", () => {
   const text = hardenedDropIn([
-    { address: "192.0.2.7", whose: "API server: 192.0.2.7" },
-    { address: "192.0.2.7", whose: "API server: 192.0.2.7" },
-    { address: "fd00::/64", whose: "the board's own network" },
+    { address: "192.0.2.7", owner: "API server: 192.0.2.7" },
+    { address: "192.0.2.7", owner: "API server: 192.0.2.7" },
+    { address: "fd00::/64", owner: "the board's own network" },
   ]);
   for (const line of [
     "MemoryDenyWriteExecute=yes",
@@ -15,7 +15,7 @@ test("the drop-in takes V8's compilers away, and lets packets through to those w
   ])
     expect(text.split("\n")).toContain(line);
   const allowed = [...text.matchAll(/^# (.*)\nIPAddressAllow=(.*)$/gm)].map(
-    ([, whose, address]) => `${address} ${whose}`,
+    ([, owner, address]) => `${address} ${owner}`,
   );
   expect(allowed).toEqual([
     "127.0.0.0/8 this board itself",
@@ -25,7 +25,7 @@ test("the drop-in takes V8's compilers away, and lets packets through to those w
   ]);
 });
 
-test("the board's own networks are those without a router between", () => {
+test("the board's own networks are those reached without a router", () => {
   const files: Readonly<Record<string, string>> = {
     "/proc/net/route": [
       "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT",
@@ -50,7 +50,7 @@ test("the board's own networks are those without a router between", () => {
   ]);
 });
 
-test("a machine without networks, or whose kernel knows no IPv6, has none", () => {
+test("a machine without networks has none, and a kernel without IPv6 has no IPv6 network", () => {
   expect(localNetworks(() => undefined)).toEqual([]);
   expect(localNetworks(() => "Iface\tDestination\ngarbage\n\n")).toEqual([]);
 });

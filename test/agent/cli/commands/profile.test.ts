@@ -25,7 +25,7 @@ test("profile list names every profile, and marks the one of this board", async 
   expect(profiles.filter(({ used }: { used: boolean }) => used)).toHaveLength(1);
   expect(profiles.every(({ id, file }: { id: string; file: string }) => file.endsWith(`/${id}.json`))).toBe(true);
   expect(last).toMatch(
-    /^The others are from \S+\/firmware-profiles; those of your own go into \/etc\/siteward\/profiles\.d\.$/,
+    /^The others are from \S+\/firmware-profiles; put profiles of your own into \/etc\/siteward\/profiles\.d\.$/,
   );
 });
 
@@ -36,14 +36,14 @@ test("profile detect and profile show agree on what fits this board", async () =
   expect((await siteward("profile", "detect")).out).toContain(`Profile    ${shown.id}: `);
 });
 
-test("profile apply --print shows the unit's drop-in of any profile, and writes nothing", async () => {
+test("profile apply --print shows the drop-in of any profile, and writes nothing", async () => {
   const { code, out } = await siteward("profile", "apply", "--print", "raspberry-pi-zero-2-w");
   expect(code).toBe(0);
   expect(out).toContain("MemoryMax=128M");
   expect(out).toContain("--jitless");
 });
 
-test("board.profile overrules what was detected, for the settings and for the unit", async () => {
+test("board.profile overrides the detected profile, for the settings and for the unit", async () => {
   const env = { SITEWARD_BOARD_PROFILE: "raspberry-pi-zero-2-w" };
   expect(JSON.parse((await withEnv(env, "profile", "show")).out).id).toBe("raspberry-pi-zero-2-w");
   expect((await withEnv(env, "profile", "apply", "--print")).out).toContain("MemoryMax=128M");
@@ -54,7 +54,7 @@ test("board.profile overrules what was detected, for the settings and for the un
   expect(wrong.err).toContain("there is no profile raspberry-pi-9");
 });
 
-test("a profile that there is not is said, with the way to find the others", async () => {
+test("an unknown profile is reported, with the command that lists the others", async () => {
   expect(await siteward("profile", "show", "huh")).toEqual({
     code: 64,
     out: "",
@@ -63,7 +63,7 @@ test("a profile that there is not is said, with the way to find the others", asy
   expect((await siteward("profile", "apply", "huh")).code).toBe(64);
 });
 
-test("inventory tells what this machine is made of, by tools that are not left running", async () => {
+test("inventory lists this machine's hardware, and leaves no tool running", async () => {
   const { code, out } = await siteward("inventory", "--json");
   expect(code).toBe(0);
   const { schema, memoryBytes, cpu } = JSON.parse(out);

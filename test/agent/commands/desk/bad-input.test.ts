@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonRecord } from "../../../../agent/base/json.ts";
 import { openPolicy } from "../../../../agent/commands/desk/policy.ts";
-import type { Request } from "../../../../agent/commands/desk/request.ts";
+import type { CommandRequest } from "../../../../agent/commands/desk/request.ts";
 import { newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
 import type { Trust, TrustedKey } from "../../../../agent/commands/desk/trust.ts";
 import { CommandBoard, freeze, lastOf, order } from "../../../support/command-desk.ts";
@@ -29,14 +29,14 @@ const trusting = (limits: Partial<TrustedKey> = {}, { kid = "ops", keys = pair }
 });
 
 const signed = (
-  request: Request,
+  request: CommandRequest,
   changes: { kid?: string; topic?: string; keys?: ReturnType<typeof newKeyPair> } = {},
-): Request => {
+): CommandRequest => {
   const { kid = "ops", topic = request.topic, keys = pair } = changes;
   return { ...request, signature: { kid, sig: signatureOf(topic, request.payload, keys.privateKey) } };
 };
 
-const raw = (payload: string | Uint8Array, changes: Partial<Request> = {}): Request =>
+const raw = (payload: string | Uint8Array, changes: Partial<CommandRequest> = {}): CommandRequest =>
   order(
     { id: "ID", name: "ping" },
     { payload: typeof payload === "string" ? Buffer.from(payload) : payload, ...changes },
@@ -46,7 +46,7 @@ interface Row {
   readonly why: string;
   readonly row: number;
   readonly board?: (board: CommandBoard) => void;
-  readonly request: () => Request;
+  readonly request: () => CommandRequest;
   /** undefined: no answer at all. */
   readonly answer: JsonRecord | undefined;
 }
@@ -133,7 +133,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 7,
-    why: "a member nobody knows",
+    why: "an unknown member",
     request: () => order({ name: "ping", more: { urgent: true } }),
     answer: rejected(400, "schema", { field: "/urgent" }),
   },
@@ -254,7 +254,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 14,
-    why: "an argument nobody knows",
+    why: "an unknown argument",
     request: () => freeze({ args: { ttl: 60, force: true } }),
     answer: rejected(422, "bad-args", { field: "/args/force" }),
   },
@@ -281,7 +281,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 15,
-    why: "a key nobody installed",
+    why: "a key that is not installed",
     board: (board) => {
       board.trust = trusting();
     },
@@ -365,7 +365,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 18,
-    why: "an end that nobody can remember the id until",
+    why: "an expiry too late to remember the id until then",
     request: () => freeze({ more: { exp: "2026-11-22T12:00:00Z" } }),
     answer: rejected(400, "schema", { field: "/exp" }),
   },
@@ -389,7 +389,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 20,
-    why: "a site's command to a board whose term is over, and nobody else's has begun",
+    why: "a site's command to a board whose term is over, before another one has begun",
     board: (board) => {
       board.standing = { isLeader: false, leader: "edge-02", term: 17 };
     },
@@ -449,7 +449,7 @@ test.each(rows)("row $row: $why", async ({ board: prepare, request, answer }) =>
   expect(counted).toEqual([{ code: label.code, error: label.error, count: 1 }]);
 });
 
-test("row 10: an issuer has ten commands at once and then one a second, and hears of it once a second", async () => {
+test("row 10: an issuer has ten commands at once and then one a second, and is notified once a second", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async () => await lastOf(await desk.take(order({ name: "ping" })));
@@ -461,7 +461,7 @@ test("row 10: an issuer has ten commands at once and then one a second, and hear
   expect(await ask()).toMatchObject({ code: 200 });
 });
 
-test("row 10: of changes there are five at once, and then one in ten seconds", async () => {
+test("row 10: five changes pass at once, and then one in ten seconds", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) expect(await lastOf(await desk.take(freeze()))).toMatchObject({ state: "succeeded" });
@@ -472,7 +472,7 @@ test("row 10: of changes there are five at once, and then one in ten seconds", a
   expect(await lastOf(await desk.take(freeze()))).toMatchObject({ code: 200 });
 });
 
-test("row 10: whatever names the askers give themselves, the board answers sixty a minute", async () => {
+test("row 10: the board answers sixty a minute, whatever names issuers use", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async (n: number) => await lastOf(await desk.take(order({ name: "ping", more: { by: `bot-${n}` } })));
@@ -481,14 +481,14 @@ test("row 10: whatever names the askers give themselves, the board answers sixty
   expect(answers.filter((answer) => answer?.code === 429)).toHaveLength(1);
 });
 
-test("what cannot even be read is answered thirty times at once, so that nobody makes a board talk", async () => {
+test("unreadable commands get at most thirty answers at once", async () => {
   const desk = new CommandBoard().start();
   const answers = await Promise.all(Array.from({ length: 100 }, () => desk.take(raw("{"))));
   expect(answers.filter((taken) => taken !== "no answer")).toHaveLength(30);
   expect(desk.counts.view().rejected).toEqual([{ code: 400, error: "malformed", count: 100 }]);
 });
 
-test("a line for each kind of refusal, once a minute", async () => {
+test("each kind of refusal is logged once a minute", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 20; n++) await desk.take(raw("{"));
@@ -499,7 +499,7 @@ test("a line for each kind of refusal, once a minute", async () => {
   expect(board.log.said("warn")).toHaveLength(2);
 });
 
-test("row 11: the same command again has the same answer, and no second effect", async () => {
+test("row 11: the same command again gets the same answer, without a second effect", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(freeze({ id: "TWICE" })));
@@ -510,7 +510,7 @@ test("row 11: the same command again has the same answer, and no second effect",
   expect(desk.counts.view().replayed).toBe(1);
 });
 
-test("row 11: a read that comes twice is answered from memory", async () => {
+test("row 11: a repeated read is answered from memory", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(order({ id: "P", name: "ping" })));
@@ -532,7 +532,7 @@ test("row 12: an id with another body is refused, and the first answer stays", a
   expect(board.effects).toHaveLength(1);
 });
 
-test("row 11: what was refused stays refused when it is delivered once more, whatever has changed since", async () => {
+test("row 11: a refused command stays refused when it is delivered again, even if the reason has gone", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.standing = { isLeader: false, leader: "edge-05", term: 18 };
@@ -551,7 +551,7 @@ test("row 11: what was refused stays refused when it is delivered once more, wha
   expect(await lastOf(await desk.take(freeze({ id: "SLIP" })))).toMatchObject({ state: "succeeded" });
 });
 
-test("rows 10 and 15: what came too fast, or without its signature, may come again with the same id", async () => {
+test("rows 10 and 15: a command that came too fast, or without its signature, may come again with the same id", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) await desk.take(freeze({ id: `FAST-${n}` }));
@@ -564,7 +564,7 @@ test("rows 10 and 15: what came too fast, or without its signature, may come aga
   expect(await lastOf(await desk.take(signed(request)))).toMatchObject({ state: "succeeded" });
 });
 
-test("refusals without end take no more memory than there is for them", async () => {
+test("endless refusals take no more memory than their bound", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const refused = (n: number): Promise<unknown> =>
@@ -574,7 +574,7 @@ test("refusals without end take no more memory than there is for them", async ()
   expect(await refused(0)).not.toHaveProperty("replayed");
 });
 
-test("row 17: a key that takes the place of another counts for itself, and one under two names counts once", async () => {
+test("row 17: a key that replaces another one has its own counter, and one under two names has one counter", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const give = async (ctr: number, by: { kid?: string; keys?: typeof pair } = {}) => {
@@ -590,7 +590,7 @@ test("row 17: a key that takes the place of another counts for itself, and one u
   expect(await give(4022, { kid: "night" })).toMatchObject({ state: "succeeded" });
 });
 
-test("rows 15 to 17: what is signed takes effect, and its counter can only rise", async () => {
+test("rows 15 to 17: a signed command takes effect, and its counter can only rise", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
@@ -605,7 +605,7 @@ test("rows 15 to 17: what is signed takes effect, and its counter can only rise"
   );
 });
 
-test("row 15: a command recorded on one board is worth nothing on another one's topic", async () => {
+test("row 15: a command recorded on one board is invalid on another one's topic", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
@@ -619,7 +619,7 @@ test("row 15: a command recorded on one board is worth nothing on another one's 
   expect(await lastOf(await desk.take(there))).toMatchObject({ state: "succeeded" });
 });
 
-test("row 15: reads need no signature, and neither does who sits at the board, but he says why", async () => {
+test("row 15: reads and local commands need no signature, but a local change needs a reason", async () => {
   const board = new CommandBoard();
   board.trust = trusting();
   const desk = board.start();
@@ -632,7 +632,7 @@ test("row 15: reads need no signature, and neither does who sits at the board, b
   });
 });
 
-test("row 19: without the time a board takes reads and what is signed and counted, whatever its end says", async () => {
+test("row 19: without a synchronised clock a board accepts reads and signed commands with a counter, whatever their expiry", async () => {
   const board = new CommandBoard();
   board.isSynced = false;
   board.clock.setWall("1970-01-01T00:00:30Z");
@@ -652,7 +652,7 @@ test("row 18: sixty seconds of difference between the clocks are allowed", async
   expect(await lastOf(await desk.take(freeze({ more: { exp: "2026-11-20T11:59:00Z" } })))).toMatchObject({ code: 200 });
 });
 
-test("row 22: a second drain is refused with the id of the first, and a rehearsal of it is not", async () => {
+test("row 22: a second drain is refused with the id of the first, and a dry run of it is not", async () => {
   const board = new CommandBoard();
   board.effect = (_, { signal }) =>
     new Promise((resolve) => signal?.addEventListener("abort", () => resolve({ outcome: "done", result: {} })));
@@ -669,7 +669,7 @@ test("row 22: a second drain is refused with the id of the first, and a rehearsa
   });
 });
 
-test("row 23: where nothing can be written down, reads still work", async () => {
+test("row 23: reads still work if nothing can be stored", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.atWrite = () => {
@@ -680,7 +680,7 @@ test("row 23: where nothing can be written down, reads still work", async () => 
   expect(board.effects).toEqual([]);
 });
 
-test("row 24: an agent that ends takes no more commands", async () => {
+test("row 24: an agent that stops accepts no more commands", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   await board.stop();
@@ -689,7 +689,7 @@ test("row 24: an agent that ends takes no more commands", async () => {
   expect(await lastOf(await desk.take(freeze()))).toMatchObject(rejected(507, "journal-unavailable"));
 });
 
-test("row 25: an effect that throws is answered without its stack", async () => {
+test("row 25: the answer to an operation that throws has no stack trace", async () => {
   const board = new CommandBoard();
   board.effect = () => Promise.reject(new TypeError("Cannot read properties of undefined"));
   const desk = board.start();
@@ -700,7 +700,7 @@ test("row 25: an effect that throws is answered without its stack", async () => 
   expect(board.log.said("error")).toEqual(["a command failed"]);
 });
 
-test("row 26: what takes too long has failed, and says how far it came", async () => {
+test("row 26: a command that takes too long fails, and reports its progress", async () => {
   const board = new CommandBoard();
   board.effect = (_, { progress }) => {
     progress?.({ evicted: 3 });
@@ -712,7 +712,7 @@ test("row 26: what takes too long has failed, and says how far it came", async (
   expect(await answer).toMatchObject({ state: "failed", code: 504, error: "timeout", result: { evicted: 3 } });
 });
 
-test("whatever bytes come, there is an answer or none, and the agent goes on", async () => {
+test("any bytes get an answer or none, and the agent continues", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const random = new SeededRandom(5);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { CommandDesk } from "../../../../agent/commands/desk/desk.ts";
-import type { Answer, Request } from "../../../../agent/commands/desk/request.ts";
+import type { Answer, CommandRequest } from "../../../../agent/commands/desk/request.ts";
 import { CommandBoard, freeze, lastOf, order } from "../../../support/command-desk.ts";
 
 class PowerCut extends Error {}
@@ -17,7 +17,7 @@ const steps = (written: readonly string[]): readonly Step[] =>
     { step, when: "after" },
   ]);
 
-/** Answers that nobody waits for, as far as they came. */
+/** The answers that have arrived, without waiting for more. */
 function gathered(desk: CommandDesk): Answer[] {
   const answers: Answer[] = [];
   void (async () => {
@@ -28,9 +28,9 @@ function gathered(desk: CommandDesk): Answer[] {
 
 /**
  * The power fails at the step; the process that follows gets the command again, as the broker gives it where it was not
- * acknowledged, and also where it was. Returns what the site saw and what the fleet heard in the end.
+ * acknowledged, and also where it was. Returns what the site saw and what the fleet received in the end.
  */
-async function story(request: Request, { step, when }: Step) {
+async function story(request: CommandRequest, { step, when }: Step) {
   const board = new CommandBoard();
   let isDead = false;
   const dies = (at: string, moment: string): void => {
@@ -63,30 +63,31 @@ async function story(request: Request, { step, when }: Step) {
   const third = await lastOf(await next.take(request));
   return {
     effects: board.effects.filter((one) => one.startsWith("effected")).length,
-    heard: [...leftovers.map(({ body }) => body.state), again === "no answer" ? again : again.answer.body.state],
+    answered: [...leftovers.map(({ body }) => body.state), again === "no answer" ? again : again.answer.body.state],
     final: third,
     board,
   };
 }
 
-const once = (id: string): Request => order({ id, name: "leader.step-down", args: { holdOff: 30 } }, { scope: "site" });
+const once = (id: string): CommandRequest =>
+  order({ id, name: "leader.step-down", args: { holdOff: 30 } }, { scope: "site" });
 
 test.each(steps(["admit", "begin", "effect", "settle"]))(
   "a command that may have its effect once, and the power fails $when $step",
   async (step) => {
-    const { effects, heard, final } = await story(once(`S-${step.step}-${step.when}`), step);
+    const { effects, answered, final } = await story(once(`S-${step.step}-${step.when}`), step);
     const isBegun = step.step !== "admit" && !(step.step === "begin" && step.when === "before");
     const isSettled = step.step === "settle" && step.when === "after";
     if (!isBegun || isSettled) {
       expect(effects).toBe(1);
       expect(final).toMatchObject({ state: "succeeded", replayed: true });
     } else {
-      // Whether it was effected nobody knows: it is said, and it is not tried a second time.
+      // Whether it took effect is unknown: the answer says so, and it is not tried again.
       expect(effects).toBeLessThanOrEqual(1);
       expect(effects).toBe(step.step === "begin" || (step.step === "effect" && step.when === "before") ? 0 : 1);
       expect(final).toMatchObject({ state: "failed", code: 500, error: "interrupted", replayed: true });
     }
-    expect(heard.at(-1)).not.toBe("no answer");
+    expect(answered.at(-1)).not.toBe("no answer");
   },
 );
 
@@ -112,7 +113,7 @@ test("a restart is answered by the next process", async () => {
   expect(board.effects).toEqual(["restart"]);
 });
 
-test("a terminal answer is given by each process until somebody says that it is on its way", async () => {
+test("each process sends a terminal answer until it is marked as delivered", async () => {
   const board = new CommandBoard();
   await board.start().take(freeze({ id: "F" }));
   await board.clock.advance("1s");
@@ -120,10 +121,38 @@ test("a terminal answer is given by each process until somebody says that it is 
   const answers = gathered(next);
   await board.clock.advance("1s");
   expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
-  for (const answer of answers) next.told(answer);
+  for (const answer of answers) next.markDelivered(answer);
   const silent = gathered(board.start());
   await board.clock.advance("1s");
   expect(silent).toEqual([]);
+});
+
+test("a stored answer that cannot be read is answered as failed, and blocks no other", async () => {
+  const board = new CommandBoard();
+  const first = board.start();
+  await first.take(freeze({ id: "DELIVERED" }));
+  for (const id of ["DAMAGED", "WHOLE"]) await first.take(freeze({ id }));
+  board.effect = () => new Promise(() => undefined);
+  await first.take(freeze({ id: "OPEN" }));
+  await first.take(order({ id: "OWN", name: "credentials.reload" }));
+  await board.clock.advance("1s");
+  const spoil = board.database.prepare("UPDATE commands SET answer = ? WHERE id = ?");
+  spoil.run('{"v":1,"state', "DAMAGED");
+  spoil.run("", "OPEN");
+  spoil.run("[]", "OWN");
+  board.effect = async () => ({ outcome: "done", result: {} });
+  const next = board.start();
+  const answers = gathered(next);
+  await board.clock.advance("2m");
+  expect(answers.map(({ body }) => [body.id, body.state, body.error])).toEqual([
+    ["DELIVERED", "succeeded", undefined],
+    ["DAMAGED", "failed", "internal"],
+    ["WHOLE", "succeeded", undefined],
+    ["OPEN", "failed", "interrupted"],
+    ["OWN", "succeeded", undefined],
+  ]);
+  expect(await lastOf(await next.take(freeze({ id: "DAMAGED" })))).toMatchObject({ id: "DAMAGED", error: "internal" });
+  expect([...next.damaged]).toEqual(["DAMAGED", "OPEN", "OWN"]);
 });
 
 test("a command of the site that outlived its process waits for the board to lead again", async () => {
@@ -140,7 +169,7 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
-test("where another board leads by then, nobody knows whether it was effected, and that is said", async () => {
+test("if another board leads by then, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
@@ -153,7 +182,7 @@ test("where another board leads by then, nobody knows whether it was effected, a
 });
 
 test.each([16, 19, undefined])(
-  "a command of the site is not taken up in term %j, when others may have led since its own: they may have been told the contrary",
+  "a command of the site is not resumed in term %j, when others may have led since its own: they may have received contrary commands",
   async (term) => {
     const board = new CommandBoard();
     board.effect = () => new Promise(() => undefined);
@@ -169,7 +198,7 @@ test.each([16, 19, undefined])(
   },
 );
 
-test("a drain that was never begun is expired if its time is over when the board comes back", async () => {
+test("a drain that never began is expired if its time is over when the board returns", async () => {
   const board = new CommandBoard();
   board.atWrite = (step, when) => {
     if (step === "begin" && when === "before") throw new PowerCut("the power failed");
@@ -184,7 +213,7 @@ test("a drain that was never begun is expired if its time is over when the board
   expect(board.effects).toEqual([]);
 });
 
-test("an end that the disk refused is written down later, and known in between", async () => {
+test("an outcome that could not be written to disk is stored later, and known in between", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.atWrite = (step) => {
@@ -201,7 +230,7 @@ test("an end that the disk refused is written down later, and known in between",
   expect(board.effects).toHaveLength(1);
 });
 
-test("a drain tells how far it is, at most every five seconds, and can be called off", async () => {
+test("a drain reports its progress at most every five seconds, and can be cancelled", async () => {
   const board = new CommandBoard();
   board.effect = (_, { progress, signal }) =>
     new Promise((resolve) => {
@@ -236,7 +265,7 @@ test("a drain tells how far it is, at most every five seconds, and can be called
   expect(states.at(-1)).toEqual(["cancelled", { evicted: 13 }]);
 });
 
-test("the status tells who asked for what and why, also of what the process before took on", async () => {
+test("the status shows author, name and reason of commands, including those of the previous process", async () => {
   const board = new CommandBoard();
   const first = board.start();
   await first.take(freeze({ id: "F", more: { reason: "CHG-1182" } }));
@@ -249,7 +278,7 @@ test("the status tells who asked for what and why, also of what the process befo
   expect(next.counts.latest.find(({ id }) => id === "D")).toMatchObject({ by: "ops:alice", reason: "CHG-1183" });
 });
 
-test("the log forgets what cannot come again, and refuses what it could not remember", async () => {
+test("the log drops commands that cannot come again, and refuses those that it could not remember", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const rows = () => board.database.prepare<{ rows: number }>("SELECT count(*) AS rows FROM commands").get()?.rows;
@@ -262,7 +291,7 @@ test("the log forgets what cannot come again, and refuses what it could not reme
   expect(await lastOf(await desk.take(order({ name: "board.cordon" }, local)))).toMatchObject({ code: 200 });
 });
 
-test("a level of the log goes back by itself, also when the agent or the board started in between", async () => {
+test("a log level reverts by itself, even if the agent or the board restarted in between", async () => {
   const board = new CommandBoard();
   await board.start().take(order({ name: "log.level", args: { level: "debug", ttl: 600 } }));
   await board.clock.advance("300s");
@@ -275,7 +304,7 @@ test("a level of the log goes back by itself, also when the agent or the board s
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("a command that never ends does not hold the agent up when it ends, and is taken up by the next one", async () => {
+test("a command without end does not delay the agent's stop, and the next agent resumes it", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   const taken = await board.start().take(freeze({ id: "F" }));
@@ -293,7 +322,7 @@ test("a command that never ends does not hold the agent up when it ends, and is 
   expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
 });
 
-test("a command whose own end was near is known for as long as the broker may deliver it again", async () => {
+test("a command with a short expiry of its own is known for as long as the broker may deliver it again", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const near = freeze({ id: "F", more: { exp: "2026-11-20T12:05:00Z" } }, { expirySeconds: 86_400 });

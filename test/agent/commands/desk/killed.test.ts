@@ -38,7 +38,7 @@ const killed = async (name: string, step: string, when: string) => {
 };
 
 test.each(points)(
-  "killed -9 %s: %s, a step-down is effected once, or told to be in doubt and left alone",
+  "killed -9 %s: %s, a step-down is executed once, or reported as unknown and not repeated",
   async (step, when) => {
     const { answer, effects } = await killed("leader.step-down", step, when);
     const inDoubt = !(

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { LogLevels } from "../../../../agent/commands/desk/log-levels.ts";
-import { Database } from "../../../../storage/database.ts";
+import { Database } from "../../../../storage/database/database.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
 import { pragmas } from "../../../storage/things.ts";
@@ -33,7 +33,7 @@ class Board {
   }
 }
 
-test("a level ends by itself, and the disk knows it", async () => {
+test("a level ends by itself, and its end is stored", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 10 * minute });
   await board.clock.advance("10m");
@@ -41,7 +41,7 @@ test("a level ends by itself, and the disk knows it", async () => {
   expect([...board.memo.entries("log-level")]).toEqual([]);
 });
 
-test("after a reboot with the right time it lasts until it was to last", async () => {
+test("after a reboot with the right time it lasts until its original end", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("2026-11-20T12:50:00Z", true);
@@ -51,7 +51,7 @@ test("after a reboot with the right time it lasts until it was to last", async (
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("after a power cut without the time, what was left counts from the boot", async () => {
+test("after a power cut without the time, the rest counts from the boot", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("1970-01-01T00:00:00Z", false);
@@ -62,7 +62,7 @@ test("after a power cut without the time, what was left counts from the boot", a
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("the latest order holds, and one that is over by the next start is not even begun", () => {
+test("the latest order holds, and one that is over by the next start does not begin", () => {
   const board = new Board();
   const levels = board.boot("2026-11-20T12:00:00Z", true);
   levels.set({ level: "debug", component: undefined, ttl: 60 * minute });
@@ -71,7 +71,7 @@ test("the latest order holds, and one that is over by the next start is not even
   expect(board.levels).toEqual(["debug", "error", undefined]);
 });
 
-test("the level of one component is that one's, also after a restart, until the next order", async () => {
+test("the level of one component holds for it alone, also after a restart, until the next order", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: "pod-gc", ttl: 10 * minute });
   const next = board.boot("2026-11-20T12:05:00Z", true);

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { openPolicy } from "../../../../agent/commands/desk/policy.ts";
-import type { Request } from "../../../../agent/commands/desk/request.ts";
+import type { CommandRequest } from "../../../../agent/commands/desk/request.ts";
 import { newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
 import { CommandBoard, lastOf } from "../../../support/command-desk.ts";
 
 interface Draft {
   readonly board: CommandBoard;
   readonly envelope: Record<string, unknown>;
-  request: Request;
+  request: CommandRequest;
 }
 
 interface Fault {
@@ -57,7 +57,7 @@ const set = (envelope: Record<string, unknown>, name: string, value: unknown): v
   envelope[name] = value;
 };
 
-const change = (draft: Draft, changes: Partial<Request>): void => {
+const change = (draft: Draft, changes: Partial<CommandRequest>): void => {
   draft.request = { ...draft.request, ...changes };
 };
 
@@ -67,7 +67,7 @@ async function answerTo(wrong: readonly Fault[]): Promise<unknown> {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   const envelope = { v: 1, id: "D", name: "board.drain", args: { timeout: 60 }, by: "ops:alice", reason: "a test" };
-  const request: Request = {
+  const request: CommandRequest = {
     ...{
       origin: "mqtt",
       scope: "board",
@@ -144,7 +144,7 @@ test("row 16 answers before 17, 17 before 18, and 18 before 19", async () => {
     board.trust = { isInstalled: true, keys: new Map([["ops", { ...trusted, commands }]]), problems: [] };
   };
   const desk = board.start();
-  const give = async (id: string, more: object, changes: Partial<Request> = {}) => {
+  const give = async (id: string, more: object, changes: Partial<CommandRequest> = {}) => {
     // What is signed for a site without a number is refused before all of these.
     const [name, scope] = "ctr" in more ? (["eviction.thaw", "site"] as const) : (["board.cordon", "board"] as const);
     const payload = Buffer.from(JSON.stringify({ v: 1, id, name, reason: "a test", ...more }));

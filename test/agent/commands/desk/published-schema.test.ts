@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { envelopeShape } from "../../../../agent/commands/desk/envelope.ts";
+import { read } from "../../../../agent/base/schema.ts";
+import { commands } from "../../../../agent/commands/desk/definitions/registry.ts";
+import { envelopeSchema } from "../../../../agent/commands/desk/envelope.ts";
 import { publishedSchema } from "../../../../agent/commands/desk/published-schema.ts";
-import { commands } from "../../../../agent/commands/desk/registry.ts";
-import { read } from "../../../../agent/commands/desk/shape.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
 
 const ajv = new Ajv2020({ strict: true, allErrors: false });
@@ -52,14 +52,14 @@ const membersOf = (schema: unknown): readonly string[] =>
 test.each([...commands.values()].map((definition) => [definition.name, definition] as const))(
   "%s: our check of the arguments and an independent reader of the published schema say the same",
   (_, { args }) => {
-    const judge = ajv.compile({ ...args.schema });
+    const judge = ajv.compile({ ...args.json });
     const random = new SeededRandom(7);
-    const known = membersOf(args.schema);
+    const known = membersOf(args.json);
     const base = Object.fromEntries(known.filter((name) => name in good).map((name) => [name, good[name]]));
     let agreed = 0;
     for (let n = 0; n < 2000; n++) {
       const value = objectOf(random, known, n % 2 === 0 ? base : {});
-      const isGood = args.problem(value, "/args") === undefined;
+      const isGood = "value" in read(args, value);
       expect(isGood, JSON.stringify(value)).toBe(judge(value));
       if (isGood) agreed++;
     }
@@ -69,21 +69,21 @@ test.each([...commands.values()].map((definition) => [definition.name, definitio
   },
 );
 
-test("our check of the envelope and an independent reader say the same", () => {
-  const judge = ajv.compile({ ...envelopeShape.schema });
+test("our check of the envelope and an independent validator agree", () => {
+  const judge = ajv.compile({ ...envelopeSchema.json });
   const random = new SeededRandom(11);
-  const known = membersOf(envelopeShape.schema);
+  const known = membersOf(envelopeSchema.json);
   let good = 0;
   for (let n = 0; n < 20_000; n++) {
     const value = objectOf(random, known, { v: 1, id: "ID", name: "ping" });
-    const isGood = "value" in read(envelopeShape, value, "");
+    const isGood = "value" in read(envelopeSchema, value);
     expect(isGood, JSON.stringify(value)).toBe(judge(value));
     if (isGood) good++;
   }
   expect(good).toBeGreaterThan(1000);
 });
 
-test("the schema of all commands takes each command, and says which one is wrong with what", () => {
+test("the schema of all commands accepts each command, and names the wrong one and its fault", () => {
   const judge = ajv.compile({ ...publishedSchema(undefined) });
   const command = (name: string, args: unknown, reason?: string) => ({
     v: 1,
@@ -99,13 +99,13 @@ test("the schema of all commands takes each command, and says which one is wrong
   expect(judge(command("eviction.melt", {}))).toBe(false);
 });
 
-test("the schema of one command is a schema, and of none there is none", () => {
+test("the schema of one command is a valid schema, and an unknown command has none", () => {
   for (const name of commands.keys()) expect(() => ajv.compile({ ...publishedSchema(name) })).not.toThrow();
   expect(publishedSchema("eviction.melt")).toBeUndefined();
   expect(publishedSchema("__proto__")).toBeUndefined();
 });
 
-test("all commands of the fleet's interface are there, with their scopes and classes", () => {
+test("all commands of the fleet's interface are defined, with their scopes and classes", () => {
   const table = [...commands.values()].map(
     ({ name, scopes, class: kind, isSigned }) => `${name} ${scopes.join("+")} ${kind}${isSigned ? " signed" : ""}`,
   );
@@ -123,6 +123,7 @@ test("all commands of the fleet's interface are there, with their scopes and cla
     "controllers.pause site idempotent signed",
     "controllers.resume site idempotent signed",
     "credentials.reload board idempotent signed",
+    "decisions.get board+site read",
     "diagnostics.collect board once signed",
     "eviction.freeze site idempotent signed",
     "eviction.thaw site idempotent signed",

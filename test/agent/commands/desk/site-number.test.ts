@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Request, Taken } from "../../../../agent/commands/desk/request.ts";
+import type { CommandRequest, DeskReply } from "../../../../agent/commands/desk/request.ts";
 import { fingerprintOf, newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
 import { noTrust } from "../../../../agent/commands/desk/trust.ts";
 import { CommandBoard, freeze, lastOf, order } from "../../../support/command-desk.ts";
@@ -14,12 +14,12 @@ function trusting(board: CommandBoard): CommandBoard {
   return board;
 }
 
-const signed = (request: Request): Request => ({
+const signed = (request: CommandRequest): CommandRequest => ({
   ...request,
   signature: { kid: "ops", sig: signatureOf(request.topic, request.payload, pair.privateKey) },
 });
 
-const counted = (ctr: number, id = `C-${ctr}`): Request => signed(freeze({ id, more: { ctr } }));
+const counted = (ctr: number, id = `C-${ctr}`): CommandRequest => signed(freeze({ id, more: { ctr } }));
 
 /** A board whose writes to the Lease end when the test says so. */
 function slowLease() {
@@ -29,11 +29,11 @@ function slowLease() {
   return { board, desk: board.start(), writing };
 }
 
-const state = (taken: Taken): unknown => (taken === "no answer" ? taken : taken.answer.body.state);
+const state = (taken: DeskReply): unknown => (taken === "no answer" ? taken : taken.answer.body.state);
 
-test("a signed command of the site is neither accepted nor begun before its number stands on the Lease", async () => {
+test("a signed command of the site is neither accepted nor begun before its counter is on the Lease", async () => {
   const { board, desk, writing } = slowLease();
-  let answer: Taken | undefined;
+  let answer: DeskReply | undefined;
   const taken = desk.take(counted(7)).then((found) => {
     answer = found;
   });
@@ -46,7 +46,7 @@ test("a signed command of the site is neither accepted nor begun before its numb
   expect(board.effects).toEqual(["freeze site 3600000"]);
 });
 
-test("a number that another leader accepted is refused by a board that never saw the command", async () => {
+test("a counter that another leader accepted is refused by a board that never received the command", async () => {
   const board = trusting(new CommandBoard());
   board.siteCounters.set(fingerprint, 7);
   const desk = board.start();
@@ -56,7 +56,7 @@ test("a number that another leader accepted is refused by a board that never saw
   expect(await lastOf(await desk.take(counted(8)))).toMatchObject({ state: "succeeded" });
 });
 
-test("where the Lease cannot be written the command is refused, has no effect, and leaves nothing to resume", async () => {
+test("a command whose counter cannot be written to the Lease is refused, has no effect, and leaves nothing to resume", async () => {
   const { board, desk, writing } = slowLease();
   const taken = desk.take(counted(7));
   writing.reject(new Error("the Lease was not written within 10s"));
@@ -77,7 +77,7 @@ test.each([
   ["its time runs out", (board: CommandBoard) => board.clock.advance("6m"), "expired"],
   ["the disk fills up", (board: CommandBoard) => Object.assign(board, { obstacle: "full" }), "journal-unavailable"],
   ["the agent stops", (board: CommandBoard) => board.stop(), "stopping"],
-])("a command is judged once more after the Lease was written: %s meanwhile", async (_what, happens, error) => {
+])("a command is checked again after the Lease was written: %s meanwhile", async (_what, happens, error) => {
   const { board, desk, writing } = slowLease();
   const taken = desk.take(counted(7));
   await happens(board);
@@ -86,7 +86,7 @@ test.each([
   expect(board.effects).toEqual([]);
 });
 
-test("a command that comes again while its number is being written is answered as the first one, and has one effect", async () => {
+test("a command that comes again while its counter is being written gets the same answer, and has one effect", async () => {
   const { board, desk, writing } = slowLease();
   const copies = [desk.take(counted(7)), desk.take(counted(7)), desk.take(counted(7))];
   await board.clock.advance("1s");
@@ -95,7 +95,7 @@ test("a command that comes again while its number is being written is answered a
   expect(board.effects).toEqual(["freeze site 3600000"]);
 });
 
-test("another command with the same number, or with the same id, is refused meanwhile", async () => {
+test("another command with the same counter, or with the same id, is refused meanwhile", async () => {
   const { board, desk, writing } = slowLease();
   board.writesLease = async () => {
     board.siteCounters.set(fingerprint, 7);
@@ -110,7 +110,7 @@ test("another command with the same number, or with the same id, is refused mean
   expect(await lastOf(await first)).toMatchObject({ state: "succeeded" });
 });
 
-test("the power fails after the Lease was written and before the command was: sent again it is refused, with no effect", async () => {
+test("the power fails after the Lease was written and before the command was: sent again it is refused, without effect", async () => {
   const board = trusting(new CommandBoard());
   board.atWrite = (step, when) => {
     if (step === "admit" && when === "before") throw new Error("the power failed");
@@ -121,7 +121,7 @@ test("the power fails after the Lease was written and before the command was: se
   expect(board.effects).toEqual([]);
 });
 
-test("the power fails after the command was accepted: it is carried out once, and its number is not asked for again", async () => {
+test("the power fails after the command was accepted: it is executed once, and its counter is not checked again", async () => {
   const board = trusting(new CommandBoard());
   board.effect = () => new Promise(() => undefined);
   await board.start().take(counted(7));
@@ -136,7 +136,7 @@ test("the power fails after the command was accepted: it is carried out once, an
   expect(writes).toEqual([]);
 });
 
-test("an expiry alone does not do for a site: the next leader could not know that the command was accepted", async () => {
+test("an expiry alone is not enough for a site: the next leader could not know that the command was accepted", async () => {
   const board = trusting(new CommandBoard());
   const desk = board.start();
   const exp = { exp: "2026-11-20T12:05:00Z" };
@@ -148,7 +148,7 @@ test("an expiry alone does not do for a site: the next leader could not know tha
   });
 });
 
-test("what is for this board, only rehearsed, read, not signed or asked on the board itself writes no Lease", async () => {
+test("commands of this board, dry runs, reads, unsigned and local commands do not write the Lease", async () => {
   const board = new CommandBoard();
   let writes = 0;
   board.writesLease = async () => void writes++;
@@ -166,10 +166,10 @@ test("what is for this board, only rehearsed, read, not signed or asked on the b
   expect(writes).toBe(0);
 });
 
-test("numbers of a board's own commands and those of its site are one row on that board, and no other board's", async () => {
+test("counters of a board's own commands and those of its site are one row on that board, and on no other", async () => {
   const board = trusting(new CommandBoard());
   const desk = board.start();
-  const cordon = (ctr: number): Request => signed(order({ name: "board.cordon", more: { ctr } }));
+  const cordon = (ctr: number): CommandRequest => signed(order({ name: "board.cordon", more: { ctr } }));
   expect(await lastOf(await desk.take(cordon(5)))).toMatchObject({ code: 200 });
   expect(await lastOf(await desk.take(counted(5)))).toMatchObject({ error: "stale-counter" });
   expect(await lastOf(await desk.take(counted(6)))).toMatchObject({ code: 200 });
@@ -180,13 +180,13 @@ test("numbers of a board's own commands and those of its site are one row on tha
   expect(await lastOf(await follower.start().take(cordon(4)))).toMatchObject({ code: 200 });
 });
 
-test("of two commands of one kind that come in one packet the second one is refused, whether or not the Lease is written", async () => {
+test("of two commands of one kind in one packet the second is refused, whether or not the Lease is written", async () => {
   for (const isSigned of [false, true]) {
     const board = trusting(new CommandBoard());
     if (!isSigned) board.trust = noTrust;
     board.effect = () => new Promise(() => undefined);
     const desk = board.start();
-    const stepDown = (ctr: number): Request =>
+    const stepDown = (ctr: number): CommandRequest =>
       signed(order({ id: `S-${ctr}`, name: "leader.step-down", more: { ctr } }, { scope: "site" }));
     const taken = await Promise.all([desk.take(stepDown(1)), desk.take(stepDown(2))]);
     expect(taken.map((one) => (one === "no answer" ? one : (one.answer.body.error ?? one.answer.body.state)))).toEqual([

@@ -5,7 +5,8 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { isDisabled, readPolicy } from "../../../../agent/commands/desk/policy.ts";
 import { isSignatureOf, newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
-import { fits, forbids, readTrust } from "../../../../agent/commands/desk/trust.ts";
+import { fits, forbids, readTrust, trustReader } from "../../../../agent/commands/desk/trust.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -19,7 +20,7 @@ const put = (name: string, text: string): string => {
   return file;
 };
 
-test("a signature holds for these bytes on this topic under this key, written in the one way there is", () => {
+test("a signature is valid for these bytes on this topic under this key, in one encoding only", () => {
   const [ours, theirs] = [newKeyPair(), newKeyPair()];
   const payload = Buffer.from('{"v":1}');
   const sig = signatureOf("sw1/a/b/c/cmd/ping/1", payload, ours.privateKey);
@@ -42,13 +43,27 @@ test("a signature holds for these bytes on this topic under this key, written in
   }
 });
 
-test("without a folder, or without keys in it, nothing is installed", () => {
+test("without a folder, or without keys in it, no keys are installed", () => {
   expect(readTrust(path.join(folder, "none"))).toMatchObject({ isInstalled: false, problems: [] });
   put("README", "no key");
   expect(readTrust(folder)).toMatchObject({ isInstalled: false });
 });
 
-test("a key is called like its file and may do everything, unless a file beside it says less", () => {
+test("in a flood of documents the keys are read once a second, and a new key counts within that time", async () => {
+  const clock = new FakeClock();
+  const trust = trustReader(clock, folder);
+  const first = trust();
+  put("alice.pub", newKeyPair().publicKey);
+  await clock.advance("999ms");
+  expect(trust()).toBe(first);
+  await clock.advance("1ms");
+  expect([...trust().keys.keys()]).toEqual(["alice"]);
+  rmSync(path.join(folder, "alice.pub"));
+  await clock.advance("1s");
+  expect(trust().isInstalled).toBe(false);
+});
+
+test("a key has the name of its file and may sign every command, unless a file beside it limits it", () => {
   put("alice.pub", newKeyPair().publicKey);
   put("bob.pub", newKeyPair().publicKey);
   put("bob.yaml", 'commands: ["eviction.*", "ping"]\nscopes: [site]\nnot_after: 2027-01-01T00:00:00Z\n');
@@ -62,7 +77,7 @@ test("a key is called like its file and may do everything, unless a file beside 
   expect(forbids(bob, "evictions", "site", before)).toBeDefined();
   expect(forbids(bob, "eviction.freeze", "board", before)).toContain("scope board");
   expect(forbids(bob, "leader.step-down", "site", before)).toBeDefined();
-  expect(forbids(bob, "eviction.freeze", "site", after)).toContain("ended");
+  expect(forbids(bob, "eviction.freeze", "site", after)).toContain("expired");
 });
 
 test.each([
@@ -76,7 +91,7 @@ test.each([
       privateKeyEncoding: { type: "pkcs8", format: "pem" },
     }).publicKey,
   ],
-])("a file that holds %s is a problem, and from then on unsigned commands are refused all the same", (_, text) => {
+])("a file with %s is a problem, and unsigned commands are refused from then on all the same", (_, text) => {
   put("ops.pub", text);
   const trust = readTrust(folder);
   expect(trust).toMatchObject({ isInstalled: true });
@@ -85,19 +100,19 @@ test.each([
 
 test.each([
   ["a misspelt limit", "command: [ping]\n"],
-  ["a scope that is none", "scopes: [everywhere]\n"],
-  ["a time that is none", "not_after: 2027-99-99\n"],
+  ["an unknown scope", "scopes: [everywhere]\n"],
+  ["an invalid time", "not_after: 2027-99-99\n"],
   ["an end on a day that does not exist", "not_after: 2027-02-30\n"],
   ["broken YAML", "commands: [ping\n"],
   ["nothing", ""],
-])("a key with %s beside it may do nothing", (_, text) => {
+])("a key with %s beside it may sign nothing", (_, text) => {
   put("ops.pub", newKeyPair().publicKey);
   put("ops.yaml", text);
   const { keys, problems, isInstalled } = readTrust(folder);
   expect([isInstalled, keys.size, problems.length]).toEqual([true, 0, 1]);
 });
 
-test("patterns are whole names or whole beginnings of names", () => {
+test("patterns are whole names or prefixes of names", () => {
   expect(fits("*", "ping")).toBe(true);
   expect(fits("board.*", "board.drain")).toBe(true);
   expect(fits("board.*", "boards.drain")).toBe(false);
@@ -114,11 +129,11 @@ test("the policy of a board disables commands and names hosts; without one every
 });
 
 test.each([
-  ["a key that nobody knows", "apiVersion: siteward.dev/v1\nkind: CommandPolicy\nallow: [ping]\n"],
+  ["an unknown key", "apiVersion: siteward.dev/v1\nkind: CommandPolicy\nallow: [ping]\n"],
   ["another kind", "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n"],
   ["an empty file", ""],
   ["broken YAML", "disabled: ["],
-])("a policy with %s is a problem, not an open door", (_, text) => {
+])("a policy with %s is a problem, and permits nothing", (_, text) => {
   expect(readPolicy(put("policy.yaml", text)).problem).toContain("policy.yaml");
 });
 

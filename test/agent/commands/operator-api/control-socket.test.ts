@@ -22,7 +22,7 @@ let stop: AbortController;
 let running: Promise<void>;
 /** A clock on which nothing takes long. */
 let hurried: Clock | undefined;
-const told: { stuck: string[]; missing: string[]; status: JsonRecord | undefined } = {
+const world: { stuck: string[]; missing: string[]; status: JsonRecord | undefined } = {
   stuck: [],
   missing: [],
   status: undefined,
@@ -34,9 +34,9 @@ const start = (): void => {
   const socket = new ControlSocket(ambient, {
     file,
     desk: board.start(),
-    stuck: () => told.stuck,
-    missing: () => told.missing,
-    status: () => told.status,
+    stuck: () => world.stuck,
+    missing: () => world.missing,
+    status: () => world.status,
     metrics: () => "siteward_up 1\n",
   });
   running = socket.run(stop.signal);
@@ -53,7 +53,7 @@ beforeEach(async () => {
   board = new CommandBoard();
   log = new RecordingLog();
   hurried = undefined;
-  Object.assign(told, { stuck: [], missing: [], status: { health: "ok" } });
+  Object.assign(world, { stuck: [], missing: [], status: { health: "ok" } });
   start();
   await expect.poll(() => existsSync(file)).toBe(true);
 });
@@ -104,11 +104,11 @@ async function raw(bytes: string | Buffer, half = false): Promise<string> {
 const envelope = (name: string, more: JsonRecord = {}): string =>
   JSON.stringify({ v: 1, id: `L${Math.random().toString(36).slice(2)}`, name, reason: "a test", ...more });
 
-test("the socket is for its user and its group", () => {
+test("the socket is accessible to its user and its group", () => {
   expect(statSync(file).mode & 0o777).toBe(0o660);
 });
 
-test("monitoring asks whether the loops live, whether work is possible, and for the numbers", async () => {
+test("monitoring reads liveness, readiness and metrics", async () => {
   expect(await ask("GET", "/healthz")).toEqual({ status: 200, type: "text/plain; charset=utf-8", body: "ok\n" });
   expect(await ask("GET", "/readyz?verbose")).toMatchObject({ status: 200 });
   expect(await ask("GET", "/metrics")).toEqual({
@@ -117,23 +117,23 @@ test("monitoring asks whether the loops live, whether work is possible, and for 
     body: "siteward_up 1\n",
   });
   expect(await ask("GET", "/status")).toMatchObject({ status: 200, body: '{"health":"ok"}\n' });
-  told.missing = ["the disk is full"];
+  world.missing = ["the disk is full"];
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
   expect(await ask("GET", "/readyz")).toMatchObject({ status: 503, body: "the disk is full\n" });
-  told.stuck = ["executor has not moved for 5m"];
+  world.stuck = ["executor has not moved for 5m"];
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 503, body: "executor has not moved for 5m\n" });
-  told.status = undefined;
+  world.status = undefined;
   expect(await ask("GET", "/status")).toMatchObject({ status: 503 });
 });
 
-test("HEAD is GET without the body, and other methods are told what there is", async () => {
+test("HEAD is GET without the body, and other methods get 405 with the allowed ones", async () => {
   expect(await ask("HEAD", "/metrics")).toMatchObject({ status: 200, body: "" });
   expect(await ask("POST", "/metrics", "x")).toMatchObject({ status: 405 });
   expect(await ask("GET", "/v1/cmd")).toMatchObject({ status: 405, body: "only POST\n" });
   expect(await ask("GET", "/etc/passwd")).toMatchObject({ status: 404 });
 });
 
-test("a command of the board's operator is answered with its end, and its number is the HTTP status", async () => {
+test("a local operator's command is answered when it ends, and its code is the HTTP status", async () => {
   const done = await ask("POST", "/v1/cmd", envelope("eviction.freeze", { args: { ttl: 60 }, by: "local:1000" }));
   expect(done).toMatchObject({ status: 200, type: "application/json" });
   expect(JSON.parse(done.body)).toMatchObject({ state: "succeeded", result: { what: "freeze site 60000" } });
@@ -143,21 +143,21 @@ test("a command of the board's operator is answered with its end, and its number
   expect(await ask("POST", "/v1/cmd", envelope("eviction.thaw"))).toMatchObject({ status: 421 });
 });
 
-test("on the board nobody names a topic: what is for the site goes there, and a board is this one unless another is named", async () => {
+test("a local command needs no topic: site commands go to the site, and the default board is this one", async () => {
   await ask("POST", "/v1/cmd", envelope("board.cordon"));
   await ask("POST", "/v1/cmd", envelope("board.cordon", { args: { board: "edge-05" } }));
   await ask("POST", "/v1/cmd", envelope("controllers.pause", { args: { controller: "pod-gc", ttl: 60 } }));
   expect(board.effects).toEqual(["cordon self", "cordon edge-05", "pause pod-gc 60000"]);
 });
 
-test("nobody on the board can give himself the name of the fleet's operator", async () => {
+test("no local user can take the name of a fleet operator", async () => {
   await ask("POST", "/v1/cmd", envelope("board.cordon", { by: "ops:alice" }));
   await ask("POST", "/v1/cmd", envelope("board.cordon", { by: "local:1000" }));
   const authors = board.database.prepare<{ author: string }>("SELECT author FROM commands ORDER BY seq").all();
   expect(authors.map(({ author }) => author)).toEqual(["local:unknown", "local:1000"]);
 });
 
-test("who changes something says why, on the board as well; who only asks need not", async () => {
+test("a local command that changes something needs a reason, and a read does not", async () => {
   const silent = await ask("POST", "/v1/cmd", envelope("board.cordon", { reason: undefined }));
   expect([silent.status, JSON.parse(silent.body)]).toEqual([
     400,
@@ -175,12 +175,12 @@ test.each([
   ["a name that is a number", JSON.stringify({ v: 1, id: "a", name: 5 }), 400],
   ["brackets without end", "[".repeat(60_000), 400],
   ["a prototype", '{"v":1,"id":"a","name":"ping","__proto__":{"x":1}}', 400],
-])("a body that is %s is answered, and the agent goes on", async (_, body, status) => {
+])("a body that is %s is answered, and the agent continues", async (_, body, status) => {
   expect(await ask("POST", "/v1/cmd", body)).toMatchObject({ status });
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
 });
 
-test("what is no request is answered, and the agent goes on", async () => {
+test("bytes that are not a request are answered, and the agent continues", async () => {
   expect(await raw("hello\r\n\r\n")).toMatch(/^HTTP\/1\.1 400 /);
   expect(await raw(Buffer.alloc(20_000, 0xff))).toMatch(/^HTTP\/1\.1 431 /);
   expect(await raw("POST /v1/cmd HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n")).toMatch(/^HTTP\/1\.1 413 /);
@@ -190,7 +190,7 @@ test("what is no request is answered, and the agent goes on", async () => {
   expect(log.said("error")).toEqual([]);
 });
 
-test("two hundred connections that say half of it keep others out for a second, and these are told to come again", async () => {
+test("two hundred half-open connections keep others out for a second, and these are asked to come again", async () => {
   const idle = Array.from({ length: 200 }, () => connect(file));
   for (const socket of idle) socket.on("error", () => undefined).write("GET /hea");
   const begun = performance.now();
@@ -200,7 +200,7 @@ test("two hundred connections that say half of it keep others out for a second, 
   for (const socket of idle) socket.destroy();
 });
 
-test("while sixteen are answered, who else asks is told to come again, and is answered then", async () => {
+test("while sixteen requests are answered, others get 503, and are answered later", async () => {
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   board.effect = () => over.then(() => ({ outcome: "done", result: {} }));
   const asked = Array.from({ length: 200 }, () =>
@@ -211,29 +211,31 @@ test("while sixteen are answered, who else asks is told to come again, and is an
   end();
   const answers = await Promise.all(asked);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(16);
-  expect(answers.filter(({ status, body }) => status === 503 && body === "too many ask at once\n")).toHaveLength(184);
+  expect(answers.filter(({ status, body }) => status === 503 && body === "too many requests at once\n")).toHaveLength(
+    184,
+  );
   await expect.poll(async () => (await ask("GET", "/healthz")).status).toBe(200);
 });
 
-test("a drain is told as it goes, and a client that leaves does not end it", async () => {
+test("a drain reports its progress, and continues when the client disconnects", async () => {
   let finish: (() => void) | undefined;
   board.effect = (_, { progress }) =>
     new Promise((resolve) => {
       board.clock.after(6000, () => progress?.({ evicted: 2 }));
       finish = () => resolve({ outcome: "done", result: { evicted: 5 } });
     });
-  const heard: unknown[] = [];
+  const received: unknown[] = [];
   const gone = giveCommand(file, {
     envelope: { v: 1, id: "D1", name: "board.drain", args: { timeout: 60 }, reason: "a test" },
-    told: ({ state, result }) => heard.push([state, result]),
+    onAnswer: ({ state, result }) => received.push([state, result]),
     signal: new AbortController().signal,
   });
-  await expect.poll(() => heard.length).toBe(1);
+  await expect.poll(() => received.length).toBe(1);
   await board.clock.advance("6s");
-  await expect.poll(() => heard.length).toBe(2);
+  await expect.poll(() => received.length).toBe(2);
   finish?.();
   await gone;
-  expect(heard).toEqual([
+  expect(received).toEqual([
     ["accepted", undefined],
     ["running", { evicted: 2 }],
     ["succeeded", { evicted: 5 }],
@@ -242,7 +244,7 @@ test("a drain is told as it goes, and a client that leaves does not end it", asy
   const leaver = new AbortController();
   const left = giveCommand(file, {
     envelope: { v: 1, id: "D2", name: "board.drain", args: { timeout: 60 }, reason: "a test" },
-    told: () => leaver.abort(new Error("gone")),
+    onAnswer: () => leaver.abort(new Error("gone")),
     signal: leaver.signal,
   });
   await left.catch(() => undefined);
@@ -260,7 +262,7 @@ test("a restart is accepted before the agent ends", async () => {
   expect(await answer).toMatchObject({ status: 202 });
 });
 
-test("the file that a killed process left behind is replaced, and one that is answered is not", async () => {
+test("a socket file left by a killed process is replaced, and one with a listener is not", async () => {
   await end();
   expect(existsSync(file)).toBe(false);
   const script = `require("net").createServer().listen(${JSON.stringify(file)}, () => console.log("listening"))`;
@@ -276,7 +278,7 @@ test("the file that a killed process left behind is replaced, and one that is an
   await expect.poll(async () => (await ask("GET", "/healthz").catch(() => undefined))?.status).toBe(200);
 });
 
-test("something else in the place of the socket stays there, and the agent goes on", async () => {
+test("another file in the socket's place stays there, and the agent continues", async () => {
   await end();
   writeFileSync(file, "mine");
   start();
@@ -284,7 +286,7 @@ test("something else in the place of the socket stays there, and the agent goes 
   expect(statSync(file).isFile()).toBe(true);
 });
 
-test("a socket whose file was removed is made again, and what stands in its place meanwhile is left alone", async () => {
+test("a socket whose file was removed is created again, and another file in its place is left alone", async () => {
   await end();
   const clock = new SystemClock();
   hurried = { now: () => clock.now(), after: (delay, run) => clock.after(Math.min(delay, 50), run) };
@@ -292,7 +294,7 @@ test("a socket whose file was removed is made again, and what stands in its plac
   await expect.poll(() => existsSync(file)).toBe(true);
   rmSync(file);
   await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
-  expect(log.said("warn")).toEqual(["the control socket's file is gone and is made again"]);
+  expect(log.said("warn")).toEqual(["the control socket's file was removed and is created again"]);
   rmSync(file);
   writeFileSync(file, "mine");
   await new Promise((resolve) => setTimeout(resolve, 200));
@@ -301,9 +303,9 @@ test("a socket whose file was removed is made again, and what stands in its plac
   await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
 });
 
-test("a client is told apart whether nobody is there or he may not ask", async () => {
+test("a client learns whether no agent listens or it may not connect", async () => {
   await end();
-  const give = giveCommand(file, { envelope: {}, told: () => undefined, signal: new AbortController().signal });
+  const give = giveCommand(file, { envelope: {}, onAnswer: () => undefined, signal: new AbortController().signal });
   await expect(give).rejects.toMatchObject({ isForbidden: false });
   await expect(give).rejects.toBeInstanceOf(SocketError);
 });

@@ -3,7 +3,7 @@ import { RequestReader } from "../../../../agent/commands/operator-api/http-requ
 
 const read = (text: string) => new RequestReader().push(Buffer.from(text, "latin1"));
 
-test("a request is read however its bytes are cut", () => {
+test("a request is read wherever its bytes are cut", () => {
   const text = 'POST /v1/cmd?x=1 HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\nAccept:  application/json \r\n\r\n{"v":1}';
   for (const size of [1, 2, 3, 7, 50, 1000]) {
     const reader = new RequestReader();
@@ -24,7 +24,7 @@ test.each([
   ["another version", "GET / HTTP/2\r\n\r\n", 400],
   ["a path from nowhere", "GET status HTTP/1.1\r\n\r\n", 400],
   ["a header without a colon", "GET / HTTP/1.1\r\nHost\r\n\r\n", 400],
-  ["a header that goes on", "GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400],
+  ["a folded header", "GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400],
   ["two lengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
   ["a length below nothing", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
   ["a length in words", "POST / HTTP/1.1\r\nContent-Length: 0x10\r\n\r\n", 400],
@@ -33,11 +33,11 @@ test.each([
   ["a head without an end", `GET /${"a".repeat(9000)}`, 431],
   ["a long head with an end", `GET / HTTP/1.1\r\nX: ${"a".repeat(9000)}\r\n\r\n`, 431],
   ["a hundred headers", `GET / HTTP/1.1\r\n${"X: y\r\n".repeat(100)}\r\n`, 431],
-])("%s is a fault of the sender", (_, text, status) => {
+])("%s is the sender's error", (_, text, status) => {
   expect(read(text)).toMatchObject({ status });
 });
 
-test("what is not complete is waited for", () => {
+test("an incomplete request waits for more bytes", () => {
   expect(read("GET /healthz HTTP/1.1\r\n")).toBeUndefined();
   expect(read("POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\n1234")).toBeUndefined();
 });

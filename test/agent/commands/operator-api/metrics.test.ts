@@ -2,13 +2,13 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import type { Counts } from "../../../../agent/commands/desk/desk-counts.ts";
+import type { DeskTotals } from "../../../../agent/commands/desk/desk-counts.ts";
 import { exposition } from "../../../../agent/commands/operator-api/exposition.ts";
 import { metricsOf } from "../../../../agent/commands/operator-api/metrics.ts";
 import type { Status } from "../../../../agent/status/schema.ts";
 import { parseExposition } from "./parse-exposition.ts";
 
-const counts: Counts = {
+const counts: DeskTotals = {
   rejected: [
     { code: 400, error: "malformed", count: 3 },
     { code: 400, error: "schema", count: 1 },
@@ -17,7 +17,7 @@ const counts: Counts = {
   replayed: 1,
 };
 
-/** A board in trouble: everything that the status can tell is there. */
+/** A board in trouble: every member of the status is present. */
 const full: Status = {
   schema: "siteward.status/1",
   writtenAt: "2026-11-20T12:00:05.204Z",
@@ -59,14 +59,13 @@ const full: Status = {
   link: {
     api: {
       state: "up",
-      server: undefined,
       since: "2026-11-20T09:12:14Z",
       rttP50Ms: 84,
       rttP95Ms: 410,
       requests1h: 412,
       failed1h: 3,
       lastError: undefined,
-      watch: { open: 3, restarts: 2, lastRelist: undefined },
+      watch: { open: 3, restarts: 2 },
     },
     mqtt: {
       state: "up",
@@ -107,6 +106,7 @@ const full: Status = {
     due: 1,
     evicted1h: 2,
     acts: [{ act: "pod-evicted", lastHour: 2, total: 7 }],
+    heldActs: [{ why: "freeze", now: 1, total: 3 }],
     oldestMs: 61_200,
     held: "quarantine",
     frozen: undefined,
@@ -129,8 +129,6 @@ const full: Status = {
     depth: 1822,
     dbBytes: 4_194_304,
     walBytes: 262_144,
-    lastCommitMs: undefined,
-    fsyncP95Ms: undefined,
     persistence: "persistent",
     writtenBytes24h: 18_874_368,
   },
@@ -161,7 +159,7 @@ const full: Status = {
 
 const families = (status: Status) => parseExposition(exposition(metricsOf(status, counts)));
 
-test("everything that a board can tell is told in Prometheus' own words", () => {
+test("every metric of a board is valid in Prometheus' text format", () => {
   const found = families(full);
   const value = (name: string, labels = {}) =>
     found.get(name)?.samples.find((sample) => JSON.stringify(sample.labels) === JSON.stringify(labels))?.value;
@@ -178,7 +176,7 @@ test("everything that a board can tell is told in Prometheus' own words", () => 
   expect(value("siteward_cmd_rejected_total", { code: "400", error: "malformed" })).toBe(3);
 });
 
-test("names follow the conventions: one prefix, base units, _total for what only rises", () => {
+test("names follow the conventions: one prefix, base units, _total only for counters", () => {
   for (const [name, { type }] of families(full)) {
     expect(name).toMatch(/^siteward_[a-z0-9]+(_[a-z0-9]+)*$/);
     expect(name.endsWith("_total")).toBe(type === "counter");
@@ -187,14 +185,14 @@ test("names follow the conventions: one prefix, base units, _total for what only
 });
 
 /** Dashboards and alerts are built on these: a name may be added, none may go. */
-test("the names stay", () => {
+test("the names are stable", () => {
   const names = readFileSync(path.join(import.meta.dirname, "metric-names.txt"), "utf8")
     .trim()
     .split("\n");
   expect([...families(full).keys()].sort()).toEqual(names);
 });
 
-test("an agent that has just started tells what it knows, and no zeros for the rest", () => {
+test("an agent that has just started exports known values, and no zeros for the others", () => {
   const {
     link,
     leader,
@@ -234,7 +232,7 @@ test("an agent that has just started tells what it knows, and no zeros for the r
   expect(found.get("siteward_ready")?.samples).toEqual([{ labels: {}, value: 0 }]);
 });
 
-test("the reader would find what is wrong", () => {
+test("this test's parser finds faults", () => {
   const ok = "# HELP a b\n# TYPE a gauge\na 1\n";
   expect(parseExposition(ok).size).toBe(1);
   for (const wrong of [
@@ -256,6 +254,6 @@ test("the reader would find what is wrong", () => {
 
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) console.info("promtool is not installed: the metrics are read by our own strict reader alone");
-test.runIf(hasPromtool)("promtool has nothing to say about them", () => {
+test.runIf(hasPromtool)("promtool accepts them", () => {
   execFileSync("promtool", ["check", "metrics"], { input: exposition(metricsOf(full, counts)) });
 });

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
-import type { Node, Pod } from "../../../../agent/api/core.ts";
+import type { DaemonSet, Node, Pod } from "../../../../agent/api/core.ts";
 import { pinned } from "../../../../agent/api/node-affinity.ts";
 import { daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
 import { daemonBinding } from "../../../../agent/controllers/daemon-binding/controller.ts";
-import { nothingTaken, refusals, takenWith } from "../../../../agent/controllers/daemon-binding/fit.ts";
-import { needsOf } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
+import { deciding, waitingPod } from "../../../../agent/controllers/daemon-binding/decide.ts";
+import { lacking, UsedCapacity } from "../../../../agent/controllers/daemon-binding/fit.ts";
+import { type HostPort, needsOf, type PodNeeds } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
 import { Site } from "../../../replay/site/site.ts";
-import { node, pod, taint } from "../../../support/builders.ts";
+import { node, pod, taint, toleration } from "../../../support/builders.ts";
+import { countedSite } from "../counted-site.ts";
 
 const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "agent", uid: "uid-agent", controller: true };
 
@@ -42,10 +44,16 @@ function daemonPod(name: string, { cpu, gpu, port, on, spec }: Wants = {}): Pod 
 }
 
 describe("a board", () => {
-  const full = (...running: readonly Pod[]) => running.reduce((all, one) => takenWith(all, needsOf(one)), nothingTaken);
+  const full = (...running: readonly Pod[]) => UsedCapacity.by(...running.map(needsOf));
 
   test.each<[string, Pod, Node, readonly Pod[], readonly string[]]>([
-    ["takes what fits exactly", daemonPod("p", { cpu: "400m" }), board(), [daemonPod("o", { cpu: "600m" })], []],
+    [
+      "accepts a pod that fits exactly",
+      daemonPod("p", { cpu: "400m" }),
+      board(),
+      [daemonPod("o", { cpu: "600m" })],
+      [],
+    ],
     [
       "takes no thousandth more",
       daemonPod("p", { cpu: "401m" }),
@@ -53,9 +61,9 @@ describe("a board", () => {
       [daemonPod("o", { cpu: "600m" })],
       ["Insufficient cpu"],
     ],
-    ["takes what asks for nothing, however full it is", daemonPod("p"), board(), [daemonPod("o", { cpu: "5" })], []],
-    ["has none of what it never had", daemonPod("p", { gpu: "1" }), board(), [], ["Insufficient example.com/gpu"]],
-    ["has one of what it has", daemonPod("p", { gpu: "1" }), board("n1", { "example.com/gpu": "1" }), [], []],
+    ["accepts a pod without requests, however full it is", daemonPod("p"), board(), [daemonPod("o", { cpu: "5" })], []],
+    ["lacks a resource that it never had", daemonPod("p", { gpu: "1" }), board(), [], ["Insufficient example.com/gpu"]],
+    ["has one unit of a resource", daemonPod("p", { gpu: "1" }), board("n1", { "example.com/gpu": "1" }), [], []],
     [
       "has it once",
       daemonPod("p", { gpu: "1" }),
@@ -74,7 +82,7 @@ describe("a board", () => {
     ["has room for the last pod", daemonPod("p"), board("n1", { pods: "2" }), [daemonPod("o")], []],
     ["has no room for one more", daemonPod("p"), board("n1", { pods: "1" }), [daemonPod("o")], ["Too many pods"]],
     [
-      "keeps away what does not tolerate it",
+      "refuses a pod that does not tolerate its taint",
       daemonPod("p"),
       board("n1", {}, ["own=x:NoSchedule"]),
       [],
@@ -82,23 +90,97 @@ describe("a board", () => {
     ],
     ["may prefer to be left alone", daemonPod("p"), board("n1", {}, ["own=x:PreferNoSchedule"]), [], []],
     [
-      "takes what tolerates it",
+      "accepts a pod that tolerates its taint",
       daemonPod("p", { spec: { tolerations: [{ operator: "Exists" }] } }),
       board("n1", {}, ["own=x:NoSchedule"]),
       [],
       [],
     ],
-    ["takes only what is for it", daemonPod("p"), board("n2"), [], ["node didn't match Pod's node affinity/selector"]],
     [
-      "says all that is wrong",
+      "accepts only pods that are meant for it",
+      daemonPod("p"),
+      board("n2"),
+      [],
+      ["node didn't match Pod's node affinity/selector"],
+    ],
+    [
+      "reports all reasons",
       daemonPod("p", { cpu: "2" }),
       board("n1", { pods: "0" }),
       [],
       ["Too many pods", "Insufficient cpu"],
     ],
   ])("%s", (_, wanted, there, running, why) => {
-    expect(refusals(wanted, there, full(...running))).toEqual(why);
+    const { needs, unsuited } = waitingPod(wanted, there);
+    expect([...unsuited, ...lacking(needs, there, full(...running))]).toEqual(why);
   });
+});
+
+test("two pods conflict on the same port of the same protocol, at the same address or at every one", () => {
+  const port = { address: "0.0.0.0", protocol: "TCP", port: 80 };
+  const needs = (...ports: readonly HostPort[]): PodNeeds => ({ resources: new Map(), ports });
+  const isFree = (wanted: HostPort, ...there: readonly HostPort[]): boolean =>
+    lacking(needs(wanted), board(), UsedCapacity.by(needs(...there))).length === 0;
+  const at = (address: string): HostPort => ({ ...port, address });
+  expect(isFree(port, port)).toBe(false);
+  expect(isFree(port, at("10.0.0.1"))).toBe(false);
+  expect(isFree(at("10.0.0.1"), port)).toBe(false);
+  expect(isFree(at("10.0.0.1"), at("10.0.0.2"))).toBe(true);
+  expect(isFree(port, { ...port, protocol: "UDP" })).toBe(true);
+  expect(isFree(port, { ...port, port: 81 })).toBe(true);
+  // A board has few addresses: a port that is used at many is used at every one.
+  const many = (count: number) => Array.from({ length: count }, (_, i) => at(`10.0.1.${i}`));
+  expect(isFree(at("10.0.0.1"), ...many(16))).toBe(true);
+  expect(isFree(at("10.0.0.1"), ...many(17))).toBe(false);
+});
+
+test("a pod of more than a thousand host ports, or of resources that no board has, is refused with a short message", () => {
+  const ports = Array.from({ length: 1001 }, (_, i) => ({ containerPort: 1, hostPort: i + 1 }));
+  const requests = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`example.com/r${i}`, "1"]));
+  const of = (main: object): Pod => daemonPod("p", { spec: { containers: [{ name: "main", ...main }] } });
+  const wide = waitingPod(of({ ports }), board());
+  expect(wide).toMatchObject({ unsuited: ["more than 1000 host ports"], needs: { ports: [] } });
+  expect(waitingPod(of({ ports: ports.slice(1) }), board()).unsuited).toEqual([]);
+  const { needs } = waitingPod(of({ resources: { requests: { cpu: "1", ...requests } } }), board());
+  expect(lacking(needs, board(), new UsedCapacity())).toHaveLength(16);
+  expect([...needs.resources.keys()]).toContain("cpu");
+});
+
+test("the pods of a board, and those that wait for it, are read one per step, and little of each is held", async () => {
+  const tolerations = Array.from({ length: 1000 }, (_, i) => toleration(`k${i}`));
+  const ports = Array.from({ length: 1000 }, (_, i) => ({ containerPort: 1, hostPort: 1000 + i }));
+  const large = (name: string, on?: string): Pod =>
+    daemonPod(name, { ...(on && { on }), spec: { tolerations, containers: [{ name: "main", ports }] } });
+  const waiting = Array.from({ length: 20 }, (_, i) => daemonPod(`w${i}`, { port: 80, spec: { tolerations } }));
+  const there = Array.from({ length: 20 }, (_, i) => large(`t${i}`, "n1"));
+  const metadata = { name: "agent", namespace: "default", uid: owner.uid, resourceVersion: "1" };
+  const set: DaemonSet = { metadata };
+  const { site, reads } = countedSite([
+    [nodes, [board()]],
+    [pods, [...waiting, ...there]],
+    [daemonSets, [set]],
+  ]);
+  const state = await daemonBinding.observe("n1", site, new Set());
+  expect(reads).toEqual({ count: 40, steps: 40 });
+  expect(state?.waiting).toHaveLength(20);
+  expect(state?.taken.pods).toBe(20);
+  // No waiting pod asks for the ports of the others.
+  expect(state?.taken.isTaken({ address: "0.0.0.0", protocol: "TCP", port: 1000 })).toBe(false);
+  expect(JSON.stringify(state?.waiting).length).toBeLessThan(20 * 1000);
+});
+
+test("a hundred pods of a thousand host ports each are decided one per step, and the observed state stays unchanged", () => {
+  const ports = (of: number) =>
+    Array.from({ length: 1000 }, (_, i) => ({ containerPort: 1, hostPort: 300 * of + i + 1 }));
+  const waiting = Array.from({ length: 100 }, (_, i) =>
+    waitingPod(daemonPod(`w${i}`, { spec: { containers: [{ name: "main", ports: ports(i) }] } }), board()),
+  );
+  const taken = new UsedCapacity();
+  let steps = 0;
+  const passes = deciding({ node: board(), taken, waiting }, new Set(), { mono: 0, wall: 0 });
+  for (let next = passes.next(); !next.done; next = passes.next()) steps++;
+  expect(steps).toBe(100);
+  expect(taken.pods).toBe(0);
 });
 
 class BindingSite {
@@ -140,7 +222,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.site.journal.events).toMatchObject([{ reason: "Scheduled" }]);
   });
 
-  test("promises the same room once: the older pod gets it, the other one is told why", async () => {
+  test("assigns capacity once: the older pod gets it, the other one an Event", async () => {
     const site = new BindingSite();
     site.put(board(), daemonPod("a", { cpu: "600m" }), daemonPod("b", { cpu: "600m" }));
     await site.begin();
@@ -153,7 +235,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.site.journal.writes.filter(({ verb }) => verb === "patch")).toHaveLength(1);
   });
 
-  test("binds it as soon as another pod makes room", async () => {
+  test("binds a waiting pod as soon as another pod frees its capacity", async () => {
     const site = new BindingSite();
     site.put(board(), daemonPod("a", { cpu: "600m", on: "n1" }), daemonPod("b", { cpu: "600m" }));
     await site.begin();
@@ -163,7 +245,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.boards).toEqual({ b: "n1" });
   });
 
-  test("or as the board itself changes", async () => {
+  test("or as soon as the board itself changes", async () => {
     const site = new BindingSite();
     site.put(board("n1", {}, ["own:NoSchedule"]), daemonPod("p"));
     await site.begin();
@@ -176,8 +258,8 @@ describe("the leader of a site without a scheduler", () => {
   test("does not bind twice while the cache is behind", () => {
     const state = {
       node: board(),
-      taken: nothingTaken,
-      waiting: [daemonPod("p", { cpu: "600m" }), daemonPod("q", { cpu: "600m" })],
+      taken: new UsedCapacity(),
+      waiting: ["p", "q"].map((name) => waitingPod(daemonPod(name, { cpu: "600m" }), board())),
     };
     const now = { mono: 0, wall: 0 };
     const first = daemonBinding.decide(state, daemonBinding.initialMemory, now);
@@ -188,7 +270,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(second.actions.filter((action) => action.do === "bind")).toEqual([]);
   });
 
-  test("leaves alone what is no pod of a set of this site, is held by a gate, or on its way out", async () => {
+  test("ignores pods that are not of a set of this site, have a scheduling gate, or are terminating", async () => {
     const site = new BindingSite();
     const other = daemonPod("other");
     const set = { ...owner, kind: "ReplicaSet" };
@@ -207,7 +289,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.site.journal.writes).toEqual([]);
   });
 
-  test("leaves the pods of a set that names another scheduler to that one", async () => {
+  test("leaves the pods of a set that names another scheduler to that scheduler", async () => {
     const site = new BindingSite("batch-scheduler");
     site.put(board(), daemonPod("p"));
     await site.begin();
@@ -215,7 +297,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.boards).toEqual({ p: undefined });
   });
 
-  test("a board that nobody knows gets nothing", async () => {
+  test("binds no pod to a board without a Node", async () => {
     const site = new BindingSite();
     site.put(daemonPod("p"));
     await site.begin();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../../../agent/api/core.ts";
-import { collide, needsOf } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
+import { needsOf } from "../../../../agent/controllers/daemon-binding/pod-needs.ts";
 import { pod } from "../../../support/builders.ts";
 
 type Spec = NonNullable<Pod["spec"]>;
@@ -49,18 +49,18 @@ describe("CPU, in thousandths", () => {
       200,
     ],
     [
-      "what is said of the pod as a whole counts",
+      "requests of the pod as a whole count",
       { containers: [container("10m")], resources: { requests: { cpu: "500m" } } },
       500,
     ],
     ["the overhead comes on top", { containers: [container("10m")], overhead: { cpu: "5m" } }, 15],
-    ["what cannot be read counts as nothing", { containers: [container("much")] }, 0],
+    ["unparsable requests count as zero", { containers: [container("much")] }, 0],
   ])("%s", (_, spec, expected) => {
     expect(cpu(spec)).toBe(expected);
   });
 });
 
-test("ports of the host: those that are asked for, and in its network all", () => {
+test("host ports: those that are requested, and with host networking all of them", () => {
   const ports = [{ containerPort: 80 }, { containerPort: 90, hostPort: 9090, hostIP: "10.0.0.1", protocol: "UDP" }];
   const staying = container(undefined, { restartPolicy: "Always", ports: [{ containerPort: 70, hostPort: 70 }] });
   const passing = container(undefined, { ports: [{ containerPort: 60, hostPort: 60 }] });
@@ -73,13 +73,4 @@ test("ports of the host: those that are asked for, and in its network all", () =
     udp,
     stays,
   ]);
-});
-
-test("two pods collide on the same port of the same protocol, at the same address or at every one", () => {
-  const port = { address: "0.0.0.0", protocol: "TCP", port: 80 };
-  expect(collide(port, port)).toBe(true);
-  expect(collide(port, { ...port, address: "10.0.0.1" })).toBe(true);
-  expect(collide({ ...port, address: "10.0.0.1" }, { ...port, address: "10.0.0.2" })).toBe(false);
-  expect(collide(port, { ...port, protocol: "UDP" })).toBe(false);
-  expect(collide(port, { ...port, port: 81 })).toBe(false);
 });

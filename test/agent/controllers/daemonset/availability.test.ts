@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../../../agent/api/core.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import {
+  type DaemonReadiness,
   isAvailable,
   mayBeAvailable,
-  type Readiness,
   untilAvailable,
   watchReadiness,
 } from "../../../../agent/controllers/daemonset/availability.ts";
@@ -18,11 +19,11 @@ function ready(since: string, status = "True"): Pod {
   return { ...pod, status: { conditions: [{ type: "Ready", status, lastTransitionTime: since }] } };
 }
 
-const rule = (readiness: Readiness) => ({ minReady: 10_000, readiness });
+const rule = (readiness: DaemonReadiness) => ({ minReady: 10_000, readiness });
 
 describe("of a pod that was ready before this term", () => {
   const pod = ready("2026-01-01T00:00:05Z");
-  const seen = watchReadiness([pod], undefined, at(8));
+  const seen = atOnce(watchReadiness([pod], undefined, at(8)));
 
   test.each([
     [8, false],
@@ -30,73 +31,73 @@ describe("of a pod that was ready before this term", () => {
     [15, false],
     [15.001, true],
     [30, true],
-  ])("the timestamp is believed: at %d s it is available: %s", (seconds, available) => {
+  ])("the timestamp counts: at %d s it is available: %s", (seconds, available) => {
     expect(isAvailable(pod, rule(seen), at(seconds))).toBe(available);
   });
 
-  test("a timestamp of the future, or none, counts from the first look on", () => {
+  test("with a timestamp in the future, or none, the time counts from the first observation", () => {
     for (const since of ["2036-01-01T00:00:00Z", "soon"]) {
       const odd = ready(since);
-      const known = watchReadiness([odd], undefined, at(8));
+      const known = atOnce(watchReadiness([odd], undefined, at(8)));
       expect(isAvailable(odd, rule(known), at(18))).toBe(false);
       expect(isAvailable(odd, rule(known), at(18.001))).toBe(true);
     }
   });
 });
 
-describe("of a pod that becomes ready while we look", () => {
-  const before = watchReadiness([ready("2026-01-01T00:00:00Z", "False")], undefined, at(0));
+describe("of a pod that becomes ready during this term", () => {
+  const before = atOnce(watchReadiness([ready("2026-01-01T00:00:00Z", "False")], undefined, at(0)));
 
-  test("our own clock counts, whatever year its kubelet lives in", () => {
+  test("the leader's clock counts, whatever year its kubelet is in", () => {
     const pod = ready("1970-01-01T00:00:01Z");
-    const seen = watchReadiness([pod], before, at(5));
+    const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(isAvailable(pod, rule(seen), at(15))).toBe(false);
     expect(isAvailable(pod, rule(seen), at(15.001))).toBe(true);
   });
 
-  test("looking again does not start the time anew, but going and coming back does", () => {
+  test("observing it again does not restart the time, but becoming unready and ready again does", () => {
     const pod = ready("2026-01-01T00:00:05Z");
-    const seen = watchReadiness([pod], before, at(5));
-    expect(untilAvailable(pod, rule(watchReadiness([pod], seen, at(9))), at(9))).toBe(6001);
+    const seen = atOnce(watchReadiness([pod], before, at(5)));
+    expect(untilAvailable(pod, rule(atOnce(watchReadiness([pod], seen, at(9)))), at(9))).toBe(6001);
     const again = ready("2026-01-01T00:00:08Z");
-    expect(untilAvailable(again, rule(watchReadiness([again], seen, at(9))), at(9))).toBe(10_001);
+    expect(untilAvailable(again, rule(atOnce(watchReadiness([again], seen, at(9)))), at(9))).toBe(10_001);
   });
 
-  test("a wall clock that is set changes nothing", () => {
+  test("setting the wall clock changes nothing", () => {
     const pod = ready("2026-01-01T00:00:05Z");
-    const seen = watchReadiness([pod], before, at(5));
+    const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(isAvailable(pod, rule(seen), at(6, Date.parse("2040-01-01T00:00:00Z")))).toBe(false);
   });
 
-  test("a pod that is new is watched from its first look on", () => {
+  test("a new pod is watched from its first observation on", () => {
     const pod = ready("2026-01-01T00:00:00Z");
-    const seen = watchReadiness([pod], new Map(), at(60));
+    const seen = atOnce(watchReadiness([pod], new Map(), at(60)));
     expect(untilAvailable(pod, rule(seen), at(60))).toBe(10_001);
   });
 });
 
-test("what an update is about to replace is believed on either word: ours, or that of its timestamp", () => {
+test("a pod to be replaced counts as available by the leader's clock or by its timestamp", () => {
   const missed = ready("2026-01-01T00:00:00Z");
-  const seen = watchReadiness([missed], new Map(), at(60));
+  const seen = atOnce(watchReadiness([missed], new Map(), at(60)));
   expect(isAvailable(missed, rule(seen), at(60))).toBe(false);
   expect(mayBeAvailable(missed, rule(seen), at(60))).toBe(true);
   const recent = ready("2026-01-01T00:00:55Z");
-  expect(mayBeAvailable(recent, rule(watchReadiness([recent], new Map(), at(60))), at(60))).toBe(false);
+  expect(mayBeAvailable(recent, rule(atOnce(watchReadiness([recent], new Map(), at(60)))), at(60))).toBe(false);
   expect(mayBeAvailable(ready("2026-01-01T00:00:00Z", "False"), rule(seen), at(60))).toBe(false);
 });
 
-test("what is not ready is not available, and nobody waits for it", () => {
+test("an unready pod is not available, and is not waited for", () => {
   const pod = ready("2026-01-01T00:00:00Z", "False");
   expect(untilAvailable(pod, rule(new Map()), at(100))).toBeUndefined();
   expect(isAvailable(pod, { minReady: 0, readiness: new Map() }, at(100))).toBe(false);
 });
 
-test("without minReadySeconds ready is available, and nothing has to be remembered", () => {
+test("without minReadySeconds a ready pod is available, and nothing has to be remembered", () => {
   expect(isAvailable(ready("2036-01-01T00:00:00Z"), { minReady: 0, readiness: new Map() }, at(0))).toBe(true);
 });
 
-test("of pods that are gone nothing is kept", () => {
-  const seen = watchReadiness([ready("2026-01-01T00:00:00Z")], undefined, at(0));
+test("pods that are gone are dropped", () => {
+  const seen = atOnce(watchReadiness([ready("2026-01-01T00:00:00Z")], undefined, at(0)));
   expect(seen.size).toBe(1);
-  expect(watchReadiness([], seen, at(1)).size).toBe(0);
+  expect(atOnce(watchReadiness([], seen, at(1))).size).toBe(0);
 });

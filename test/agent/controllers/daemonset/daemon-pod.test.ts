@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byAge, daemonPod, isUpdated, targetOf } from "../../../../agent/controllers/daemonset/daemon-pod.ts";
+import { byAge, daemonPods, isUpdated, targetOf } from "../../../../agent/controllers/daemonset/daemon-pod.ts";
 import { daemonTolerations } from "../../../../agent/controllers/daemonset/tolerations.ts";
 import { podOf, set } from "./support/daemon-site.ts";
 
@@ -13,7 +13,7 @@ const always = [
   forGood("unschedulable", "NoSchedule"),
 ];
 
-test("a pod is made from the template, pinned to its board, and tolerates what may happen to it", () => {
+test("a pod is made from the template, pinned to its board, with the daemon tolerations", () => {
   const preferred = [{ weight: 1, preference: { matchExpressions: [{ key: "fast", operator: "Exists" }] } }];
   const required = { nodeSelectorTerms: [{ matchExpressions: [{ key: "room", operator: "In", values: ["a", "b"] }] }] };
   const owner = set({
@@ -28,7 +28,7 @@ test("a pod is made from the template, pinned to its board, and tolerates what m
       },
     },
   });
-  expect(daemonPod(owner, "n1", "abc")).toEqual({
+  expect(daemonPods(owner, "abc")("n1")).toEqual({
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
@@ -66,22 +66,22 @@ test.each<[string, object | undefined]>([
   ["no number", { "deprecated.daemonset.template.generation": "seven" }],
   ["a number that fits no label", { "deprecated.daemonset.template.generation": "9".repeat(30) }],
   ["nothing", undefined],
-])("an annotation that says %s makes no label", (_, annotations) => {
-  const labels = daemonPod(set(annotations ? { annotations: { ...annotations } } : {}), "n1", "abc").metadata.labels;
+])("an annotation that says %s adds no label", (_, annotations) => {
+  const labels = daemonPods(set(annotations ? { annotations: { ...annotations } } : {}), "abc")("n1").metadata.labels;
   expect(labels).not.toHaveProperty("pod-template-generation");
 });
 
-test("what the template brings along comes along: annotations and finalizers", () => {
+test("annotations and finalizers of the template are copied", () => {
   const owner = set();
   const metadata = { labels: { app: "agent" }, annotations: { a: "b" }, finalizers: ["example.com/f"] };
   const spec = owner.spec && { ...owner.spec, template: { ...owner.spec.template, metadata } };
-  expect(daemonPod({ ...owner, ...(spec && { spec }) }, "n1", "abc").metadata).toMatchObject({
+  expect(daemonPods({ ...owner, ...(spec && { spec }) }, "abc")("n1").metadata).toMatchObject({
     annotations: { a: "b" },
     finalizers: ["example.com/f"],
   });
 });
 
-test("a toleration of a minute gives way to the one for good, in its place; others stay", () => {
+test("a toleration of a minute is replaced by one without a limit, in its place; others stay", () => {
   const mine = { key: "mine", operator: "Exists" };
   const minute = { ...forGood("unreachable", "NoExecute"), tolerationSeconds: 60 };
   const [notReady, unreachable, ...rest] = always;
@@ -93,12 +93,12 @@ test("a toleration of a minute gives way to the one for good, in its place; othe
   ]);
 });
 
-test("in the network of the host a daemon pod does without the pod network", () => {
+test("with host networking a daemon pod tolerates an unavailable pod network", () => {
   const added = daemonTolerations({ containers: [], hostNetwork: true });
   expect(added).toEqual([...always, forGood("network-unavailable", "NoSchedule")]);
 });
 
-test("the board of a pod is where it runs, else what it is pinned to, else unknown", () => {
+test("the board of a pod is where it runs, otherwise where it is pinned to, otherwise unknown", () => {
   const pod = podOf(set(), "n1");
   expect(targetOf(pod)).toBe("n1");
   expect(
@@ -112,7 +112,7 @@ test("the board of a pod is where it runs, else what it is pinned to, else unkno
   expect(targetOf({ ...pod, spec: { containers: [] } })).toBeUndefined();
 });
 
-test("of the present template is what carries its hash, or the number that old API versions gave it", () => {
+test("a pod is of the current template by its hash, or by the generation of old API versions", () => {
   const owner = set({ annotations: { "deprecated.daemonset.template.generation": "7" } });
   const labelled = (labels: Readonly<Record<string, string>>) => podOf(owner, "n1", { labels });
   expect(isUpdated(owner, labelled({ "controller-revision-hash": "abc" }), "abc")).toBe(true);
@@ -133,4 +133,13 @@ test("bound pods come first, then the older, then the name", () => {
     at("a", "2026-01-01T00:00:00Z"),
   ];
   expect(found.toSorted(byAge).map(({ metadata }) => metadata.name)).toEqual(["a", "b", "young", "unbound"]);
+});
+
+test("the pods of all boards share the template's large members", () => {
+  const tolerations = Array.from({ length: 68_000 }, (_, i) => ({ key: `k${i}`, operator: "Exists" }));
+  const podFor = daemonPods(set({ template: { tolerations } }), "abc");
+  const [one, other] = [podFor("n1"), podFor("n2")] as { metadata: object; spec?: { tolerations: object[] } }[];
+  expect(one?.spec?.tolerations).toHaveLength(68_006);
+  expect(other?.spec?.tolerations).toBe(one?.spec?.tolerations);
+  expect(other?.metadata).toBe(one?.metadata);
 });

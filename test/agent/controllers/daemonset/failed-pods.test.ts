@@ -22,16 +22,16 @@ test.each([
   [3.999, 4000],
   [4, 0],
   [5, 0],
-])("after %d s a pod that failed has to wait for %d ms: the whole delay, or nothing", (seconds, wait) => {
+])("after %d s a failed pod has to wait for %d ms: the whole delay, or nothing", (seconds, wait) => {
   const backoff = { generation: 1, delay: 4000, at: at(0) };
   expect(backoffOf(backoff, 1, at(seconds))).toBe(wait);
 });
 
-test("who never failed does not wait", () => {
+test("a board without a failure has no delay", () => {
   expect(backoffOf(undefined, 1, at(0))).toBe(0);
 });
 
-test("half an hour without a failure makes up for everything", () => {
+test("half an hour without a failure resets the delay", () => {
   const backoff = { generation: 1, delay: 900_000, at: at(0) };
   expect(nextBackoff(backoff, 1, at(1800)).delay).toBe(900_000);
   expect(nextBackoff(backoff, 1, at(1800.001)).delay).toBe(1000);
@@ -39,7 +39,7 @@ test("half an hour without a failure makes up for everything", () => {
   expect(stillValid(new Map([["n1", backoff]]), 1, at(1801)).size).toBe(0);
 });
 
-test("another generation of the set begins anew", () => {
+test("another generation of the set resets it too", () => {
   const backoff = { generation: 1, delay: 64_000, at: at(0) };
   expect(backoffOf(backoff, 2, at(1))).toBe(0);
   expect(nextBackoff(backoff, 2, at(1)).delay).toBe(1000);

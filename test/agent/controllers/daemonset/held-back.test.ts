@@ -25,29 +25,30 @@ const availability = { minReady: 0, readiness: new Map() };
 const old = (ready = "False"): Pod => podOf(owner, "n1", { hash: "old", ready });
 
 const step = (board: Board, pods: readonly Pod[], of = owner) =>
-  updateStep([board], podsByBoard(pods), { set: of, hash: atOnce(presentHash(of)), availability }, now).step;
+  atOnce(updateStep([board], atOnce(podsByBoard(pods)), { set: of, hash: atOnce(presentHash(of)), availability }, now))
+    .step;
 
 describe("an update", () => {
-  test("leaves the broken pod of a silent board alone while nobody knows what became of it", () => {
+  test("does not replace the broken pod of a silent board while the silence is held", () => {
     expect(step(held, [old()]).leaving).toEqual([]);
   });
 
-  test("replaces it once the verdict stands, and says why", () => {
+  test("replaces it once the verdict permits it, with the cause", () => {
     const pod = old();
     expect(step(judged, [pod]).leaving).toEqual([{ pod, cause }]);
   });
 
-  test("replaces a pod that is broken on its kubelet's own word, without a cause", () => {
+  test("replaces a pod that is broken by its kubelet's own report, without a cause", () => {
     const pod = old();
     expect(step({ name: "n1", run: true, stay: true }, [pod]).leaving).toEqual([{ pod }]);
   });
 
-  test("takes a pod that serves in its turn, also on a silent board: that is the rollout, not us", () => {
+  test("replaces a serving pod in its turn, even on a silent board: that is the rollout's decision", () => {
     const pod = old("True");
     expect(step(held, [pod]).leaving).toEqual([{ pod }]);
   });
 
-  test("with surge leaves it alone too", () => {
+  test("with surge does not replace it either", () => {
     const surging = set({
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
     });
@@ -57,19 +58,19 @@ describe("an update", () => {
   });
 });
 
-test("of an old and a new pod on a silent board the old one stays while the verdict is open", () => {
+test("keeps the old of two pods on a silent board while the verdict is open", () => {
   const surging = set({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
   const pods = [
     podOf(surging, "n1", { hash: "old", ready: "False", name: "old", uid: "old" }),
     podOf(surging, "n1", { ready: "False", name: "new", uid: "new" }),
   ];
   const context = { set: surging, hash: atOnce(presentHash(surging)), availability, backoff: undefined };
-  expect(planBoard(held, pods, context, now).leaving).toEqual([]);
-  expect(planBoard(judged, pods, context, now).leaving).toEqual([{ pod: pods[0], cause }]);
+  expect(atOnce(planBoard(held, pods, context, now)).leaving).toEqual([]);
+  expect(atOnce(planBoard(judged, pods, context, now)).leaving).toEqual([{ pod: pods[0], cause }]);
 });
 
 describe("on a site", () => {
-  /** One board is silent, its pod is marked, and somebody rolls out a new template with room for all. */
+  /** One board is silent, its pod is marked, and an operator rolls out a new template with room for all. */
   async function rollout(
     judge: DaemonSite["judge"],
     before: (site: DaemonSite) => void = () => undefined,
@@ -86,16 +87,16 @@ describe("on a site", () => {
     return site;
   }
 
-  test("before the boards were looked at, nothing is deleted; afterwards it is", async () => {
+  test("deletes nothing before the boards are judged, and does so afterwards", async () => {
     const site = await rollout(undefined);
     await site.run(60_000);
     expect(site.pods).toEqual(["on-n1"]);
-    site.judge = "by nobody";
+    site.judge = "no judge";
     await site.run(66_000);
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
-  test("in the quarantine after an outage it waits, and everything else goes on", async () => {
+  test("waits in the quarantine after an outage, and everything else continues", async () => {
     const restoredAt = { mono: 0, wall: 0 };
     const site = await rollout({ ...firstMemory, quarantine: { ...noQuarantine, restoredAt } });
     site.boards("n2");
@@ -105,8 +106,8 @@ describe("on a site", () => {
     expect(site.set.status).toMatchObject({ desiredNumberScheduled: 2, observedGeneration: 2 });
   });
 
-  test("while we are blind it waits, and after that for a grace period more: the board may have lived", async () => {
-    const site = await rollout("by nobody", (blind) => blind.site.api.cut(true));
+  test("waits while the link is down, and for a grace period after that: the board may have been alive", async () => {
+    const site = await rollout("no judge", (blind) => blind.site.api.cut(true));
     await site.run(60_000);
     expect(site.writes("delete")).toEqual([]);
     site.site.api.cut(false);
@@ -116,8 +117,8 @@ describe("on a site", () => {
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
-  test("a pod that is written between the read of it and its deletion is read anew, and goes", async () => {
-    const site = await rollout("by nobody", ({ site: { refusals } }) =>
+  test("reads a pod again that was written between its read and its deletion, and deletes it", async () => {
+    const site = await rollout("no judge", ({ site: { refusals } }) =>
       refusals.add({ object: "default/on-n1", reason: "Conflict", times: 2 }),
     );
     await site.run(4000);
@@ -131,7 +132,7 @@ describe("on a site", () => {
     ]);
   });
 
-  test("on a board that nobody has judged yet it waits", async () => {
+  test("waits on a board that has not been judged yet", async () => {
     const site = await rollout(firstMemory);
     await site.run(60_000);
     expect(site.pods).toEqual(["on-n1"]);

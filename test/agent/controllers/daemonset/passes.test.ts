@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
+import { daemonSet } from "../../../../agent/controllers/daemonset/controller.ts";
 import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
 import { newRevision, presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
 import type { Outcome } from "../../../../agent/execution/actions.ts";
-import type { Decision } from "../../../../agent/loop/controller.ts";
-import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
+import type { Decision, SiteView } from "../../../../agent/loop/controller.ts";
+import { lifecycleSettings } from "../../../replay/settings.ts";
+import { refusal } from "../../../support/small-api.ts";
+import { countedSite } from "../counted-site.ts";
+import { DaemonSite, knownOf, podOf, revisionOf, set } from "./support/daemon-site.ts";
 
 /*
  * What stands as cases in test/cases/DP is not repeated here. This is about what a case cannot say: caches that are
@@ -15,7 +19,7 @@ import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
  */
 
 describe("a cache that is behind", () => {
-  test("what was made and does not show yet is not made again", async () => {
+  test("a created pod that the cache does not show yet is not created again", async () => {
     const site = new DaemonSite();
     const { api } = site.site;
     api.informer(pods).onChange((changes) => {
@@ -32,7 +36,7 @@ describe("a cache that is behind", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("a set that is gone already adopts nothing", async () => {
+  test("a deleted set adopts nothing", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     const { ownerReferences: _, ...orphaned } = podOf(set(), "n1").metadata;
@@ -43,7 +47,7 @@ describe("a cache that is behind", () => {
     expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("a Node that only left the site takes its waiting pod along; one that was deleted does not", async () => {
+  test("the waiting pod of a Node that left the site is deleted; that of a deleted Node is not", async () => {
     const site = new DaemonSite();
     const waiting = podOf(set(), "n2", { name: "waiting" });
     const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };
@@ -59,7 +63,7 @@ describe("a cache that is behind", () => {
   });
 });
 
-describe("the name of a revision is taken", () => {
+describe("the name of a new revision is taken", () => {
   test("by another template: the collision is counted, and the next name is free", async () => {
     const site = new DaemonSite();
     site.boards("n1");
@@ -76,7 +80,7 @@ describe("the name of a revision is taken", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("by the very revision, which the cache does not show yet: it is used, and none is made", async () => {
+  test("by the same revision, not in the cache yet: it is used, and none is created", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     site.put(set(), revisionOf(set()));
@@ -108,7 +112,7 @@ describe("half of a pass", () => {
   const done = ({ actions }: Decision<SetMemory>): readonly string[] =>
     actions.map((action) => (action.do === "create" ? `create ${action.resource.kind}` : action.do));
 
-  test("without its revision no pod is made: nobody could say what it is of", () => {
+  test("without the revision creates no pod, as its template would be unknown", () => {
     const first = decide(work(), firstMemory, now);
     expect(done(first)).toEqual(["create ControllerRevision"]);
     expect(remember(first, failing(first), now).actions).toEqual([]);
@@ -121,7 +125,7 @@ describe("half of a pass", () => {
     expect(last.memory.pass).toBeUndefined();
   });
 
-  test("what is claimed comes first, and ends the pass", () => {
+  test("writes claims first, and ends", () => {
     const claim = {
       do: "patch",
       target: { resource: pods, namespace: "default", name: "p", uid: "u" },
@@ -133,11 +137,11 @@ describe("half of a pass", () => {
     expect(remember(first, passing(first), now).actions).toEqual([]);
   });
 
-  test("while something is expected only the status is written, and it does not say that the generation was seen", () => {
+  test("writes only the status while writes are expected, without marking the generation as observed", () => {
     const behind = set({ generation: 2 });
     const expected = new Map([["u", { key: "default/p", version: "5", at: now }]]);
     const first = decide(
-      work({ set: behind, history: { present: [revisionOf(behind)], old: [] }, expected }),
+      work({ set: behind, history: { present: [knownOf(behind)], old: [] }, expected }),
       firstMemory,
       now,
     );
@@ -148,11 +152,11 @@ describe("half of a pass", () => {
     expect(remember(first, passing(first), now).requeueAfter).toBe(2000);
   });
 
-  test("old revisions go only after a pass whose pods could be made", () => {
+  test("deletes old revisions only after a pass whose pods could be created", () => {
     const limited = set({ revisionHistoryLimit: 0 });
-    const old = revisionOf(set({ image: "old" }), 1, "agent-old");
+    const old = knownOf(limited, revisionOf(set({ image: "old" }), 1, "agent-old"));
     const first = decide(
-      work({ set: limited, history: { present: [revisionOf(limited, 2)], old: [old] } }),
+      work({ set: limited, history: { present: [knownOf(limited, revisionOf(limited, 2))], old: [old] } }),
       firstMemory,
       now,
     );
@@ -160,9 +164,9 @@ describe("half of a pass", () => {
     expect(done(remember(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
   });
 
-  test("a namespace that is on its way out is not asked again for five minutes", () => {
+  test("does not retry a terminating namespace for five minutes", () => {
     const ending = Object.assign(new Error("ending"), { causes: [{ reason: "NamespaceTerminating" }] });
-    const known = work({ history: { present: [revisionOf(set())], old: [] } });
+    const known = work({ history: { present: [knownOf(set())], old: [] } });
     const first = decide(known, firstMemory, now);
     const second = remember(
       first,
@@ -176,7 +180,7 @@ describe("half of a pass", () => {
   });
 });
 
-test("a quota that is raised after an hour: the pods come without anybody touching the set", async () => {
+test("after a quota is raised, the pods are created without a change of the set", async () => {
   const site = new DaemonSite();
   site.boards("n1", "n2");
   site.put(set(), revisionOf(set()));
@@ -191,7 +195,7 @@ test("a quota that is raised after an hour: the pods come without anybody touchi
   expect(site.pods).toHaveLength(2);
 });
 
-test("a set that selects everything is told so, and nothing else happens", async () => {
+test("a set that selects everything gets an Event, and nothing else happens", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set({ selector: {} }));
@@ -200,7 +204,7 @@ test("a set that selects everything is told so, and nothing else happens", async
   expect(site.site.journal.events).toMatchObject([{ reason: "SelectingAll", type: "Warning" }]);
 });
 
-test("a set on its way out is left alone, its status too", async () => {
+test("a terminating set is not changed, nor is its status", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   const going = set();
@@ -209,7 +213,7 @@ test("a set on its way out is left alone, its status too", async () => {
   expect(site.site.journal.writes).toEqual([]);
 });
 
-test("a set that is made anew under its name begins anew, with pods of its own", async () => {
+test("a set recreated under its name starts from scratch, with pods of its own", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set());
@@ -220,7 +224,7 @@ test("a set that is made anew under its name begins anew, with pods of its own",
   expect(site.pods).toEqual(["agent-1", "agent-2"]);
 });
 
-test("a site that is quiet writes nothing", async () => {
+test("a quiet site causes no writes", async () => {
   const site = new DaemonSite();
   site.boards("n1", "n2");
   site.put(set(), revisionOf(set()), podOf(set(), "n1"), podOf(set(), "n2"));
@@ -229,4 +233,27 @@ test("a site that is quiet writes nothing", async () => {
   await site.run(3_600_000);
   expect(site.site.journal.writes.length).toBe(length);
   expect(length).toBe(1);
+});
+
+test("a Node that cannot be read counts as existing, and does not end the pass over the set's other boards", async () => {
+  const owner = set();
+  const waiting = ["x", "y"].map((board) => {
+    const { spec, ...pod } = podOf(owner, board);
+    return { ...pod, spec: { containers: [], ...(spec?.affinity && { affinity: spec.affinity }) } };
+  });
+  const { site } = countedSite([
+    [daemonSets, [owner]],
+    [controllerRevisions, [revisionOf(owner, 1)]],
+    [pods, waiting],
+  ]);
+  const view: SiteView = {
+    ...site,
+    async fetch(_, name) {
+      if (name === "x") throw refusal("get", 500, "InternalError");
+      return undefined;
+    },
+  };
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+  const { observe, initialMemory } = daemonSet({ verdictDeps });
+  expect(await observe("default/agent", view, initialMemory)).toMatchObject({ kind: "work", vanished: ["y"] });
 });

@@ -3,7 +3,7 @@ import { decide, remember } from "../../../../agent/controllers/daemonset/decide
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
 import type { Outcome } from "../../../../agent/execution/actions.ts";
-import { podOf, revisionOf, set } from "./support/daemon-site.ts";
+import { knownOf, podOf, set } from "./support/daemon-site.ts";
 
 /*
  * A board is closed to new pods right after a pass has written the status. Our own write comes back and wakes the set once
@@ -23,7 +23,7 @@ const work = (of: typeof owner, run: boolean, version = "1"): SetState => ({
   boards: [{ name: "n1", run, stay: true }],
   vanished: [],
   pods: [podOf(of, "n1", { resourceVersion: version })],
-  history: { present: [revisionOf(of)], old: [] },
+  history: { present: [knownOf(of)], old: [] },
   claims: [],
   expected: new Map(),
 });
@@ -37,11 +37,11 @@ function afterFirstPass(ok = true): SetMemory {
   return remember(first, outcomes, now).memory;
 }
 
-test("the echo of our own status brings no news of boards", () => {
+test("the echo of our own status write does not count the boards again", () => {
   expect(decide(work(echoed, false), afterFirstPass(), now).actions).toEqual([]);
 });
 
-test("whoever else changes the set, or one of its pods, makes it be counted anew", () => {
+test("any other change of the set, or of one of its pods, makes it count again", () => {
   const touched = { ...echoed, metadata: { ...echoed.metadata, resourceVersion: "3" } };
   expect(decide(work(touched, false), afterFirstPass(), now).actions).toMatchObject([
     { patch: { status: { desiredNumberScheduled: 0, numberMisscheduled: 1 } } },
@@ -49,16 +49,16 @@ test("whoever else changes the set, or one of its pods, makes it be counted anew
   expect(decide(work(echoed, false, "4"), afterFirstPass(), now).actions).toHaveLength(1);
 });
 
-test("where a pod is out of place every look counts", () => {
+test("while a pod is misplaced every pass counts", () => {
   const displaced = set({ status: { ...counts, ...available, numberMisscheduled: 1 } });
   const known = { ...displaced, metadata: { ...displaced.metadata, resourceVersion: "2" } };
   expect(decide(work(known, false), afterFirstPass(), now).actions).toHaveLength(1);
 });
 
-test("what could not be written is written with the next look", () => {
+test("a status that could not be written is written in the next pass", () => {
   expect(decide(work(owner, true), afterFirstPass(false), now).actions).toHaveLength(1);
 });
 
-test("a new leader counts whatever it finds", () => {
+test("a new leader always counts", () => {
   expect(decide(work(echoed, false), firstMemory, now).actions).toHaveLength(1);
 });

@@ -1,10 +1,15 @@
 import { expect, test } from "vitest";
 import { atOnce } from "../../../../agent/base/steps.ts";
-import { historyOf, presentHash, revisionData } from "../../../../agent/controllers/daemonset/history.ts";
+import {
+  historyOf,
+  knownRevision,
+  presentHash,
+  revisionData,
+} from "../../../../agent/controllers/daemonset/history.ts";
 import { canonicalJson, isSameContent, templateHash } from "../../../../agent/controllers/daemonset/template-hash.ts";
-import { revisionOf, set } from "./support/daemon-site.ts";
+import { knownOf, revisionOf, set } from "./support/daemon-site.ts";
 
-test("the hash is made of letters that make no words, and says the same on every board", () => {
+test("the hash has no vowels, and is the same on every board", () => {
   const hash = atOnce(templateHash({ spec: { containers: [{ name: "main", image: "agent:1" }] } }, undefined));
   expect(hash).toMatch(/^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
   expect(atOnce(templateHash({ spec: { containers: [{ image: "agent:1", name: "main" }] } }, undefined))).toBe(hash);
@@ -13,7 +18,7 @@ test("the hash is made of letters that make no words, and says the same on every
   ).toBe(hash);
 });
 
-test("other content, another order of a list, and a collision that was counted are another hash", () => {
+test("different content, a different order of a list, and a collision count change the hash", () => {
   const hashes = [
     atOnce(templateHash({ a: [1, 2] }, undefined)),
     atOnce(templateHash({ a: [2, 1] }, undefined)),
@@ -25,7 +30,7 @@ test("other content, another order of a list, and a collision that was counted a
   expect(new Set(hashes).size).toBe(hashes.length);
 });
 
-test("FNV-1a as everybody knows it", () => {
+test("the hash is FNV-1a", () => {
   const fnv = (text: string): number => {
     let hash = 2166136261n;
     for (const byte of Buffer.from(text)) hash = ((hash ^ BigInt(byte)) * 16777619n) & 0xffffffffn;
@@ -36,7 +41,7 @@ test("FNV-1a as everybody knows it", () => {
   expect(atOnce(templateHash({}, undefined))).toBe(encoded);
 });
 
-test("the data of a revision is in order, has no nulls, and says that it replaces", () => {
+test("the data of a revision is sorted, has no nulls, and is a replacing patch", () => {
   const owner = set();
   const template = {
     spec: { hostNetwork: true, containers: [] },
@@ -49,14 +54,14 @@ test("the data of a revision is in order, has no nulls, and says that it replace
   );
 });
 
-test("a revision is known by its content, whatever it is called and whoever made it", () => {
+test("a revision is recognised by its content, whatever its name and origin", () => {
   const owner = set();
   const old = revisionOf(set({ image: "agent:0" }), 5, "agent-xyz");
   const written: unknown = JSON.parse(atOnce(canonicalJson(revisionOf(owner).data)));
   const foreign = { ...revisionOf(owner, 3, "agent-55d55658c5"), data: written as object };
-  const { present, old: others } = atOnce(historyOf(owner, [old, foreign]));
+  const { present, old: others } = historyOf([old, foreign].map((revision) => knownOf(owner, revision)));
   expect(present.map(({ metadata }) => metadata.name)).toEqual(["agent-55d55658c5"]);
-  expect(others).toEqual([old]);
+  expect(others.map(({ metadata }) => metadata.name)).toEqual(["agent-xyz"]);
   expect(atOnce(presentHash(owner))).not.toBe("55d55658c5");
 });
 
@@ -70,34 +75,29 @@ const affinityOf = (terms: number) => ({
   },
 });
 
-test("a template as large as the API server takes one is found among its revisions without holding the event loop", () => {
+test("the largest template that the API server accepts is found among its revisions without blocking the event loop", () => {
   const owner = set();
   const large = { ...owner.spec?.template.spec, affinity: affinityOf(5000) };
   const wide = {
     ...owner,
     spec: { ...owner.spec, template: { ...owner.spec?.template, spec: large } },
   } as typeof owner;
-  const revisions = [1, 2, 3].map((revision) => ({
-    ...revisionOf(wide),
-    metadata: { ...revisionOf(wide).metadata, name: `r-${revision}` },
-    data: JSON.parse(JSON.stringify(atOnce(revisionData(wide)))),
-    revision,
-  }));
+  const revision = { ...revisionOf(wide), data: JSON.parse(JSON.stringify(atOnce(revisionData(wide)))) };
   let best = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 5; run++) {
-    const steps = historyOf(wide, revisions);
+    const steps = knownRevision(wide, revision);
     let longest = 0;
     for (let found = false; !found; ) {
       const before = process.cpuUsage();
       const step = steps.next();
       const { user, system } = process.cpuUsage(before);
       longest = Math.max(longest, (user + system) / 1000);
-      if (step.done) expect(step.value.present).toHaveLength(3);
+      if (step.done) expect(step.value.isPresent).toBe(true);
       found = step.done === true;
     }
     best = Math.min(best, longest);
   }
-  expect(best).toBeLessThan(50);
+  expect(best).toBeLessThan(20);
 });
 
 test.each<[unknown, unknown]>([
@@ -120,6 +120,6 @@ test.each<[unknown, unknown]>([
   [null, undefined],
   [{ a: [{ b: "x" }] }, { a: [{ b: "y" }] }],
 ])("%j and %j are the same content if their canonical text is", (a, b) => {
-  expect(isSameContent(a, b)).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
-  expect(isSameContent(b, a)).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
+  expect(atOnce(isSameContent(a, b))).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
+  expect(atOnce(isSameContent(b, a))).toBe(atOnce(canonicalJson(a)) === atOnce(canonicalJson(b)));
 });

@@ -4,7 +4,7 @@ import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
 
 const elsewhere = { namespace: "tenant" } as const;
 
-test("a pod of another namespace that names the set as its owner takes no board from it, and is left alone", async () => {
+test("a pod of another namespace that names the set as its owner does not occupy a board, and is not deleted", async () => {
   const site = new DaemonSite();
   site.boards("n1", "n2");
   site.put(set(), podOf(set(), "n1", { ...elsewhere, name: "planted", creationTimestamp: "2020-01-01T00:00:00Z" }));
@@ -15,7 +15,7 @@ test("a pod of another namespace that names the set as its owner takes no board 
   expect(site.writes("patch").filter((key) => key.includes("planted"))).toEqual([]);
 });
 
-test("a revision of another namespace that names the set as its owner is none of the set's history", async () => {
+test("a revision of another namespace that names the set as its owner is not part of the set's history", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   const planted = revisionOf(set(), 7, "planted");

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice, Endpoints, Service } from "../../../../agent/api/core.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { endpointSliceMirroring } from "../../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
 import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
@@ -35,7 +36,7 @@ const mirrored = (ip: string, more: Parameters<typeof slice>[2] = {}): EndpointS
 
 /** "create IPv4 1, update db-x 2, remove db-y". */
 function plan(endpoints: Endpoints, slices: readonly EndpointSlice[] = [], most = 1000): string {
-  const { create, update, remove } = mirror(endpoints, slices, most).plan;
+  const { create, update, remove } = atOnce(mirror(endpoints, slices, most)).plan;
   return [
     ...create.map(({ addressType, endpoints: list }) => `create ${addressType} ${list.length}`),
     ...update.map(({ slice: { metadata }, content }) => `update ${metadata.name} ${content.endpoints.length}`),
@@ -45,10 +46,10 @@ function plan(endpoints: Endpoints, slices: readonly EndpointSlice[] = [], most 
 
 const one = made([{ addresses: [{ ip: "192.0.2.1" }], ports: http }]);
 
-describe("Endpoints that somebody made", () => {
+describe("Endpoints written by hand", () => {
   test.each([
     ["have a slice", one, [], "create IPv4 1"],
-    ["have one that says it all", one, [mirrored("192.0.2.1")], ""],
+    ["have one complete slice", one, [mirrored("192.0.2.1")], ""],
     ["changed", one, [mirrored("192.0.2.9")], "update db-x 1"],
     ["have no addresses any more", made(), [mirrored("192.0.2.1")], "remove db-x"],
     [
@@ -95,15 +96,15 @@ describe("Endpoints that somebody made", () => {
     expect(plan(endpoints, slices)).toBe(expected);
   });
 
-  test("with more addresses than allowed are written once, and then left alone", () => {
+  test("with more addresses than allowed are written once, and not again", () => {
     const many = made([{ addresses: [1, 2, 3, 4, 5].map((at) => ({ ip: `192.0.2.${at}` })), ports: http }]);
-    const { plan: first, skipped, invalid } = mirror(many, [], 3);
+    const { plan: first, skipped, invalid } = atOnce(mirror(many, [], 3));
     expect([first.create[0]?.endpoints.length, skipped, invalid]).toEqual([3, 2, 0]);
     const endpoints = first.create[0]?.endpoints ?? [];
     expect(plan(many, [mirrored("", { endpoints: [...endpoints] })], 3)).toBe("");
   });
 
-  test("with a port that changes keep their slice", () => {
+  test("keep their slice when a port changes", () => {
     const { actions } = decide(
       { kind: "mirrored", endpoints: one, slices: [mirrored("192.0.2.1", { ports: [] })] },
       noMemory,
@@ -112,19 +113,19 @@ describe("Endpoints that somebody made", () => {
     expect(actions).toMatchObject([{ do: "patch", target: { name: "db-x" }, patch: { ports: http } }]);
   });
 
-  test("on their way out get no new slice", () => {
+  test("that are terminating get no new slice", () => {
     const leaving = made(one.subsets, { deletionTimestamp: "2026-01-01T00:00:00Z" });
     expect(decide({ kind: "mirrored", endpoints: leaving, slices: [] }, noMemory, 1000).actions).toEqual([]);
   });
 });
 
-test("what is left of them goes, in the state in which it was read", () => {
+test("their remaining slices are deleted, in the version that was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   const { resourceVersion } = mirrored("192.0.2.1").metadata;
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);
 });
 
-describe("what the controller of services wrote", () => {
+describe("Endpoints written by the endpoints controller", () => {
   const written = made(one.subsets, { labels: { "endpoints.kubernetes.io/managed-by": "endpoint-controller" } });
   const changed = { ...written, metadata: { ...written.metadata, resourceVersion: "4" } };
   const woken = (of: Service | undefined, change: Partial<Seen<Endpoints>>): readonly string[] => {
@@ -140,14 +141,14 @@ describe("what the controller of services wrote", () => {
     ["appears", { after: written }],
     ["changes", { before: written, after: changed }],
     ["goes", { before: written }],
-  ])("wakes nobody when it %s, unless its service lost its selector or is not there", (_when, change) => {
+  ])("wake no key when it %s, unless its service lost its selector or does not exist", (_when, change) => {
     expect(woken(service(), change)).toEqual([]);
     expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
     expect(woken(undefined, change)).toEqual(["default/db"]);
   });
 
-  test("is looked at when all that is cached is gone through, and when somebody takes the label off", () => {
-    expect(woken(service(), { after: written, swept: true })).toEqual(["default/db"]);
+  test("are checked in a sweep, and when the label is removed", () => {
+    expect(woken(service(), { after: written, swept: "first" })).toEqual(["default/db"]);
     expect(woken(service(), { before: written, after: one })).toEqual(["default/db"]);
   });
 });

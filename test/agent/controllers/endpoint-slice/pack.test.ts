@@ -24,7 +24,7 @@ function sizes(slices: readonly EndpointSlice[], wanted: readonly SliceEndpoint[
   };
 }
 
-describe("where endpoints go", () => {
+describe("endpoints are placed", () => {
   test.each([
     ["nowhere, when there are none", [], 0, {}, [], []],
     ["into one new slice", [], 10, {}, [10], []],
@@ -43,14 +43,14 @@ describe("where endpoints go", () => {
     expect(sizes(slices, range(0, count))).toEqual({ update, create, remove });
   });
 
-  test("where something changes anyway, the fullest of them first", () => {
+  test("where a change is needed anyway, in the fullest of those slices first", () => {
     const slices = [slice("one", range(0, 5)), slice("two", range(5, 8)), slice("three", range(13, 2))];
     const wanted = [...range(1, 11), ...range(13, 2), ...range(100, 4)];
     // "one" lost p0 and has 4, "two" lost p12 and has 7; three of four new ones fill "two".
     expect(sizes(slices, wanted)).toEqual({ update: { one: 5, two: 10 }, create: [], remove: [] });
   });
 
-  test("a slice that holds more than allowed is not split, and gets no more", () => {
+  test("a slice with more than allowed is not split, and gets no more", () => {
     const big = slice("big", range(0, 15));
     expect(sizes([big], range(0, 16))).toEqual({ update: {}, create: [1], remove: [] });
     expect(sizes([big], range(1, 16))).toEqual({ update: { big: 14 }, create: [2], remove: [] });
@@ -61,7 +61,7 @@ describe("where endpoints go", () => {
     expect(sizes(slices, [numbered(0), numbered(9)])).toEqual({ update: { one: 1, two: 1 }, create: [], remove: [] });
   });
 
-  test("a slice of which nothing is wanted goes; one that was empty before stays", () => {
+  test("a slice that becomes empty is deleted; one that was empty before stays", () => {
     expect(sizes([slice("one", range(0, 2)), slice("none", [])], [])).toEqual({
       update: {},
       create: [],
@@ -69,26 +69,26 @@ describe("where endpoints go", () => {
     });
   });
 
-  test("an endpoint that stands in two slices stays in the first", () => {
+  test("an endpoint that is in two slices stays in the first", () => {
     const slices = [slice("one", range(0, 2)), slice("two", range(1, 2))];
     expect(sizes(slices, range(0, 3))).toEqual({ update: { two: 1 }, create: [], remove: [] });
   });
 
-  test("a change of what an endpoint says is an update of its slice alone; its version is no change", () => {
+  test("a change of an endpoint updates only its slice; a new version of the pod does not", () => {
     const slices = [slice("one", range(0, 2)), slice("two", range(2, 2))];
     expect(sizes(slices, [numbered(0, false), ...range(1, 3)]).update).toEqual({ one: 2 });
     const older = { ...numbered(0), targetRef: { ...numbered(0).targetRef, resourceVersion: "1" } };
     expect(sizes([slice("one", [older])], [numbered(0)]).update).toEqual({});
   });
 
-  test("other labels are an update, and a place to fill", () => {
+  test("changed labels are an update, and room to fill", () => {
     const slices = [slice("one", range(0, 3)), slice("two", range(3, 8))];
     const relabelled = { isRelabelled: ({ metadata }: EndpointSlice) => metadata.name === "one" };
     expect(sizes(slices, range(0, 12), relabelled)).toEqual({ update: { one: 4 }, create: [], remove: [] });
   });
 });
 
-test("whatever the slices were, each wanted endpoint is in exactly one afterwards, and nothing else is", () => {
+test("from any slices, each wanted endpoint ends up in exactly one, and no other endpoint in any", () => {
   const random = new SeededRandom(7);
   const chance = (below: number): number => Math.floor(random.next() * below);
   for (let round = 0; round < 400; round++) {

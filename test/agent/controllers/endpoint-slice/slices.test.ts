@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
-import { decide, remember, type ServiceState } from "../../../../agent/controllers/endpoint-slice/decide.ts";
-import type { Silence } from "../../../../agent/controllers/service/readiness.ts";
+import { decide, remember, type SlicesState } from "../../../../agent/controllers/endpoint-slice/decide.ts";
+import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import { noMemory, type SliceMemory } from "../../../../agent/controllers/slices/memory.ts";
 import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
 import type { Decision } from "../../../../agent/loop/controller.ts";
@@ -10,9 +10,9 @@ import { at, clear, endpoint, service, silent, slice, webPod } from "../service/
 const state = (
   pods: readonly ReturnType<typeof webPod>[],
   slices: readonly EndpointSlice[],
-  silence: Silence = clear,
+  silence: SilentBoards = clear,
   boards: readonly string[] = ["pi-1", "pi-2"],
-): ServiceState => ({
+): SlicesState => ({
   kind: "selected",
   service: service(),
   pods,
@@ -23,7 +23,7 @@ const state = (
 });
 
 /** "a" ready, "-a" not, "~a" on its way out. */
-const told = (action: Action | undefined): string => {
+const endpointsIn = (action: Action | undefined): string => {
   const body = action?.do === "patch" ? action.patch : action?.do === "create" ? action.object : {};
   const { endpoints = [] } = body as Pick<EndpointSlice, "endpoints">;
   return (endpoints ?? [])
@@ -47,7 +47,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
   const pods = [webPod("a", { ready: false }), webPod("b", { on: "pi-2" })];
   const ready = [slice("s", [endpoint("a"), { ...endpoint("b"), nodeName: "pi-2" }])];
 
-  test("their endpoints stay ready while nobody knows whether the board lives, and are looked at again", () => {
+  test("their endpoints stay ready while the board's state is unknown, and are checked again", () => {
     for (const silence of [silent("unknown"), silent("cut-off"), silent("unproven", "blind")]) {
       const { actions, requeueAfter } = decide(state(pods, ready, silence), noMemory, 100, at(0));
       expect(actions).toEqual([]);
@@ -55,22 +55,22 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else goes on meanwhile", () => {
+  test("everything else continues meanwhile", () => {
     const more = [...pods, webPod("c", { on: "pi-2" })];
     const { actions } = decide(state(more, ready, silent("unknown")), noMemory, 100, at(0));
-    expect(actions.map(told)).toEqual(["a,b,c"]);
+    expect(actions.map(endpointsIn)).toEqual(["a,b,c"]);
   });
 
-  test("they go once the board is proven silent, and the write says whose verdict it was", () => {
+  test("they become unready once the board is proven silent, and the write has the cause", () => {
     const { actions } = decide(state(pods, ready, silent("dead")), noMemory, 100, at(0));
-    expect(actions.map(told)).toEqual(["-a,b"]);
+    expect(actions.map(endpointsIn)).toEqual(["-a,b"]);
     expect(actions[0]?.cause).toMatchObject({ board: "pi-1", verdict: "dead" });
   });
 
-  test("a pod that somebody deleted is shown as terminating, however blind we are", () => {
+  test("a deleted pod is shown as terminating, even during an outage", () => {
     const leaving = [webPod("a", { ready: false, terminating: true }), webPod("b", { on: "pi-2" })];
     const { actions } = decide(state(leaving, ready, silent("unknown")), noMemory, 100, at(0));
-    expect(actions.map(told)).toEqual(["~a,b"]);
+    expect(actions.map(endpointsIn)).toEqual(["~a,b"]);
   });
 });
 
@@ -83,7 +83,7 @@ describe("the writes of one decision", () => {
 
   const kinds = (decision: Decision<SliceMemory>): string => decision.actions.map((action) => action.do).join();
 
-  test("come in parts: what is new, what changes, what goes", () => {
+  test("are written in parts: creations, updates, deletions", () => {
     expect(kinds(first)).toBe("create");
     const second = remember(first, wrote(first.actions), at(0));
     expect(kinds(second)).toBe("patch");
@@ -92,7 +92,7 @@ describe("the writes of one decision", () => {
     const last = remember(third, wrote(third.actions), at(0));
     expect(last.actions).toEqual([]);
     expect([...last.memory.expected.keys()].sort()).toEqual(["uid-new-0", "uid-old", "uid-theirs"]);
-    expect(last.memory.told?.service).toBe("2026-01-01T00:00:00Z");
+    expect(last.memory.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
   test("end where one part fails: no endpoint leaves a slice before it is in another", () => {
@@ -103,7 +103,7 @@ describe("the writes of one decision", () => {
     expect(next.actions).toMatchObject([
       { do: "event", reason: "FailedToUpdateEndpointSlices", about: { name: "web" } },
     ]);
-    expect(next.memory).toMatchObject({ told: undefined, parts: [] });
+    expect(next.memory).toMatchObject({ reported: undefined, parts: [] });
     expect(remember(next, wrote(next.actions), at(0)).actions).toEqual([]);
   });
 });
@@ -118,7 +118,7 @@ describe("a pod whose board has no Node", () => {
       at(seconds),
     );
 
-  test("is left out, told of once, and looked at after one second, two, four", () => {
+  test("is left out, gets one Event, and is checked after one second, two, four", () => {
     const first = look(noMemory, 0);
     expect(first.actions).toMatchObject([
       {
@@ -136,15 +136,15 @@ describe("a pod whose board has no Node", () => {
     expect(look(second.memory, 3).requeueAfter).toBe(4000);
   });
 
-  test("is there as soon as its board is, and the next time begins anew", () => {
+  test("is there as soon as its board is, and the next time starts from scratch", () => {
     const there = look(look(noMemory, 0).memory, 5, ["pi-1", "pi-2"]);
-    expect(told(there.actions[0])).toBe("b,a");
+    expect(endpointsIn(there.actions[0])).toBe("b,a");
     expect(there.requeueAfter).toBeUndefined();
     expect(look(there.memory, 6).requeueAfter).toBe(1000);
   });
 });
 
-test("while the cache lacks what was written nothing is decided, and it is looked at again ever more slowly", () => {
+test("while the cache lacks our writes nothing is decided, and the key is retried with backoff", () => {
   const expected = new Map([["uid-s", { key: "default/s", version: "9", at: at(0) }]]);
   let memory = noMemory;
   const waits = Array.from({ length: 8 }, () => {
@@ -156,7 +156,7 @@ test("while the cache lacks what was written nothing is decided, and it is looke
   expect(waits).toEqual([50, 100, 200, 400, 800, 1600, 2000, 2000]);
 });
 
-test("a slice that is made over names the version that was seen, and carries nothing of what it was", () => {
+test("a reused slice requires the version that was read, and keeps nothing of its content", () => {
   const before = slice("s", [endpoint("x")], {
     ports: [{ name: "old", port: 1, protocol: "TCP" }],
     metadata: { annotations: { note: "old" }, labels: { stale: "x", "kubernetes.io/service-name": "web" } },

@@ -11,8 +11,8 @@ const board = (name: string, zone: string | undefined, cpu: string | undefined, 
   return { ...one, status: { ...one.status, ...(cpu !== undefined && { allocatable: { cpu } }) } };
 };
 
-describe("what each zone can do", () => {
-  test("is its part of the processors of the boards that are ready", () => {
+describe("the CPU share of each zone", () => {
+  test("is its part of the processors of all ready boards", () => {
     const boards = [board("a", "east", "3"), board("b", "west", "500m"), board("c", "west", "0.5")];
     expect([...(zoneSharesOf(boards) ?? [])]).toEqual([
       ["east", 0.75],
@@ -32,10 +32,10 @@ describe("what each zone can do", () => {
 
   test.each([
     ["one board does not say its zone", [board("a", "east", "1"), board("b", "west", "1"), board("c", undefined, "1")]],
-    ["one board does not say what it can do", [board("a", "east", "1"), board("b", "west", undefined)]],
+    ["one board does not report its capacity", [board("a", "east", "1"), board("b", "west", undefined)]],
     ["there is one zone", [board("a", "east", "1"), board("b", "east", "1")]],
     ["there is no board", []],
-  ])("is not known when %s", (_name, boards) => {
+  ])("is unknown when %s", (_name, boards) => {
     expect(zoneSharesOf(boards)).toBeUndefined();
   });
 });
@@ -71,7 +71,7 @@ test.each([
   ["a zone without any gets some", ["aaaa"], half, "bbaa"],
   ["who can do more gets more", ["aabb"], { a: 0.75, b: 0.25 }, "aaab"],
   ["half an endpoint is not worth a move", ["aaaabbb"], half, "aaaabbb"],
-  ["the unready serve nobody", ["aabbA"], half, "aabb."],
+  ["unready endpoints do not count", ["aabbA"], half, "aabb."],
   [
     "nothing is known of the boards",
     ["aabb"],
@@ -105,11 +105,11 @@ test("slices that do not change keep their hints, unless those are wrong", () =>
 });
 
 test.each([
-  ["nobody is shared", {}, half, false],
+  ["no endpoint is shared", {}, half, false],
   ["each zone has enough", { a: 2, b: 2 }, half, false],
   ["a zone has too few", { a: 9, b: 3 }, half, true],
   ["a zone has none", { a: 4 }, half, true],
   ["a zone is gone", { a: 2, b: 2 }, undefined, true],
-])("a service is looked at again when %s: %o", (_name, counts, shares, expected) => {
+])("a service is processed again when %s: %o", (_name, counts, shares, expected) => {
   expect(isOverloaded(new Map(Object.entries(counts)), shares && new Map(Object.entries(shares)))).toBe(expected);
 });

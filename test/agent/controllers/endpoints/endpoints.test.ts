@@ -1,20 +1,20 @@
 import { describe, expect, test } from "vitest";
 import type { Endpoints } from "../../../../agent/api/core.ts";
 import { endpoints as resource } from "../../../../agent/api/resources.ts";
-import { decide, remember, type ServiceState } from "../../../../agent/controllers/endpoints/decide.ts";
+import { decide, type EndpointsState, remember } from "../../../../agent/controllers/endpoints/decide.ts";
 import { noMemory } from "../../../../agent/controllers/endpoints/memory.ts";
-import type { Silence } from "../../../../agent/controllers/service/readiness.ts";
+import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import type { Action, Outcome } from "../../../../agent/execution/actions.ts";
 import { at, clear, service, silent, webPod, written } from "../service/objects.ts";
 
 const state = (
   pods: readonly ReturnType<typeof webPod>[],
   endpoints: Endpoints | undefined,
-  silence: Silence = clear,
-): ServiceState => ({ kind: "selected", service: service(), pods, endpoints, silence });
+  silence: SilentBoards = clear,
+): EndpointsState => ({ kind: "selected", service: service(), pods, endpoints, silence });
 
 /** The addresses of a write, by the names of the pods. */
-function told(actions: readonly Action[]): { readonly ready: string; readonly notReady: string } | undefined {
+function addressesIn(actions: readonly Action[]): { readonly ready: string; readonly notReady: string } | undefined {
   const [action] = actions;
   const body = action?.do === "patch" ? action.patch : action?.do === "create" ? action.object : undefined;
   if (body === undefined) return undefined;
@@ -27,7 +27,7 @@ function told(actions: readonly Action[]): { readonly ready: string; readonly no
 describe("a board falls silent, and its pods are marked not ready", () => {
   const pods = [webPod("a", { ready: false }), webPod("b", { on: "pi-2" })];
 
-  test("their endpoints stay ready while nobody knows whether the board lives, and are looked at again", () => {
+  test("their endpoints stay ready while the board's state is unknown, and are checked again", () => {
     for (const silence of [silent("unknown"), silent("cut-off"), silent("dead", "in quarantine")]) {
       const { actions, requeueAfter } = decide(state(pods, written(["a", "b@pi-2"]), silence), noMemory);
       expect(actions).toEqual([]);
@@ -35,25 +35,25 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else goes on meanwhile: a new pod is added, one that its kubelet reports unready goes", () => {
+  test("everything else continues meanwhile: a new pod is added, one that its kubelet reports unready is removed", () => {
     const more = [...pods, webPod("c", { on: "pi-2" }), webPod("d", { on: "pi-2", ready: false })];
     const { actions } = decide(state(more, written(["a", "b@pi-2", "d@pi-2"]), silent("unknown")), noMemory);
-    expect(told(actions)).toEqual({ ready: "a,b,c", notReady: "d" });
+    expect(addressesIn(actions)).toEqual({ ready: "a,b,c", notReady: "d" });
     expect(actions[0]?.cause).toBeUndefined();
   });
 
-  test("they go once the board is proven silent, and the write says whose verdict it was", () => {
+  test("they become unready once the board is proven silent, and the write has the cause", () => {
     const { actions, requeueAfter } = decide(state(pods, written(["a", "b@pi-2"]), silent("unproven")), noMemory);
-    expect(told(actions)).toEqual({ ready: "b", notReady: "a" });
+    expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "a" });
     expect(actions[0]?.cause).toEqual({ board: "pi-1", verdict: "unproven", rule: "as the test says" });
     expect(requeueAfter).toBeUndefined();
   });
 
-  test("one that was not ready stays out, and one that somebody deleted goes", () => {
+  test("one that was not ready stays out, and a deleted one is removed", () => {
     expect(decide(state(pods, written(["b@pi-2"], ["a"]), silent("unknown")), noMemory).actions).toEqual([]);
     const leaving = [webPod("a", { ready: false, terminating: true }), webPod("b", { on: "pi-2" })];
     const { actions } = decide(state(leaving, written(["a", "b@pi-2"]), silent("unknown")), noMemory);
-    expect(told(actions)).toEqual({ ready: "b", notReady: "" });
+    expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "" });
   });
 
   test("a service that publishes all of its pods keeps them, whatever the verdict is, and counts no harm", () => {
@@ -65,16 +65,16 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("its pods are deleted for good: their endpoints go, however blind we are", () => {
+  test("when its pods are deleted by force, their endpoints are removed even during an outage", () => {
     const { actions } = decide(
       state([webPod("b", { on: "pi-2" })], written(["a", "b@pi-2"]), silent("unknown")),
       noMemory,
     );
-    expect(told(actions)).toEqual({ ready: "b", notReady: "" });
+    expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "" });
   });
 });
 
-describe("what was written", () => {
+describe("the trigger time", () => {
   const first = decide(state([webPod("a")], undefined), noMemory);
   const [create] = first.actions;
   if (create?.do !== "create") throw new Error("nothing was created");
@@ -90,17 +90,17 @@ describe("what was written", () => {
     expect(decide({ kind: "behind", expected: memory.expected }, waiting.memory).requeueAfter).toBe(100);
   });
 
-  test("is told with the same time again where it did not go through", () => {
+  test("is reported again if the write failed", () => {
     const failed: Outcome = { action: create, ok: false, error: new Error("no answer") };
     const { memory } = remember(first, [failed], at(1));
-    expect(memory.told).toBeUndefined();
+    expect(memory.reported).toBeUndefined();
     const again = decide(state([webPod("a")], undefined), memory);
     expect(again.actions).toEqual(first.actions);
     const { memory: done } = remember(again, [{ action: create, ok: true, object: made }], at(2));
-    expect(done.told?.service).toBe("2026-01-01T00:00:00Z");
+    expect(done.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
-  test("is complained of in an Event when the API refuses it, but not when somebody was faster", () => {
+  test("a refusal by the API is reported in an Event, a conflict is not", () => {
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });
     const [event] = remember(first, [{ action: create, ok: false, error: refused }], at(1)).actions;
     expect(event).toMatchObject({ do: "event", severity: "Warning", reason: "FailedToCreateEndpoint" });
@@ -110,7 +110,7 @@ describe("what was written", () => {
     expect(remember(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
   });
 
-  test("keeps what others wrote, names the version that was seen, and takes away what is no longer so", () => {
+  test("keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
     const cached: Endpoints = {
       ...written(["a"], [], "9"),
       metadata: {
@@ -122,7 +122,7 @@ describe("what was written", () => {
     };
     const [patch] = decide(state([webPod("a")], cached), {
       ...noMemory,
-      told: { service: "2026-01-01T00:00:00Z", pods: new Map([["a", "2026-01-01T00:00:00Z"]]) },
+      reported: { service: "2026-01-01T00:00:00Z", pods: new Map([["a", "2026-01-01T00:00:00Z"]]) },
     }).actions;
     expect(patch).toMatchObject({
       do: "patch",
@@ -138,7 +138,7 @@ describe("what was written", () => {
   });
 });
 
-test("a service that is gone takes its Endpoints along, unless they were written since they were read", () => {
+test("the Endpoints of a deleted service are deleted, unless they were written since they were read", () => {
   const [action] = decide({ kind: "gone", endpoints: written(["a"]) }, noMemory).actions;
   expect(action).toEqual({
     do: "delete",
@@ -146,6 +146,6 @@ test("a service that is gone takes its Endpoints along, unless they were written
   });
 });
 
-test("a service whose endpoints are somebody else's is left alone", () => {
+test("a service whose endpoints another writer manages is left alone", () => {
   expect(decide({ kind: "foreign" }, noMemory)).toEqual({ actions: [], memory: noMemory });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../agent/api/resources.ts";
 import { endpointsOfServices } from "../../../../agent/controllers/endpoints/controller.ts";
-import { nobodyJudges } from "../../../replay/families/services/sight.ts";
+import { noJudge } from "../../../replay/families/services/sight.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
 import { Site } from "../../../replay/site/site.ts";
 
@@ -10,11 +10,11 @@ const handmade = (name: string) => ({
   subsets: [{ addresses: [{ ip: "192.0.2.1" }], ports: [{ port: 80 }] }],
 });
 
-test("Endpoints without a service are cleared away as a term begins, and not after each outage of the link", async () => {
+test("Endpoints without a service are deleted when a term begins, and not after each outage of the link", async () => {
   const site = new Site(new CaseTime());
   const names = (): readonly string[] => site.api.all(endpoints).map(({ metadata }) => metadata.name);
   site.api.put(endpoints, handmade("left-behind"));
-  const loop = site.loopOf(endpointsOfServices({ sight: nobodyJudges, batch: 0 }));
+  const loop = site.loopOf(endpointsOfServices({ verdictDeps: noJudge, batch: 0 }));
   site.start(loop);
   await site.settle();
   expect(names()).toEqual([]);

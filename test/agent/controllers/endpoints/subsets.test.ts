@@ -25,7 +25,7 @@ function counted(ports: number) {
   return { reads, web: service({ ports: list }) };
 }
 
-test("a service of many ports that selects hundreds of pods is worked out once, not for each pod", () => {
+test("the subsets of a service of many ports that selects hundreds of pods are computed once, not for each pod", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
   const subsets = atOnce(subsetsOf(web, pods, uidsOf(pods)));
@@ -33,7 +33,7 @@ test("a service of many ports that selects hundreds of pods is worked out once, 
   expect(reads.count).toBeLessThanOrEqual(200);
 });
 
-test("its slices are too", () => {
+test("so are its slices", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
   const owner = { apiVersion: "v1", kind: "Service", name: "web", uid: "uid-web" };
@@ -46,7 +46,7 @@ test("its slices are too", () => {
   expect(reads.count).toBeLessThanOrEqual(200);
 });
 
-test("pods that lead one name to different ports share the ports that they have in common", () => {
+test("pods that map one port name to different ports share the ports that they have in common", () => {
   const leading = (pod: Pod, containerPort: number | undefined): Pod => ({
     ...pod,
     spec: {
@@ -61,10 +61,10 @@ test("pods that lead one name to different ports share the ports that they have 
     { name: "all", port: 9, targetPort: 9 },
   ];
   const subsets = atOnce(subsetsOf(service({ ports }), pods, uidsOf([a, b, d])));
-  const told = subsets.map(({ addresses = [], notReadyAddresses = [], ports = [] }) =>
+  const rows = subsets.map(({ addresses = [], notReadyAddresses = [], ports = [] }) =>
     [addresses, notReadyAddresses, ports].map((list) => list.map((one) => ("ip" in one ? one.ip : one.port)).join()),
   );
-  expect(told.sort()).toEqual([
+  expect(rows.sort()).toEqual([
     ["10.0.0.0,10.0.0.1,10.0.0.3", "10.0.0.2", "9"],
     ["10.0.0.0", "10.0.0.2", "1"],
     ["10.0.0.1", "", "2"],

@@ -4,7 +4,7 @@ import { shifted } from "../../../../agent/base/clock.ts";
 import { type Freeze, freezeKey } from "../../../../agent/holds/holds.ts";
 import { SiteModel } from "../site-model.ts";
 
-/** One token in a hundred seconds, and a lost board that somebody else writes to. */
+/** One token in a hundred seconds, and a lost board to which another client writes. */
 function lostBoard(): SiteModel {
   const site = new SiteModel({ evictionRate: 0.01 });
   site.board("other");
@@ -34,7 +34,7 @@ function alwaysOvertaken(site: SiteModel, seconds: number): void {
 const tainted = (site: SiteModel): readonly number[] => site.times("pi +unreachable:NoExecute");
 const questions = (site: SiteModel): number => site.api.fetched.filter((what) => what === "nodes pi").length;
 
-test("a turn that goes again takes the Node as the API has it, and not as a cache that is behind", async () => {
+test("a repeated turn reads the Node from the API, and not from a cache that is behind", async () => {
   const site = lostBoard();
   for (let writes = 0; writes < 100; writes++) {
     writeTwice(site);
@@ -43,14 +43,14 @@ test("a turn that goes again takes the Node as the API has it, and not as a cach
   expect(tainted(site)).toEqual([0.1]);
 });
 
-test("a turn is paid beyond the next monitor passes", async () => {
+test("a paid turn lasts beyond the next monitor passes", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 12);
   await site.run("99s");
   expect(tainted(site)).toEqual([12]);
 });
 
-test("three monitor periods after its first conflict it has to be paid again", async () => {
+test("three monitor periods after its first conflict a turn costs a token again", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 16);
   await site.run("60s");
@@ -59,7 +59,7 @@ test("three monitor periods after its first conflict it has to be paid again", a
   expect(tainted(site)).toHaveLength(1);
 });
 
-test("nobody asks the API as long as the cache shows what the write met", async () => {
+test("the API is not read as long as the cache shows the version of the conflict", async () => {
   const site = lostBoard();
   let conflicts = 0;
   site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
@@ -80,7 +80,7 @@ test("a board that only the API knows to be ready again is not tainted", async (
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board that was made anew meanwhile does not get the taint of the one before", async () => {
+test("a board recreated meanwhile does not get the taint of the one before", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
@@ -92,7 +92,7 @@ test("a board that was made anew meanwhile does not get the taint of the one bef
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board that only the API knows under other labels waits for the cache: it may have left the site", async () => {
+test("a board whose labels changed in the API waits for the cache: it may have left the site", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
@@ -107,7 +107,7 @@ test("a board that only the API knows under other labels waits for the cache: it
   expect(tainted(site)).toHaveLength(1);
 });
 
-test("a freeze ends it: afterwards it costs a token", async () => {
+test("a freeze ends a paid turn: afterwards it costs a token", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 2);
   await site.run("1s");

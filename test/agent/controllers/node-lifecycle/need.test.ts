@@ -22,7 +22,7 @@ const board = (
     uid: name,
     probe: { mono: silentSince, wall: 0 },
     transition: { mono: 0, wall: 0 },
-    heard: undefined,
+    reportedAt: undefined,
     ready: undefined,
     lease: "1",
     byStatus: false,
@@ -36,18 +36,18 @@ const board = (
 const names = (boards: readonly Examined[], withPods: readonly string[] = []): readonly string[] =>
   neediest(boards, (name) => withPods.includes(name)).map(({ sighting }) => sighting.node.metadata.name);
 
-test("only silent boards whose conditions do not say so yet are in need", () => {
+test("only silent boards whose conditions do not show it yet need a write", () => {
   expect(names([board("alive", { verdict: "alive" }), board("known", { observed: "Unknown" }), board("lost")])).toEqual(
     ["lost"],
   );
 });
 
-test("boards with pods come before those without, whatever else is true of them", () => {
+test("boards with pods come before those without, whatever else applies", () => {
   const boards = [board("empty", { silentSince: -100 }), board("b"), board("c", { silentSince: -1 })];
   expect(names(boards, ["b", "c"])).toEqual(["c", "b", "empty"]);
 });
 
-test("a lost board of a small zone does not wait for a large zone that is dark", () => {
+test("a lost board of a small zone does not wait for a large dead zone", () => {
   const dark = Array.from({ length: 100 }, (_, i) => board(`dark-${i}`, { zone: "large", silentSince: -1000 }));
   expect(names([...dark, board("x", { zone: "small" }), board("y", { zone: "small" })]).slice(0, 4)).toEqual([
     "dark-0",
@@ -57,11 +57,11 @@ test("a lost board of a small zone does not wait for a large zone that is dark",
   ]);
 });
 
-test("within a zone whoever has been silent longest comes first", () => {
+test("within a zone the board silent for longest comes first", () => {
   expect(names([board("new", { silentSince: 9 }), board("old", { silentSince: 1 })])).toEqual(["old", "new"]);
 });
 
-test("a pass does not make thousands of writes that it cannot send", () => {
+test("a pass does not build thousands of writes that it cannot send", () => {
   const boards = Array.from({ length: 5000 }, (_, i) => board(`pi-${i}`));
   expect(names(boards)).toHaveLength(300);
 });

@@ -10,12 +10,16 @@ const taintsOf = (of: Node): readonly string[] | "as it is" => scheduledTaints(o
 describe("NoSchedule taints follow the conditions", () => {
   test.each([
     ["a healthy board carries none", node("pi"), "as it is"],
-    ["TS-01", node("pi", { conditions: { NetworkUnavailable: "True" } }), ["network-unavailable:NoSchedule"]],
-    ["TS-03", node("pi", { conditions: { Ready: "Unknown" } }), ["unreachable:NoSchedule"]],
+    [
+      "the network is unavailable",
+      node("pi", { conditions: { NetworkUnavailable: "True" } }),
+      ["network-unavailable:NoSchedule"],
+    ],
+    ["unreachable", node("pi", { conditions: { Ready: "Unknown" } }), ["unreachable:NoSchedule"]],
     ["not ready", node("pi", { conditions: { Ready: "False" } }), ["not-ready:NoSchedule"]],
     ["never reported", node("pi", { conditions: { Ready: "-" } }), "as it is"],
     [
-      "TS-05: NoExecute is not touched",
+      "NoExecute is not touched",
       node("pi", { conditions: { Ready: "False" }, taints: [taint("not-ready:NoExecute")] }),
       ["not-ready:NoExecute", "not-ready:NoSchedule"],
     ],
@@ -24,11 +28,11 @@ describe("NoSchedule taints follow the conditions", () => {
       node("pi", { conditions: { MemoryPressure: "True", DiskPressure: "True", PIDPressure: "True" } }),
       ["memory-pressure:NoSchedule", "disk-pressure:NoSchedule", "pid-pressure:NoSchedule"],
     ],
-    ["an Unknown pressure is none", node("pi", { conditions: { MemoryPressure: "Unknown" } }), "as it is"],
+    ["an Unknown pressure gives no taint", node("pi", { conditions: { MemoryPressure: "Unknown" } }), "as it is"],
     ["cordoned", node("pi", { unschedulable: true }), ["unschedulable:NoSchedule"]],
     ["uncordoned", node("pi", { taints: [taint("unschedulable:NoSchedule")] }), []],
     [
-      "one for the other, and what is not ours stays",
+      "one for the other, and other clients' taints stay",
       node("pi", {
         conditions: { Ready: "False" },
         taints: [taint("dedicated=gpu:NoSchedule"), taint("unreachable:NoSchedule")],
@@ -36,12 +40,12 @@ describe("NoSchedule taints follow the conditions", () => {
       ["dedicated=gpu:NoSchedule", "not-ready:NoSchedule"],
     ],
     ["already there", node("pi", { unschedulable: true, taints: [taint("unschedulable:NoSchedule")] }), "as it is"],
-    ["a status that is none", node("pi", { conditions: { Ready: "Perhaps", DiskPressure: "Yes" } }), "as it is"],
+    ["an invalid status", node("pi", { conditions: { Ready: "Perhaps", DiskPressure: "Yes" } }), "as it is"],
   ])("%s", (_name, of, expected) => {
     expect(taintsOf(of)).toEqual(expected);
   });
 
-  test("a Node without spec, labels and status is left alone", () => {
+  test("a Node without spec, labels and status is not changed", () => {
     const bare: Node = { metadata: { name: "pi", uid: "u", resourceVersion: "1" } };
     expect(decideNodeTaints(bare, undefined, now).actions).toEqual([]);
   });
@@ -51,14 +55,10 @@ describe("old labels follow the stable ones", () => {
   const beta = { "beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64" };
   const stable = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" };
   test.each([
-    ["LB-01: none", {}, undefined],
+    ["none", {}, undefined],
     ["only old ones", beta, undefined],
     ["the old ones are missing", stable, beta],
-    [
-      "LB-03: the old ones differ",
-      { ...stable, "beta.kubernetes.io/os": "windows", "beta.kubernetes.io/arch": "arm" },
-      beta,
-    ],
+    ["the old ones differ", { ...stable, "beta.kubernetes.io/os": "windows", "beta.kubernetes.io/arch": "arm" }, beta],
     ["they agree", { ...stable, ...beta }, undefined],
     [
       "one of them differs",
@@ -70,7 +70,7 @@ describe("old labels follow the stable ones", () => {
   });
 });
 
-test("taints and labels go in one patch", () => {
+test("taints and labels are written in one patch", () => {
   const { actions } = decideNodeTaints(
     node("pi", { version: "7", unschedulable: true, labels: { "kubernetes.io/os": "linux" } }),
     undefined,

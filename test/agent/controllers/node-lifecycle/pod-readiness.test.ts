@@ -3,12 +3,12 @@ import { SiteModel } from "../site-model.ts";
 
 const stays = [{ operator: "Exists" }];
 
-describe("a pod that comes to a board", () => {
+describe("a pod that arrives on a board", () => {
   test.each([
     ["is ready", "True", "True"],
     ["is silent", "Unknown", "False"],
     ["reports itself not ready", "False", "False"],
-    ["never said anything", "-", "True"],
+    ["never reported", "-", "True"],
   ])("that %s", async (_name, status, ready) => {
     const site = new SiteModel();
     site.board("other");
@@ -21,7 +21,7 @@ describe("a pod that comes to a board", () => {
   });
 
   test.each(["False", "Unknown"])(
-    "and was there before us is not marked for Ready=%s: who wrote that saw to it",
+    "and was there before this term is not marked for Ready=%s: the writer of that marked it",
     async (status) => {
       const site = new SiteModel();
       site.board("other");
@@ -39,7 +39,7 @@ describe("a pod that comes to a board", () => {
     ["False", "False"],
     ["Unknown", "False"],
   ])(
-    "or appears on it, ready as from a gap in our view, is judged alike: board Ready=%s, pod Ready=%s",
+    "or appears on it, ready after a gap in our watch, is treated alike: board Ready=%s, pod Ready=%s",
     async (status, ready) => {
       const site = new SiteModel();
       site.board("other");
@@ -63,7 +63,7 @@ describe("a pod that comes to a board", () => {
     expect(site.podReady("web")).toBe("False");
   });
 
-  test("is not marked while we do not see well ourselves", async () => {
+  test("is not marked while our own watches are not live", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });

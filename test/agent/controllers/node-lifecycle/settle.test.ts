@@ -7,13 +7,13 @@ import { noHolds } from "../../../../agent/holds/holds.ts";
 import { defaults } from "../site-model.ts";
 
 const now = { mono: 1_000_000, wall: 0 };
-const link = { live: true, deafSince: undefined, restoredAt: undefined, proof: { nodes: now, leases: now } };
+const link = { live: true, notLiveSince: undefined, restoredAt: undefined, proof: { nodes: now, leases: now } };
 
 test.each([
   ["took no time", 0, 5000],
   ["took four seconds", 4000, 1000],
   ["took longer than a period", 7000, 0],
-])("boards are judged every period, whatever a pass takes: one that %s", (_, took, requeueAfter) => {
+])("boards are judged every period, however long a pass takes: one that %s", (_, took, requeueAfter) => {
   const pass: ActedPass = {
     stage: "acts",
     since: shifted(now, took),

@@ -16,7 +16,7 @@ const written = (site: SiteModel): number => site.times(/Ready=Unknown/).length;
 const stateOf = (site: SiteModel, zone: string): string | undefined =>
   [...site.memory.zones].find(([name]) => name.endsWith(zone))?.[1].state;
 
-test("a zone is judged by all of its silent boards, although few are marked yet", async () => {
+test("a zone is judged by all of its silent boards, even if few are marked yet", async () => {
   const site = largeSite(100);
   await site.run("51s");
   expect(written(site)).toBe(10);
@@ -24,7 +24,7 @@ test("a zone is judged by all of its silent boards, although few are marked yet"
   expect([...site.memory.boards.values()].filter(({ unwritten }) => unwritten)).toHaveLength(90);
 });
 
-test("each pass marks as many as it may, until none is left to be marked", async () => {
+test("each pass marks as many as allowed, until all are marked", async () => {
   const site = largeSite(23);
   await site.run("51s");
   expect(written(site)).toBe(10);
@@ -35,7 +35,7 @@ test("each pass marks as many as it may, until none is left to be marked", async
   expect(site.memory.behindSince).toBeUndefined();
 });
 
-test("a board whose conditions wait gets no taint, and the others get theirs no faster than their zone allows", async () => {
+test("a board whose conditions are not written yet gets no taint, and the others get theirs at the rate of their zone", async () => {
   const site = largeSite(40);
   await site.run("85s");
   const tainted = site.times(/\+unreachable:NoExecute/);
@@ -47,7 +47,7 @@ test("a board whose conditions wait gets no taint, and the others get theirs no 
   }
 });
 
-test("a site that falls silent as a whole evicts nobody, also while most of it is not marked yet", async () => {
+test("a site that falls silent as a whole evicts no board, even while most are not marked yet", async () => {
   const site = largeSite(60, { alive: 0 });
   site.setTaints("dark-7", { key: "node.kubernetes.io/unreachable", effect: "NoExecute" });
   await site.run("46s");
@@ -59,7 +59,7 @@ test("a site that falls silent as a whole evicts nobody, also while most of it i
   expect(site.times(/\+unreachable:NoExecute/)).toEqual([]);
 });
 
-test("a leader that may write nothing at all still knows what became of its zones", async () => {
+test("a leader that cannot write still knows the state of its zones", async () => {
   const site = largeSite(30);
   site.api.allowance = 0;
   await site.run("1m");
@@ -67,7 +67,7 @@ test("a leader that may write nothing at all still knows what became of its zone
   expect(site.memory.judgedAt).toMatchObject({ mono: site.now.mono });
 });
 
-test("a board that comes back while hundreds wait to be marked is free with the next pass", async () => {
+test("a board that returns while hundreds wait to be marked is released in the next pass", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);
@@ -78,7 +78,7 @@ test("a board that comes back while hundreds wait to be marked is free with the 
   expect(stateOf(site, "dark")).not.toBe("full");
 });
 
-test("a board that speaks before its turn is never marked", async () => {
+test("a board that reports before its turn is never marked", async () => {
   const site = largeSite(20);
   await site.run("46s");
   const [waiting] = [...site.memory.boards].filter(([, { unwritten }]) => unwritten).map(([name]) => name);
@@ -87,7 +87,7 @@ test("a board that speaks before its turn is never marked", async () => {
   expect(site.conditions(waiting ?? "").Ready).toBe("True");
 });
 
-test("pods of a board leave service when the board is marked, and those that were too many for a pass in a later one", async () => {
+test("the pods of a board leave service when the board is marked, and those beyond the limit of a pass in a later one", async () => {
   const site = largeSite(2);
   for (let i = 0; i < 12; i++) site.pod(`web-${i}`, { on: "dark-0", tolerations: [{ operator: "Exists" }] });
   const ready = (): number => [...Array(12).keys()].filter((i) => site.podReady(`web-${i}`) === "True").length;
@@ -98,7 +98,7 @@ test("pods of a board leave service when the board is marked, and those that wer
   expect(ready()).toBe(0);
 });
 
-test("a board that falls silent has its turn, also where others come back at the same time", async () => {
+test("a board that falls silent has its turn, even while others return", async () => {
   const site = largeSite(50);
   site.api.allowance = 1000;
   await site.run("1h");
@@ -112,7 +112,7 @@ test("a board that falls silent has its turn, also where others come back at the
   expect(site.noExecute("other")).toEqual([unreachable]);
 });
 
-test("a board that came back and writes all the time is freed before its Node has another version", async () => {
+test("a board that returned and writes all the time is released before its Node has another version", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost = ""] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);
@@ -127,7 +127,7 @@ test("a board that came back and writes all the time is freed before its Node ha
   expect(site.noExecute(lost)).toEqual([]);
 });
 
-test("nothing is remembered anew of a board that stays as it was, marked or not", async () => {
+test("nothing is stored again for a board without changes, marked or not", async () => {
   const site = largeSite(30);
   await site.run("60s");
   const before = site.memory.boards;

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Instant } from "../../../../agent/base/clock.ts";
 import { fullBucket } from "../../../../agent/base/token-bucket.ts";
-import { addAll, newQueue } from "../../../../agent/controllers/node-lifecycle/eviction-queue.ts";
 import type { ZoneRecord } from "../../../../agent/controllers/node-lifecycle/memory.ts";
 import { over, overtaken, spentAt, takeTurns } from "../../../../agent/controllers/node-lifecycle/turns.ts";
+import { addAll, newQueue } from "../../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 
 const at = (seconds: number): Instant => ({ mono: 1000 * seconds, wall: 1000 * seconds });
 const anyone = { may: () => true, version: () => "2" };
@@ -11,7 +11,7 @@ const anyone = { may: () => true, version: () => "2" };
 /** One board per ten seconds; both have been waiting. */
 const zone: ZoneRecord = {
   state: "normal",
-  queue: addAll(newQueue(0.1, fullBucket(at(0))), ["pi-1", "pi-2"], at(0)),
+  queue: addAll(newQueue(0.1, fullBucket(at(0), 1)), ["pi-1", "pi-2"], at(0)),
   rate: 0.1,
   paid: new Map(),
   evictions: [],
@@ -31,7 +31,7 @@ const nextTurn = (before: ZoneRecord): number =>
   ) ?? Number.POSITIVE_INFINITY;
 
 test.each([0, 1, 8, 25])(
-  "the next board has its turn ten seconds after the write of the one before was over: %is",
+  "the next board has its turn ten seconds after the write of the one before ended: %is",
   (seconds) => {
     expect(nextTurn(afterFirst(seconds))).toBe(seconds + 10);
   },
@@ -45,12 +45,12 @@ test("a turn that was paid and repeated counts from its repetition", () => {
   expect(nextTurn(over(spentAt(repeated.zone, at(5)), "pi-1"))).toBe(15);
 });
 
-test("a write that was over before the allowance was looked at again takes nothing back", () => {
+test("a write that ended before the allowance was checked again changes nothing", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(3));
   expect(spentAt(taken, at(2))).toBe(taken);
 });
 
-test("a paid turn ends when its board may not have it any more, and costs a token from then on", () => {
+test("a paid turn ends when its board is no longer due, and costs a token from then on", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(0));
   const met = overtaken(spentAt(taken, at(0)), "pi-1", { version: "1", until: at(15) });
   const held = takeTurns(met, { ...anyone, may: () => false }, at(1));

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Node, Pod } from "../../../../agent/api/core.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
 import { nodes, pods } from "../../../../agent/api/resources.ts";
+import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
@@ -9,10 +10,13 @@ import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
 import { freezeKey, type HoldScope, noHolds } from "../../../../agent/holds/holds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
 import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
+import type { SiteView } from "../../../../agent/loop/controller.ts";
 import { lifecycleSettings } from "../../../replay/settings.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
 import { Site } from "../../../replay/site/site.ts";
-import { node, pod } from "../../../support/builders.ts";
+import { node, pod, toleration } from "../../../support/builders.ts";
+import { refusal } from "../../../support/small-api.ts";
+import { countedSite } from "../counted-site.ts";
 
 /*
  * The rules themselves stand as cases in test/cases/GC. Here is what a case cannot say: who judges the boards, thousands of
@@ -28,7 +32,7 @@ const ended = (name: string, more: { at?: string; evicted?: boolean; namespace?:
   };
 };
 
-describe("of the pods that have run to their end", () => {
+describe("of terminated pods", () => {
   test.each<[string, readonly Pod[], number, readonly string[]]>([
     ["none is asked for", [ended("a")], 0, []],
     ["there are none", [], 3, []],
@@ -48,20 +52,29 @@ describe("of the pods that have run to their end", () => {
       ["sooner"],
     ],
   ])("%s", (_, found, count, first) => {
-    expect(firstToGo(found, count)).toEqual(first.map((name) => `default/${name}`));
+    const threshold = Math.max(0, found.length - count);
+    expect(atOnce(firstToGo(found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
+  });
+
+  test("a pass holds at most as many as it deletes, and they are the first in order", () => {
+    const names = Array.from({ length: 1000 }, (_, index) => `p-${String((index * 7919) % 1000).padStart(3, "0")}`);
+    const found = names.map((name) => ended(name));
+    expect(atOnce(firstToGo(found, { threshold: 10, most: 3 }))).toEqual(
+      ["000", "001", "002"].map((number) => `default/p-${number}`),
+    );
   });
 });
 
 /** A site with the garbage collection on it. */
 class GcSite {
   readonly site = new Site(new CaseTime());
-  judge: SiteMemory | "by nobody" | undefined = "by nobody";
+  judge: SiteMemory | "no judge" | undefined = "no judge";
   holds = noHolds;
   readonly #loop: ControlLoop<GcState, GcMemory>;
 
   constructor(threshold = 0) {
-    const sight = { settings: lifecycleSettings({}), judge: () => this.judge, holds: () => this.holds };
-    this.#loop = this.site.loopOf(podGC({ sight, terminatedThreshold: threshold }));
+    const verdictDeps = { settings: lifecycleSettings({}), judge: () => this.judge, holds: () => this.holds };
+    this.#loop = this.site.loopOf(podGC({ verdictDeps, terminatedThreshold: threshold }));
   }
 
   async run(untilMs: number): Promise<void> {
@@ -89,7 +102,7 @@ const orphan = (name: string): Pod => pod(name, { on: "gone" });
 const goingUnbound = (name: string): Pod => pod(name, { deletionTimestamp: "2026-01-01T00:00:00Z" });
 
 describe("nothing is deleted", () => {
-  test("before those who judge the boards have looked once", async () => {
+  test("before the first monitor pass", async () => {
     const gc = new GcSite();
     gc.judge = undefined;
     gc.put(goingUnbound("a"));
@@ -101,7 +114,7 @@ describe("nothing is deleted", () => {
     expect(gc.left).toEqual([]);
   });
 
-  test("in the quarantine after an outage, and then it is", async () => {
+  test("in the quarantine after an outage, and afterwards it is", async () => {
     const gc = new GcSite();
     const restoredAt = { mono: 0, wall: 0 };
     gc.judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
@@ -117,7 +130,7 @@ describe("nothing is deleted", () => {
   });
 });
 
-test("an outage wakes nobody up early: passes keep their period", async () => {
+test("an outage enqueues nothing early: passes keep their period", async () => {
   const gc = new GcSite();
   await gc.begin();
   gc.put(goingUnbound("a"));
@@ -127,7 +140,7 @@ test("an outage wakes nobody up early: passes keep their period", async () => {
   expect(gc.left).toEqual([]);
 });
 
-test("a thousand pods go in one pass, the others in the next ones; none is forgotten", async () => {
+test("a thousand pods are deleted in one pass, the others in the next ones; none is forgotten", async () => {
   const gc = new GcSite();
   gc.put(...Array.from({ length: 1500 }, (_, index) => orphan(`p${index}`)));
   await gc.begin();
@@ -135,6 +148,41 @@ test("a thousand pods go in one pass, the others in the next ones; none is forgo
   expect(gc.left).toHaveLength(500);
   await gc.run(60_000);
   expect(gc.left).toEqual([]);
+});
+
+test("a Node that cannot be read costs only the pods on it: those of other boards are deleted", async () => {
+  const boards = ["a", ...Array.from({ length: 20 }, (_, index) => `b-${10 + index}`)];
+  const { site } = countedSite([[pods, boards.map((board) => pod(`on-${board}`, { on: board }))]]);
+  const view: SiteView = {
+    ...site,
+    async fetch(_, name) {
+      if (name === "a") throw refusal("get", 0, "Unreadable");
+      return undefined;
+    },
+  };
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+  const waiting = new Map(boards.map((board) => [board, site.now]));
+  const gc = podGC({ verdictDeps, terminatedThreshold: 0 });
+  const state = await gc.observe("site", view, { ...firstGcMemory, waiting });
+  if (state?.kind !== "pass") throw new Error(state?.kind);
+  expect(state.fates.get("a")).toBe("unanswered");
+  expect(state.orphans.map(({ board }) => board)).toEqual(boards.slice(1));
+});
+
+test("of the large pods of a board that never existed a pass holds little, and it takes a step for each", async () => {
+  const tolerations = Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`));
+  const found = Array.from({ length: 10 }, (_, i) => pod(`a${i}`, { on: "gone", tolerations, generation: 1 }));
+  const { site, reads } = countedSite([[pods, found]]);
+  const gc = podGC({
+    verdictDeps: { settings: lifecycleSettings({}), judge: () => "no judge" },
+    terminatedThreshold: 0,
+  });
+  const waiting = new Map([["gone", site.now]]);
+  const state = await gc.observe("site", site, { ...firstGcMemory, waiting });
+  if (state?.kind !== "pass") throw new Error(state?.kind);
+  expect(state.orphans.flatMap(({ pods: of }) => of.map(keyOf))).toEqual(found.map(keyOf));
+  expect(JSON.stringify(state.orphans).length).toBeLessThan(10_000);
+  expect(reads.steps).toBeGreaterThanOrEqual(10);
 });
 
 describe("a tenant", () => {
@@ -161,7 +209,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose ended pods stay by their finalizers has no pods of others deleted in their place", async () => {
+  test("whose terminated pods stay by their finalizers has no pods of others deleted in their place", async () => {
     const gc = new GcSite(10);
     const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2026-02-01T00:00:00Z" }));
     gc.put(...Array.from({ length: 20 }, (_, index) => kept(`a-${index}`)), ...others);
@@ -170,17 +218,49 @@ describe("a tenant", () => {
     expect(gc.left.filter((key) => key.startsWith("default/other-"))).toHaveLength(10);
   });
 
-  test("whose pods name hundreds of boards that never were does not keep a real one from its turn", async () => {
+  test("whose deleted pods are younger than those of others does not delay the others", async () => {
+    const gc = new GcSite(10);
+    const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2025-02-01T00:00:00Z" }));
+    gc.put(...others, ...Array.from({ length: 20 }, (_, index) => kept(`z-${index}`)));
+    await gc.begin();
+    await gc.run(61_000);
+    expect(gc.left.filter((key) => key.startsWith("default/other-"))).toHaveLength(10);
+  });
+
+  test("whose deleted pods name boards that never existed, and stay by their finalizers, causes no requests", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 300 }, (_, index) => kept(`a-${index}`, { on: `a-${index}` })), orphan("z"));
     await gc.begin();
-    await gc.run(200_000);
+    await gc.run(41_000);
     expect(gc.left).not.toContain("default/z");
+    expect(gc.site.journal.asked.map(({ object }) => object)).toEqual(["node/gone"]);
+  });
+
+  test("whose pods name hundreds of boards that never existed does not delay those of other namespaces", async () => {
+    const gc = new GcSite();
+    const invented = Array.from({ length: 300 }, (_, index) => pod(`a-${index}`, { on: `a-${index}`, namespace: "b" }));
+    gc.put(...invented, orphan("z"), pod("y", { on: "gone-too", namespace: "shop" }));
+    await gc.begin();
+    await gc.run(41_000);
+    expect(gc.left.filter((key) => !key.startsWith("b/"))).toEqual([]);
+    expect(gc.site.journal.asked).toHaveLength(64);
+  });
+
+  test("with thousands of pods on one board that never existed lets those of other boards go in between", async () => {
+    const gc = new GcSite();
+    gc.put(...Array.from({ length: 2500 }, (_, index) => pod(`a-${index}`, { on: "a" })), orphan("z"));
+    await gc.begin();
+    await gc.run(40_000);
+    expect(gc.left).toContain("default/z");
+    await gc.run(61_000);
+    expect(gc.left).not.toContain("default/z");
+    await gc.run(81_000);
+    expect(gc.left).toEqual([]);
   });
 });
 
 describe("a pod that is written between the read of it and its deletion", () => {
-  test("is read anew, and goes within seconds instead of after the next quarantine", async () => {
+  test("is read again, and deleted within seconds instead of after the next quarantine", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"), orphan("b"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict", times: 2 });
@@ -209,7 +289,7 @@ describe("a pod that is written between the read of it and its deletion", () => 
     expect(gc.left).toEqual(["default/a"]);
   });
 
-  test("is tried at a bounded pace where it is written again and again, and the others go meanwhile", async () => {
+  test("is retried at a bounded pace where it is written again and again, and the others are deleted meanwhile", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict" });
@@ -225,7 +305,7 @@ describe("a pod that is written between the read of it and its deletion", () => 
   });
 });
 
-test("what goes for the state of its board is named as it was read", () => {
+test("a pod deleted for the state of its board is deleted only in the version that was read", () => {
   const nothing = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
   const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
   const outOfService = [pod("stuck", { version: "8" })];
@@ -242,7 +322,7 @@ test("what goes for the state of its board is named as it was read", () => {
   ]);
 });
 
-test("what nothing brings back to life is named by its uid, whatever else changed about it, and no kubelet is asked", () => {
+test("a pod that can never run again is deleted in any version, without waiting for a kubelet", () => {
   const nothing = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
@@ -271,7 +351,7 @@ describe("pods of a board whose Node was deleted", () => {
     [{ scope: "board", target: "other" }, false],
     // Nobody knows any more in which zone it was.
     [{ scope: "zone", target: "a" }, true],
-  ])("wait while %o is frozen: %s; afterwards they go", async (scope, waits) => {
+  ])("wait while %o is frozen: %s; afterwards they are deleted", async (scope, waits) => {
     const site = new GcSite();
     site.put(orphan("a"), goingUnbound("b"));
     const far = { mono: 1e12, wall: 0 };
@@ -284,4 +364,20 @@ describe("pods of a board whose Node was deleted", () => {
     await site.run(240_000);
     expect(site.left).toEqual([]);
   });
+});
+
+test("a pod that takes the name of a terminated one while the pods are read is not deleted in its place", async () => {
+  const cached = [ended("a"), ended("b"), ended("c")];
+  const { site } = countedSite([[pods, cached]]);
+  const view: SiteView = {
+    ...site,
+    inTurns<T>(steps: Steps<T>): T {
+      const first = steps.next();
+      cached[0] = pod("a", { uid: "uid-another" });
+      return first.done ? first.value : atOnce(steps);
+    },
+  };
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+  const state = await podGC({ verdictDeps, terminatedThreshold: 1 }).observe("site", view, firstGcMemory);
+  expect(state).toMatchObject({ kind: "pass", ended: [{ metadata: { name: "b" } }] });
 });

@@ -30,7 +30,7 @@ test("a subset is printed and hashed as in Go", () => {
   expect(atOnce(fnv128(subsetText({})))).toBe("5ae23ef3811b585a8fa9bd9f2392e5f3");
 });
 
-test("ports of subsets and of slices are", () => {
+test("so are ports of subsets and of slices", () => {
   expect(subset.ports.map((port) => atOnce(fnv128(portText(port))))).toEqual([
     "352c0b5b737d02270f42b1606ea61bb0",
     "3ec086b0192fc6a5099e863aa4f5712e",
@@ -43,7 +43,7 @@ test("ports of subsets and of slices are", () => {
   );
 });
 
-test("the offset basis is the hash of nothing, and letters beyond ASCII are hashed by their bytes", () => {
+test("the offset basis is the hash of the empty text, and letters beyond ASCII are hashed by their bytes", () => {
   expect(atOnce(fnv128(""))).toBe("6c62272e07bb014262b821756295c58d");
   expect(atOnce(fnv128("a"))).toBe("d228cb696f1a8caf78912b704e4a8964");
   expect(atOnce(fnv128("ä"))).not.toBe(atOnce(fnv128("a")));

@@ -15,7 +15,7 @@ test.each([
   ["1:2:3:4:5:6:1.2.3.4", "IPv6", "1:2:3:4:5:6:102:304"],
   ["::ffff:1.2.3.4", "IPv4", "1.2.3.4"],
   ["::ffff:102:304", "IPv4", "1.2.3.4"],
-])("%s is of %s and is written %s", (text, family, written) => {
+])("%s is of %s and is formatted %s", (text, family, written) => {
   expect(parseAddress(text)).toEqual({ family, text: written });
 });
 
@@ -37,10 +37,10 @@ test.each([
   "12345::",
   "::1.2.3",
   "1.2.3.4::",
-])("%j is no address", (text) => {
+])("%j is not an address", (text) => {
   expect(parseAddress(text)).toBeUndefined();
 });
 
-test("what is no address counts as one of IPv4", () => {
+test("an invalid address counts as IPv4", () => {
   expect([undefined, "", "x", "10.0.0.1", "fd00::1"].map(familyOf)).toEqual(["IPv4", "IPv4", "IPv4", "IPv4", "IPv6"]);
 });

@@ -1,7 +1,7 @@
 import type { EndpointSlice, Endpoints, Pod, Service } from "../../../../agent/api/core.ts";
 import type { Instant } from "../../../../agent/base/clock.ts";
 import { controllerName, labelsFor } from "../../../../agent/controllers/endpoint-slice/content.ts";
-import type { Silence } from "../../../../agent/controllers/service/readiness.ts";
+import type { SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import type { SliceEndpoint } from "../../../../agent/controllers/slices/slice.ts";
 import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
 import type { Verdict } from "../../../../agent/judgement/verdict.ts";
@@ -120,10 +120,10 @@ export const endpoint = (name: string, ready = true): SliceEndpoint => ({
   targetRef: { kind: "Pod", namespace: "default", name, uid: `uid-${name}` },
 });
 
-export const clear: Silence = { policy: "evidence", held: undefined, boards: new Map() };
+export const clear: SilentBoards = { policy: "evidence", held: undefined, boards: new Map() };
 
 /** pi-1 is silent: what is held to be true of it, and why nothing may rest on that. */
-export const silent = (verdict: Verdict["verdict"] | undefined, held?: string): Silence => ({
+export const silent = (verdict: Verdict["verdict"] | undefined, held?: string): SilentBoards => ({
   policy: "evidence",
   held,
   boards: new Map([["pi-1", verdict && { verdict, rule: "as the test says" }]]),

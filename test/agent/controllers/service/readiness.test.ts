@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { readinessOf, type Silence } from "../../../../agent/controllers/service/readiness.ts";
+import { readinessOf, type SilentBoards } from "../../../../agent/controllers/service/readiness.ts";
 import { clear, silent, webPod } from "./objects.ts";
 
 const unready = webPod("a", { ready: false });
 const was = new Set(["uid-a"]);
 
-const look = (pod = unready, silence: Silence = clear, wasReady: ReadonlySet<string> = was) => {
+const look = (pod = unready, silence: SilentBoards = clear, wasReady: ReadonlySet<string> = was) => {
   const { ready, isHeld, cause } = readinessOf([pod], silence, wasReady);
   return { ready: ready.has("uid-a"), isHeld, caused: cause?.verdict };
 };
@@ -13,9 +13,9 @@ const stays = { ready: true, isHeld: true, caused: undefined };
 const isOut = { ready: false, isHeld: false, caused: undefined };
 
 describe("an endpoint that was ready, whose pod is marked not ready", () => {
-  test("goes when its board speaks for itself: its kubelet said so", () => {
+  test("is removed when its kubelet reports it unready", () => {
     expect(look()).toEqual(isOut);
-    expect(look(unready, { ...clear, held: "our view of the API is not live" })).toEqual(isOut);
+    expect(look(unready, { ...clear, held: "the watches of Nodes and their Leases are not live" })).toEqual(isOut);
   });
 
   test.each(["unknown", "cut-off", "self-isolated", "alive"] as const)(
@@ -26,32 +26,32 @@ describe("an endpoint that was ready, whose pod is marked not ready", () => {
   );
 
   test.each(["unproven", "dead"] as const)(
-    "goes when its board is silent and %s, and our verdict is the cause",
+    "is removed when its board is silent and %s, and our verdict is the cause",
     (verdict) => {
       expect(look(unready, silent(verdict))).toEqual({ ...isOut, caused: verdict });
     },
   );
 
-  test("stays while we are blind or in quarantine, whatever the verdict was", () => {
-    expect(look(unready, silent("dead", "not every board was heard again since the last outage"))).toEqual(stays);
-    expect(look(unready, silent(undefined, "our view of the API is not live"))).toEqual(stays);
+  test("stays during an outage or quarantine, whatever the verdict was", () => {
+    expect(look(unready, silent("dead", "not every board has reported since the last outage"))).toEqual(stays);
+    expect(look(unready, silent(undefined, "the watches of Nodes and their Leases are not live"))).toEqual(stays);
   });
 
-  test("goes where nobody judges boards and we see well", () => {
+  test("is removed if the agent judges no boards and the watches are live", () => {
     expect(look(unready, silent(undefined))).toEqual({ ...isOut, caused: "unproven" });
   });
 
-  test("under the rules of kube-controller-manager a board that was heard again is no reason to wait", () => {
+  test("is removed under policy kubernetes when its board reports again", () => {
     expect(look(unready, { ...silent("alive"), policy: "kubernetes" })).toEqual({ ...isOut, caused: "alive" });
     expect(look(unready, { ...silent("unknown"), policy: "kubernetes" })).toEqual(stays);
   });
 });
 
-test("what was not ready before does not become ready, however blind we are", () => {
+test("an endpoint that was not ready does not become ready during an outage", () => {
   expect(look(unready, silent("unknown", "blind"), new Set())).toEqual(isOut);
 });
 
-test("a pod on its way out goes: somebody deleted it", () => {
+test("a terminating pod is removed", () => {
   expect(look(webPod("a", { ready: false, terminating: true }), silent("unknown"))).toEqual(isOut);
 });
 

@@ -13,7 +13,7 @@ import { service, webPod } from "./objects.ts";
 /** A site with one service, two boards and a pod on each, and what those who judge the boards say of them. */
 class ServingSite {
   readonly site = new Site(new CaseTime());
-  judge: SiteMemory | "by nobody" | undefined = firstMemory;
+  judge: SiteMemory | "no judge" | undefined = firstMemory;
 
   constructor() {
     const { api } = this.site;
@@ -21,9 +21,12 @@ class ServingSite {
     api.put(pods, webPod("a"));
     api.put(pods, webPod("b", { on: "pi-2" }));
     api.put(services, service());
-    const sight = { settings: { ...lifecycleSettings({}), policy: "evidence" as const }, judge: () => this.judge };
-    this.site.start(this.site.loopOf(endpointsOfServices({ sight, batch: 0 })));
-    this.site.start(this.site.loopOf(endpointSlicesOfServices({ sight, most: 100, batch: 0 })));
+    const verdictDeps = {
+      settings: { ...lifecycleSettings({}), policy: "evidence" as const },
+      judge: () => this.judge,
+    };
+    this.site.start(this.site.loopOf(endpointsOfServices({ verdictDeps, batch: 0 })));
+    this.site.start(this.site.loopOf(endpointSlicesOfServices({ verdictDeps, most: 100, batch: 0 })));
   }
 
   /** Its Node becomes Unknown, and its pod is marked not ready. */
@@ -46,7 +49,7 @@ class ServingSite {
   }
 }
 
-test("an endpoint of a silent board stays while the site is in quarantine, and goes when nothing speaks against it", async () => {
+test("an endpoint of a silent board stays while the site is in quarantine, and is removed when nothing speaks against it", async () => {
   const story = new ServingSite();
   expect(await story.serving()).toEqual(["a,b", "a,b"]);
   const restoredAt = story.site.clock.now();
@@ -59,13 +62,13 @@ test("an endpoint of a silent board stays while the site is in quarantine, and g
   story.site.api.put(pods, webPod("c", { on: "pi-2" }));
   expect(await story.serving()).toEqual(["a,b,c", "a,b,c"]);
 
-  story.judge = "by nobody";
+  story.judge = "no judge";
   await story.site.clock.advance(5000);
   expect(await story.serving()).toEqual(["b,c", "b,c"]);
   await story.site.endTerm();
 });
 
-test("it stays while its board was not judged yet, and while those who judge have not begun", async () => {
+test("it stays while its board has not been judged yet, and before the first monitor pass", async () => {
   const story = new ServingSite();
   await story.serving();
   story.fallsSilent();
@@ -76,7 +79,7 @@ test("it stays while its board was not judged yet, and while those who judge hav
   await story.site.endTerm();
 });
 
-test("what the kubelet of a board that speaks reports is followed at once, quarantine or not", async () => {
+test("a report of a living kubelet takes effect at once, even in a quarantine", async () => {
   const story = new ServingSite();
   await story.serving();
   story.judge = undefined;
@@ -85,7 +88,7 @@ test("what the kubelet of a board that speaks reports is followed at once, quara
   await story.site.endTerm();
 });
 
-test("a pod that is deleted goes at once, however silent its board is", async () => {
+test("the endpoint of a deleted pod is removed at once, even if its board is silent", async () => {
   const story = new ServingSite();
   await story.serving();
   story.judge = undefined;

@@ -1,45 +1,17 @@
 import { describe, expect, test } from "vitest";
 import type { Pod, Service } from "../../../../agent/api/core.ts";
-import { type KubeObject, keyOf } from "../../../../agent/api/meta.ts";
-import { pods, type Resource, resourceName, services } from "../../../../agent/api/resources.ts";
+import { pods, services } from "../../../../agent/api/resources.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { podWake, selectedPods } from "../../../../agent/controllers/service/wakes.ts";
-import { kindOf } from "../../../../agent/informer/kinds.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
-import { at, service, webPod } from "./objects.ts";
+import { countedSite } from "../counted-site.ts";
+import { service, webPod } from "./objects.ts";
 
-/** A site that counts how many objects were read. */
-function siteWith(objects: { readonly services?: readonly Service[]; readonly pods?: readonly Pod[] }) {
-  const reads = { count: 0 };
-  const all: Readonly<Record<string, readonly KubeObject[]>> = {
-    [resourceName(services)]: objects.services ?? [],
-    [resourceName(pods)]: objects.pods ?? [],
-  };
-  const view: Pick<SiteView, "now" | "lister"> = {
-    now: at(0),
-    lister<T extends KubeObject>(resource: Resource<T>) {
-      // What stands under a resource is of its type.
-      const list = (all[resourceName(resource)] ?? []) as readonly T[];
-      const counted = function* (found: readonly T[]): IterableIterator<T> {
-        for (const one of found) {
-          reads.count++;
-          yield one;
-        }
-      };
-      const { indices } = kindOf(resource);
-      const having = (index: string, value: string) => list.filter((one) => indices[index]?.(one).includes(value));
-      return {
-        get: (key: string) => list.find((one) => keyOf(one) === key),
-        list: () => counted(list),
-        byIndex: (index: string, value: string) => counted(having(index, value)),
-        indexValues: (index: string) => new Set(list.flatMap((one) => indices[index]?.(one) ?? [])).values(),
-        countByIndex: (index: string, value: string) => having(index, value).length,
-        size: list.length,
-      };
-    },
-  };
-  return { site: view as SiteView, reads };
-}
+const siteWith = (objects: { readonly services?: readonly Service[]; readonly pods?: readonly Pod[] }) =>
+  countedSite([
+    [services, objects.services ?? []],
+    [pods, objects.pods ?? []],
+  ]);
 
 const named = (name: string, selector: Service["spec"], namespace = "default"): Service =>
   service(selector, { name, namespace, uid: `uid-${namespace}-${name}` });
@@ -60,7 +32,7 @@ const pod = webPod("a");
 const changed = (change: Parameters<typeof webPod>[1]): Pod => webPod("a", { version: "2", ...change });
 
 describe("a pod wakes the services whose selector matches it", () => {
-  test("when it comes and when it goes", () => {
+  test("when it appears and when it is deleted", () => {
     expect(woken(undefined, pod)).toEqual(["default/all", "default/front"]);
     expect(woken(pod, undefined)).toEqual(["default/all", "default/front"]);
     expect(woken(undefined, webPod("a", { labels: { app: "web", tier: "x" } }))).toEqual([
@@ -79,7 +51,7 @@ describe("a pod wakes the services whose selector matches it", () => {
     expect(woken(pod, changed(change))).toEqual(["default/all", "default/front"]);
   });
 
-  test("with every update while it is on its way out", () => {
+  test("with every update while it is terminating", () => {
     const leaving = webPod("a", { terminating: true });
     expect(woken(leaving, changed({ terminating: true }))).toEqual(["default/all", "default/front"]);
   });
@@ -89,7 +61,7 @@ describe("a pod wakes the services whose selector matches it", () => {
     expect(woken(pod, { ...changed({}), status: { ...pod.status, reason: "Whatever" } })).toEqual([]);
   });
 
-  test("those it left and those it joined, when only its labels change", () => {
+  test("namely those it left and those it joined, when only its labels change", () => {
     expect(woken(pod, changed({ labels: { app: "db" } }))).toEqual(["default/back", "default/front"]);
     expect(woken(pod, changed({ labels: { app: "web", tier: "x" } }))).toEqual(["default/tier"]);
   });
@@ -102,13 +74,13 @@ describe("a pod wakes the services whose selector matches it", () => {
     ]);
   });
 
-  test("when another pod took its place without anybody seeing it go", () => {
+  test("when another pod took its name unnoticed", () => {
     const other = { ...changed({}), metadata: { ...pod.metadata, uid: "uid-other", resourceVersion: "2" } };
     expect(woken(pod, other)).toEqual(["default/all", "default/front"]);
   });
 
-  test("nobody while all that is cached is gone through: each service comes by itself", () => {
-    expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: true }, site)]).toEqual([]);
+  test("none in a sweep: each service is enqueued by itself", () => {
+    expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: "first" }, site)]).toEqual([]);
   });
 });
 
@@ -135,7 +107,7 @@ test("a service's sync reads its own pods and no others", () => {
   expect(atOnce(selectedPods(all, on)).length).toBe(501);
 });
 
-test("and so where all pods share one of the labels that it selects by, whichever it names first", () => {
+test("even where all pods share one of its selector's labels, whichever comes first", () => {
   const all = (count: number) => [
     ...Array.from({ length: count }, (_, at) => webPod(`b${at}`, { labels: { part: "site", app: `other-${at}` } })),
     webPod("z", { labels: { part: "site", app: "web" } }),
@@ -152,7 +124,7 @@ test("and so where all pods share one of the labels that it selects by, whicheve
   }
 });
 
-test("pods that all labels find are read once", () => {
+test("pods that have every label are read once", () => {
   const both = { app: "web", tier: "x" };
   const { site: on, reads } = siteWith({ pods: [1, 2, 3].map((at) => webPod(`a${at}`, { labels: both })) });
   expect(atOnce(selectedPods(tier, on)).length).toBe(3);

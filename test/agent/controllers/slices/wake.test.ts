@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
+import { atOnce } from "../../../../agent/base/steps.ts";
 import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
-import { sliceWake } from "../../../../agent/controllers/slices/wake.ts";
+import { slicesOf, sliceWake } from "../../../../agent/controllers/slices/wake.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
 
 const us = "endpointslice-controller.k8s.io";
@@ -33,8 +34,8 @@ describe("a slice wakes its service", () => {
   test.each([
     ["it appears", undefined, slice(), ["default/web"]],
     ["it is gone", slice(), undefined, ["default/web"]],
-    ["what it says changes", slice(), slice({ generation: 2 }), ["default/web"]],
-    ["another took its name", slice(), slice({ uid: "uid-other" }), ["default/web"]],
+    ["its content changes", slice(), slice({ generation: 2 }), ["default/web"]],
+    ["another one takes its name", slice(), slice({ uid: "uid-other" }), ["default/web"]],
     ["it gets a label and the server counts none of them", slice(), slice({}, { extra: "1" }), ["default/web"]],
     [
       "it goes to another service",
@@ -49,10 +50,41 @@ describe("a slice wakes its service", () => {
   });
 
   test.each([
-    ["somebody annotates it", slice(), slice({ resourceVersion: "2", annotations: { note: "x" } })],
+    ["an annotation is added", slice(), slice({ resourceVersion: "2", annotations: { note: "x" } })],
     ["it gets an owner", slice(), slice({ resourceVersion: "2", ownerReferences: [] })],
     ["it is another's", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }, { [managedByLabel]: "x" })],
   ])("not when %s", (_when, before, after) => {
     expect(woken(before, after)).toEqual([]);
+  });
+});
+
+describe("of all slices of a service", () => {
+  const wide = (version: number): Readonly<Record<string, string>> =>
+    Object.fromEntries(Array.from({ length: 995 }, (_, i) => [`${"n".repeat(300)}${i}`, `v${version}`]));
+  const own = { [serviceNameLabel]: "web", [managedByLabel]: us };
+
+  /** Each slice is decoded anew, as from a cache. */
+  const read = (...slices: readonly EndpointSlice[]): readonly EndpointSlice[] => {
+    const byIndex = () => slices.map((each) => structuredClone(each)).values();
+    return atOnce(slicesOf("default/web", us, { lister: () => ({ byIndex }) } as unknown as SiteView));
+  };
+
+  test("equal labels, annotations and ports are held once", () => {
+    const each = { ...slice({ annotations: { note: "x" } }, wide(0)), ports: [{ name: "http", port: 80 }] };
+    const [first, ...others] = read(...Array.from({ length: 100 }, () => each));
+    expect(first).toEqual({ ...each, metadata: { ...each.metadata, ownerReferences: [] } });
+    for (const other of others) {
+      expect(other.metadata.labels).toBe(first?.metadata.labels);
+      expect(other.metadata.annotations).toBe(first?.metadata.annotations);
+      expect(other.ports).toBe(first?.ports);
+    }
+  });
+
+  test("only a limited number of different labels is held, and the other slices count as relabelled", () => {
+    const found = read(...Array.from({ length: 100 }, (_, version) => slice({}, wide(version))));
+    const whole = found.filter(({ metadata: { labels = {} } }) => Object.keys(labels).length === 997);
+    expect(whole.length).toBeGreaterThan(1);
+    expect(whole.length).toBeLessThan(5);
+    for (const { metadata } of found.slice(whole.length)) expect(metadata.labels).toEqual(own);
   });
 });

@@ -1,9 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../../../agent/api/core.ts";
+import { nodes, pods } from "../../../../agent/api/resources.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
+import { taintEviction } from "../../../../agent/controllers/taint-eviction/controller.ts";
 import type { Action } from "../../../../agent/execution/actions.ts";
-import { toleration } from "../../../support/builders.ts";
-import { SiteModel, type TermOptions } from "../site-model.ts";
+import { node, pod, toleration } from "../../../support/builders.ts";
+import { countedSite } from "../counted-site.ts";
+import { defaults, SiteModel, type TermOptions } from "../site-model.ts";
 
 const a: Taint = { key: "testTaint1", value: "test1", effect: "NoExecute", timeAdded: "T1" };
 const b: Taint = { key: "testTaint2", value: "test2", effect: "NoExecute", timeAdded: "T1" };
@@ -20,116 +23,10 @@ function siteWith(taints: readonly Taint[], ...tolerations: readonly Toleration[
 
 const deletions = (site: SiteModel): readonly number[] => site.times(/^deleted/);
 
+/** The rules of a toleration window stand as cases in test/cases/TE and are not repeated here. */
+
 describe("pods leave tainted boards (TE)", () => {
-  test("TE-01: a pod without a board stays", async () => {
-    const site = new SiteModel();
-    site.board("pi", { taints: [a] });
-    site.pod("web", {});
-    await site.run("1h");
-    expect(deletions(site)).toEqual([]);
-  });
-
-  test.each([
-    ["TE-03: no toleration", [a], [], [0]],
-    ["TE-05: tolerated for good", [a], [forA()], []],
-    ["tolerated for a while", [a], [forA(100)], [100]],
-    ["TE-07: one of two is not tolerated", [a, b], [forA(100)], [0]],
-    ["the shorter of two", [a, b], [forA(100), forB(50)], [50]],
-    ["one for good, one for a while", [a, b], [forA(), forB(50)], [50]],
-    ["TE-15: for no time", [a], [forA(0)], [0]],
-    ["TE-17: the first match wins", [a], [forA(), forA(5)], []],
-    ["TE-19: everything is tolerated", [a, b], [{ operator: "Exists" }], []],
-    ["only NoExecute counts", [{ ...a, effect: "NoSchedule" }], [], []],
-  ])("%s", async (_name, taints, tolerations, times) => {
-    const site = siteWith(taints, ...tolerations);
-    await site.run("1h");
-    expect(deletions(site)).toEqual(times);
-  });
-
-  test("TE-09: the taint goes in time", async () => {
-    const site = siteWith([a], forA(1));
-    await site.run("500ms");
-    site.setTaints("pi");
-    await site.run("1h");
-    expect(deletions(site)).toEqual([]);
-    expect(site.times("TaintManagerEviction web cancelled")).toEqual([0.5]);
-  });
-
-  test("TE-11: the toleration goes", async () => {
-    const site = siteWith([a], forA(100));
-    await site.run("10s");
-    site.tolerate("web");
-    await site.run("1h");
-    expect(deletions(site)).toEqual([10]);
-  });
-
-  test("a toleration for good comes in time", async () => {
-    const site = siteWith([a], forA(100));
-    await site.run("99s");
-    site.tolerate("web", forA());
-    await site.run("1h");
-    expect(deletions(site)).toEqual([]);
-    expect(site.times("TaintManagerEviction web cancelled")).toEqual([99]);
-  });
-
-  test.each([
-    [30, 30],
-    [5, 10],
-    [200, 200],
-  ])("a toleration of another length is counted from the same start: %i s", async (seconds, at) => {
-    const site = siteWith([a], forA(100));
-    await site.run("10s");
-    site.tolerate("web", forA(seconds));
-    await site.run("1h");
-    expect(deletions(site)).toEqual([at]);
-  });
-
-  test("TE-13: each pod by its own tolerations", async () => {
-    const site = new SiteModel();
-    site.board("pi");
-    site.pod("p1", { on: "pi" });
-    site.pod("p2", { on: "pi", tolerations: [forA(1)] });
-    site.pod("p3", { on: "pi", tolerations: [forA()] });
-    await site.run("1s");
-    site.setTaints("pi", a);
-    await site.run("1h");
-    expect([site.times("deleted p1"), site.times("deleted p2"), site.exists("p3")]).toEqual([[1], [2], true]);
-  });
-
-  test("TE-21: the same taint added anew begins a new window", async () => {
-    const site = siteWith([a], forA(300));
-    await site.run("100s");
-    site.setTaints("pi", { ...a, timeAdded: "T2" });
-    await site.run("1h");
-    expect(deletions(site)).toEqual([400]);
-  });
-
-  test("a second taint begins none, and its own shorter time is counted from the first one's start", async () => {
-    const site = siteWith([a], forA(300), forB(150));
-    await site.run("100s");
-    site.setTaints("pi", a, b);
-    await site.run("1h");
-    expect(deletions(site)).toEqual([150]);
-  });
-
-  test("a taint that stays keeps the start when another one goes", async () => {
-    const site = siteWith([a, b], forA(300), forB(150));
-    await site.run("100s");
-    site.setTaints("pi", a);
-    await site.run("1h");
-    expect(deletions(site)).toEqual([300]);
-  });
-
-  test("TE-23: a pod that is deleted meanwhile needs no deletion", async () => {
-    const site = siteWith([a], forA(100));
-    await site.run("50s");
-    site.api.remove("Pod", "default/web");
-    await site.run("1h");
-    expect(deletions(site)).toEqual([]);
-    expect(site.times("TaintManagerEviction web cancelled")).toEqual([50]);
-  });
-
-  test("a pod that is on its way out is told and marked when its time is over, and not deleted again", async () => {
+  test("a terminating pod gets its Event and condition when its time is over, and is not deleted again", async () => {
     const site = new SiteModel();
     site.board("pi", { taints: [a] });
     site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z", tolerations: [forA(100)] });
@@ -160,7 +57,7 @@ describe("pods leave tainted boards (TE)", () => {
   test.each([
     { ready: "Unknown", own: "unreachable", other: "not-ready" },
     { ready: "False", own: "not-ready", other: "unreachable" },
-  ])("$other beside $own by somebody's hand begins no new window, nor does its end", async ({ ready, own, other }) => {
+  ])("$other added beside $own by a person begins no new window, nor does its end", async ({ ready, own, other }) => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
@@ -175,29 +72,10 @@ describe("pods leave tainted boards (TE)", () => {
     await site.run("1h");
     expect(deletions(site)).toEqual([300]);
   });
-
-  test("another pod of the same name has its own time", async () => {
-    const site = siteWith([a], forA(100));
-    await site.run("50s");
-    site.pod("web", { uid: "another", on: "pi", tolerations: [forA(100)] });
-    await site.run("99s");
-    expect(deletions(site)).toEqual([]);
-    await site.run("1h");
-    expect(deletions(site)).toEqual([150]);
-  });
-
-  test("a pod that comes to a tainted board has its whole time", async () => {
-    const site = new SiteModel();
-    site.board("pi", { taints: [a] });
-    await site.run("500s");
-    site.pod("late", { on: "pi", tolerations: [forA(100)] });
-    await site.run("1h");
-    expect(deletions(site)).toEqual([600]);
-  });
 });
 
 describe("the deletion", () => {
-  test("says why first, and names the pod by its uid alone", async () => {
+  test("writes the reason first, and requires only the pod's uid", async () => {
     const seen: Action[] = [];
     const site = new SiteModel();
     site.api.refuse = (action) => {
@@ -229,7 +107,15 @@ describe("the deletion", () => {
           },
         },
       },
-      { do: "delete", target },
+      {
+        do: "delete",
+        target,
+        grounds: expect.objectContaining({
+          act: "pod-evicted",
+          board: "pi",
+          because: expect.objectContaining({ kind: "taints", taints: ["testTaint1"], toleratedMs: 0, ranMs: 0 }),
+        }),
+      },
     ]);
     expect(seen.map((action) => (action.do === "delete" ? action.target.resourceVersion : undefined))).toEqual([
       undefined,
@@ -238,7 +124,7 @@ describe("the deletion", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([0]);
   });
 
-  test("that fails is tried until it goes through", async () => {
+  test("that fails is retried until it succeeds", async () => {
     const site = siteWith([a]);
     let failures = 0;
     site.api.refuse = (action) => (action.do === "delete" && failures++ < 7 ? "retry" : undefined);
@@ -246,7 +132,7 @@ describe("the deletion", () => {
     expect(deletions(site)).toEqual([7]);
   });
 
-  test("that is refused for good is tried again, ever more rarely, and told once", async () => {
+  test("that is refused for good is retried with backoff, and gets one Event", async () => {
     const site = siteWith([a]);
     const tries: number[] = [];
     site.api.refuse = (action) => {
@@ -262,7 +148,7 @@ describe("the deletion", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([0]);
   });
 
-  test("that was refused at first has the whole patience for its answer to show", async () => {
+  test("that was refused at first has the whole patience for its answer", async () => {
     const site = siteWith([a]);
     let refused = 0;
     const seen: number[] = [];
@@ -277,7 +163,7 @@ describe("the deletion", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("is given up when there is no reason any more", async () => {
+  test("is given up when its reason is gone", async () => {
     const site = siteWith([a]);
     site.api.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
     await site.run("5s");
@@ -310,7 +196,7 @@ describe("the deletion", () => {
   });
 });
 
-describe("of a pod that somebody else writes", () => {
+describe("of a pod that another client changes", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   /** A lost board, and a pod there that tolerates it for 100 s. */
@@ -340,7 +226,7 @@ describe("of a pod that somebody else writes", () => {
     return race;
   }
 
-  test("it names the state that was read, or what the mark before it made of that", async () => {
+  test("it requires the version that was read, or the one that its own mark produced", async () => {
     const site = lost();
     const versions: unknown[] = [];
     site.api.refuse = (action) => {
@@ -359,7 +245,7 @@ describe("of a pod that somebody else writes", () => {
     expect(deletions(site)).toEqual([100]);
   });
 
-  test.each(["patch", "delete"] as const)("a %s that was overtaken is decided anew within moments", async (what) => {
+  test.each(["patch", "delete"] as const)("a %s that met a conflict is decided again within moments", async (what) => {
     const site = lost();
     race(site, what, 1);
     await site.run("99s");
@@ -370,7 +256,7 @@ describe("of a pod that somebody else writes", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([100]);
   });
 
-  test("the pod is read past a cache that is behind", async () => {
+  test("the pod is read from the API if the cache is behind", async () => {
     const site = lost();
     await site.run("99s");
     // What is written from now on does not come.
@@ -380,7 +266,7 @@ describe("of a pod that somebody else writes", () => {
     expect(deletions(site)).toEqual([100.02]);
   });
 
-  test("what is written again and again is tried ever more rarely, told once, and goes in the first gap", async () => {
+  test("a pod that changes constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 20);
     await site.run("10m");
@@ -399,7 +285,7 @@ describe("of a pod that somebody else writes", () => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("a taint by hand takes it in whatever state it is", async () => {
+  test("with a taint set by a person it is evicted in any state", async () => {
     const site = lost(a);
     const { sent } = race(site, "delete", 100);
     site.tolerate("web", toleration("unreachable", 1000), forA(100));
@@ -413,7 +299,7 @@ describe("a Node that is gone", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   test.each([
-    ["its timers run on, once the API says that it is gone", (site: SiteModel) => site.remove("pi"), [100]],
+    ["its timers run on, once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
     ["it left the site, and took its pods along", (site: SiteModel) => site.api.release("Node", "pi"), []],
   ])("%s", async (_name, leave, times) => {
     const site = new SiteModel();
@@ -427,10 +313,10 @@ describe("a Node that is gone", () => {
   });
 });
 
-describe("who says that a deletion is cancelled", () => {
+describe("the Event about a cancelled deletion", () => {
   const cancelled = "TaintManagerEviction web cancelled";
 
-  test("not we, when the pod left the site with its board", async () => {
+  test("is not sent when the pod left the site with its board", async () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
     site.api.release("Node", "pi");
@@ -439,7 +325,7 @@ describe("who says that a deletion is cancelled", () => {
     expect([deletions(site), site.times(cancelled)]).toEqual([[], []]);
   });
 
-  test("we, when the pod of a deleted board is deleted", async () => {
+  test("is sent when the pod of a deleted board is deleted", async () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
     site.remove("pi");
@@ -448,7 +334,7 @@ describe("who says that a deletion is cancelled", () => {
     expect([deletions(site), site.times(cancelled)]).toEqual([[], [50]]);
   });
 
-  test("we, when the board is deleted and comes back without its taint", async () => {
+  test("is sent when the board is deleted and returns without its taint", async () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
     site.remove("pi");
@@ -470,7 +356,7 @@ describe("a timer outlives its process", () => {
     return site;
   }
 
-  test("after a restart it goes on exactly where it was", async () => {
+  test("after a restart it continues exactly", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ kept: site.kept });
@@ -488,7 +374,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("without anything left behind the time begins anew", async () => {
+  test("without stored state the time starts again", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead();
@@ -496,7 +382,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("after a reboot the longer of what was stored and what the Lease says counts", async () => {
+  test("after a reboot the longer of the stored time and the Lease's counts", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ reboot: true, kept: site.kept, budget: site.budget });
@@ -504,7 +390,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("after a reboot with nothing in the Lease what was stored counts", async () => {
+  test("after a reboot without a time in the Lease the stored time counts", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.tolerate("web", toleration("unreachable", 350));
@@ -514,7 +400,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([351]);
   });
 
-  test("a taint that was exchanged meanwhile begins a new window", async () => {
+  test("a taint that was replaced meanwhile begins a new window", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept, budget } = site;
@@ -526,7 +412,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("the other of our two taints as well: what happened in between is not known", async () => {
+  test("so does our other taint: the time in between is unknown", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -540,7 +426,21 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("a taint that went meanwhile cancels it", async () => {
+  test.each([
+    ["with a time continues", "T1", 300],
+    ["without a time starts again, because the taint may have been removed and set again", undefined, 400],
+  ])("in the next term the window of a person's taint %s", async (_name, timeAdded, goneAt) => {
+    const site = new SiteModel();
+    site.board("pi");
+    site.setTaints("pi", { key: "repair", effect: "NoExecute", ...(timeAdded && { timeAdded }) });
+    site.pod("web", { on: "pi", tolerations: [{ key: "repair", operator: "Exists", tolerationSeconds: 300 }] });
+    await site.run("100s");
+    site.lead({ kept: site.kept });
+    await site.run("1h");
+    expect(deletions(site)).toEqual([goneAt]);
+  });
+
+  test("a taint that was removed meanwhile cancels it", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -554,7 +454,7 @@ describe("a timer outlives its process", () => {
   describe.each(["evidence", "kubernetes"] as const)("under policy %s", (policy) => {
     const what = { unreachable: "Unknown", "not-ready": "False" } as const;
 
-    /** The time of the former term runs out while nobody leads. The next leader's first passes cannot take the taint off. */
+    /** The time of the former term expires while no board leads. The next leader's first passes cannot remove the taint. */
     async function nextTerm(
       key: keyof typeof what,
       left: (site: SiteModel) => TermOptions,
@@ -611,7 +511,7 @@ describe("a timer outlives its process", () => {
       expect(deletions(site)).toHaveLength(1);
     });
 
-    test("a board that is back for a moment, and falls silent under its taint, was lost all the time", async () => {
+    test("a board that returns for a moment, and falls silent under its taint, was lost all the time", async () => {
       const { site } = await nextTerm(
         "unreachable",
         ({ budget }) => ({ budget }),
@@ -625,7 +525,7 @@ describe("a timer outlives its process", () => {
     });
   });
 
-  test("a pod that comes later has its whole time, whatever the former leader saw", async () => {
+  test("a pod that arrives later has its whole time, whatever the former leader stored", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ budget: site.budget });
@@ -635,7 +535,7 @@ describe("a timer outlives its process", () => {
     expect(site.times("deleted late")).toEqual([461]);
   });
 
-  test("equal timers are equal texts, so that nothing is written for nothing", async () => {
+  test("equal timers are equal texts, so an unchanged timer is not written", async () => {
     const site = lostBoard();
     await site.run("10s");
     const { kept } = site;
@@ -644,4 +544,89 @@ describe("a timer outlives its process", () => {
     await site.run("1s");
     expect(site.kept).toEqual(kept);
   });
+});
+
+describe("a taint set by a person that may be gone while the watches are broken, or while the cache cannot be written", () => {
+  const broken = async (): Promise<SiteModel> => {
+    const site = siteWith([a], forA(100));
+    await site.run("50s");
+    site.api.breakWatches();
+    return site;
+  };
+
+  test("evicts no pod once it is gone", async () => {
+    const site = await broken();
+    site.setTaints("pi");
+    await site.run("5m");
+    site.api.restore();
+    await site.run("5m");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test("evicts no pod while the watches catch up", async () => {
+    const site = await broken();
+    site.setTaints("pi");
+    await site.run("49s");
+    site.api.restore("behind");
+    await site.run("2s");
+    site.api.restore();
+    await site.run("5m");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test("evicts no pod that tolerates it for longer by then", async () => {
+    const site = await broken();
+    site.tolerate("web", forA(500));
+    await site.run("5m");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test("evicts the pod in time where the API still has it", async () => {
+    const site = await broken();
+    await site.run("5m");
+    expect(deletions(site)).toEqual([100]);
+  });
+
+  test("is read from the API once, and not while the watches deliver", async () => {
+    const site = await broken();
+    await site.run("100s");
+    expect(site.api.fetched).toEqual(["nodes pi", "pods default/web"]);
+    const other = siteWith([a], forA(100));
+    await other.run("5m");
+    expect([deletions(other), other.api.fetched]).toEqual([[100], []]);
+  });
+});
+
+test("of a large pod a pass holds little while it waits, and no toleration that decides is lost", async () => {
+  const tolerations = [...Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`)), forB(), forA(30), forA(60)];
+  const { site } = countedSite([
+    [nodes, [node("pi", { taints: [a, b] })]],
+    [pods, [pod("web", { on: "pi", tolerations, generation: 3 })]],
+  ]);
+  const controller = taintEviction({
+    settings: defaults,
+    boot: "b",
+    inherited: () => undefined,
+    recordOf: () => "no judge",
+  });
+  const state = await controller.observe("default/web", site, undefined);
+  expect(state).toMatchObject({ pod: { metadata: { generation: 3 }, spec: { tolerations: [forB(), forA(30)] } } });
+  expect(JSON.stringify(state).length).toBeLessThan(3000);
+});
+
+test("a taint enqueues the pods of its board without reading them", () => {
+  const tainted = node("pi", { taints: [a] });
+  const { site, reads } = countedSite([
+    [nodes, [tainted]],
+    [pods, [pod("web", { on: "pi" }), pod("cron", { on: "pi" }), pod("other", { on: "pi-2" })]],
+  ]);
+  const controller = taintEviction({
+    settings: defaults,
+    boot: "b",
+    inherited: () => undefined,
+    recordOf: () => "no judge",
+  });
+  const change = { key: "pi", before: node("pi"), after: tainted };
+  const keys = controller.wakes.filter(({ on }) => on === nodes).flatMap((wake) => [...wake.keys(change, site)]);
+  expect([keys.sort(), reads.count]).toEqual([["default/cron", "default/web"], 0]);
 });

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { durableTimers, type Timer } from "../../../../agent/controllers/taint-eviction/timer.ts";
+import { durableTimers, type EvictionTimer } from "../../../../agent/controllers/taint-eviction/timer.ts";
 
 const now = { mono: 50_000, wall: 9_000_000 };
-const timer: Timer = {
+const timer: EvictionTimer = {
   uid: "u",
   board: "pi",
   start: { mono: 20_000, wall: 8_970_000 },
@@ -12,12 +12,13 @@ const timer: Timer = {
   loaded: false,
   carried: false,
   former: false,
-  asked: undefined,
+  sentAt: undefined,
   tries: 0,
   overtaken: false,
+  doubted: false,
 };
 
-test("within a boot a timer comes back as it was", () => {
+test("within a boot a timer is restored unchanged", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
   expect(durableTimers("boot").load(text, now)).toMatchObject({
     start: { mono: 20_000 },
@@ -26,19 +27,19 @@ test("within a boot a timer comes back as it was", () => {
   });
 });
 
-test("in another boot what had run when it was written is left of it", () => {
+test("after a reboot the time that had elapsed when it was stored counts", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
   expect(durableTimers("next").load(text, now)).toMatchObject({ start: { mono: 40_000 }, carried: true });
 });
 
-test("a start in the future is now", () => {
+test("a start in the future counts as now", () => {
   const text = durableTimers("boot").save({ ...timer, start: { mono: 90_000, wall: 0 } }, now) ?? "";
   expect(durableTimers("boot").load(text, now)?.start).toEqual(now);
 });
 
-test("what is over needs no keeping", () => {
+test("an ended timer is not stored", () => {
   expect(durableTimers("boot").save(undefined, now)).toBeUndefined();
-  expect(durableTimers("boot").save({ ...timer, asked: now }, now)).toBeUndefined();
+  expect(durableTimers("boot").save({ ...timer, sentAt: now }, now)).toBeUndefined();
 });
 
 test.each(["", "{", "null", "[]", "{}", '{"v":2}', '{"v":1,"boot":"b","uid":"u","board":"p","start":"x"}'])(

@@ -19,16 +19,16 @@ describe("how long a pod may stay beside a taint", () => {
     ["an empty list", [], 0],
     ["some seconds", [tolerates(100)], 100_000],
     ["for good", [tolerates()], forever],
-    ["TE-15: no seconds at all", [tolerates(0)], 0],
+    ["no seconds at all", [tolerates(0)], 0],
     ["less than none", [tolerates(-5)], 0],
-    ["TE-17: the first that matches speaks", [tolerates(), tolerates(5)], forever],
+    ["the first that matches speaks", [tolerates(), tolerates(5)], forever],
     ["also where it is the shorter one", [tolerates(5), tolerates()], 5000],
-    ["TE-19: no key, any value", [{ operator: "Exists" }], forever],
+    ["no key, any value", [{ operator: "Exists" }], forever],
     ["no key, and a value that differs", [{ operator: "Equal", value: "x" }], 0],
     ["another value", [tolerates(5, { value: "other" })], 0],
     ["another effect", [tolerates(5, { effect: "NoSchedule" })], 0],
     ["every effect", [tolerates(5, { effect: "" })], 5000],
-    ["an operator that nobody knows", [tolerates(5, { operator: "Near" })], 0],
+    ["an unknown operator", [tolerates(5, { operator: "Near" })], 0],
     ["numeric operators are off", [tolerates(5, { operator: "Gt" })], 0],
   ])("%s", (_name, tolerations, length) => {
     expect(windowOf(a, tolerations).length).toBe(length);
@@ -41,16 +41,16 @@ describe("how long a pod may stay beside a taint", () => {
 });
 
 test.each([
-  ["TE-25: none", [], forever],
+  ["none", [], forever],
   ["one for good", [forever], forever],
   ["the shorter one", [1000, 2000], 1000],
   ["one of them for good", [1000, forever], 1000],
   ["in either order", [forever, 1000], 1000],
-])("the shortest of several: %s", (_name, lengths, least) => {
+])("the shortest of several counts: %s", (_name, lengths, least) => {
   expect(shortest(lengths.map((length) => ({ taint: a, length })))).toBe(least);
 });
 
-test("a taint is told apart by key, value, effect and the time it was added", () => {
+test("a taint is identified by key, value, effect and the time it was added", () => {
   const one = identityOf({ ...a, timeAdded: "T1" });
   expect(keyOfIdentity(one)).toBe("testTaint1");
   expect(identityOf({ ...a, timeAdded: "T1" })).toBe(one);

@@ -1,20 +1,21 @@
 import { type KubeObject, keyOf } from "../../../../agent/api/meta.ts";
 import { type Resource, resourceName } from "../../../../agent/api/resources.ts";
 import type { Lister } from "../../../../agent/informer/lister.ts";
-import { unheard, type WatchHealth } from "../../../../agent/informer/watch-health.ts";
+import { neverConnected, type WatchHealth } from "../../../../agent/informer/watch-health.ts";
 import type { Seen } from "../../../../agent/loop/controller.ts";
-import type { Cache, Caches } from "../../../../agent/site/site-view.ts";
+import type { Cache, Caches } from "../../../../agent/loop/site-view.ts";
 
 /** A cache of one resource on the heap, which the story fills. */
 export class SmallCache implements Cache<KubeObject> {
   readonly objects = new Map<string, KubeObject>();
-  health: WatchHealth = unheard;
+  health: WatchHealth = neverConnected;
   readonly listeners = new Set<(changes: readonly Seen<KubeObject>[]) => void>();
 
   readonly lister: Lister<KubeObject> = {
     get: (key) => this.objects.get(key),
     list: () => [...this.objects.values()].values(),
     byIndex: () => [].values(),
+    referencesByIndex: () => [].values(),
     indexValues: () => [].values(),
     countByIndex: () => 0,
     size: 0,

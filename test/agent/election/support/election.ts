@@ -1,14 +1,18 @@
-import type { Millis } from "../../../../agent/base/clock.ts";
-import { sleep } from "../../../../agent/base/clock.ts";
+import { type Clock, type Millis, sleep } from "../../../../agent/base/clock.ts";
 import type { LeaseTiming } from "../../../../agent/base/lease-timing.ts";
-import { FencedError } from "../../../../agent/election/fence.ts";
-import { type ElectorParts, LeaderElector } from "../../../../agent/election/leader-elector.ts";
-import { budgetAnnotation } from "../../../../agent/election/lease-lock.ts";
+import { type ElectorDeps, type LeaderCallbacks, LeaderElector } from "../../../../agent/election/leader-elector.ts";
+import {
+  budgetAnnotation,
+  type LeaderLock,
+  type LeaseClient,
+  LeaseLock,
+} from "../../../../agent/election/lease-lock.ts";
+import { FencedError } from "../../../../agent/execution/fence.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
+import { LeaseLink, LeaseServer } from "../../../support/lease-server.ts";
+import { ProcessClock } from "../../../support/process-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
-import { BoardClock } from "./board-clock.ts";
-import { LeaseLink, LeaseServer } from "./lease-server.ts";
 
 export const edge: LeaseTiming = { duration: 60_000, renewDeadline: 40_000, retry: 10_000 };
 export const classic: LeaseTiming = { duration: 15_000, renewDeadline: 10_000, retry: 2_000 };
@@ -19,6 +23,17 @@ export interface TermWrite {
   readonly by: string;
   readonly term: number;
 }
+
+export const usualLatency: LeaseLink["latency"] = { request: 20, answer: 20 };
+
+export const linkTo = ({ server }: Election, by: string, clock: Clock): LeaseLink =>
+  new LeaseLink({ server, clock, by, latency: usualLatency });
+
+export const lockOver = (client: LeaseClient): LeaderLock =>
+  new LeaseLock({ client, at: { namespace: "kube-system", name: "siteward" }, labels: {}, annotations: {} });
+
+/** What a test wants of a board that is not as usual. `stopTakes`: how long the work of a term takes to stop. */
+export type BoardOptions = Partial<ElectorDeps & LeaderCallbacks> & { readonly stopTakes?: Millis };
 
 /** Boards that stand for one Lease. The work of a term is to write something every second, fenced. */
 export class Election {
@@ -32,7 +47,7 @@ export class Election {
     this.#random = new SeededRandom(seed);
   }
 
-  join(name: string, options: Partial<ElectorParts> & { stopTakes?: Millis } = {}): Board {
+  join(name: string, options: BoardOptions = {}): Board {
     const board = new Board(this, name, options, new SeededRandom(this.#random.integer(2 ** 32)));
     this.boards.set(name, board);
     board.start();
@@ -77,10 +92,11 @@ export class Election {
 
 export class Board {
   readonly name: string;
-  readonly clock: BoardClock;
+  readonly clock: ProcessClock;
   readonly link: LeaseLink;
   readonly log = new RecordingLog();
   readonly elector: LeaderElector;
+  readonly #callbacks: LeaderCallbacks;
   readonly terms: number[] = [];
   /** Why its terms ended. */
   readonly endings: unknown[] = [];
@@ -92,27 +108,29 @@ export class Board {
   readonly #abort = new AbortController();
   #working = 0;
 
-  constructor(
-    election: Election,
-    name: string,
-    options: Partial<ElectorParts> & { stopTakes?: Millis },
-    random: SeededRandom,
-  ) {
+  constructor(election: Election, name: string, options: BoardOptions, random: SeededRandom) {
     this.name = name;
-    this.clock = new BoardClock(election.clock);
-    this.link = new LeaseLink({ server: election.server, clock: this.clock, by: name });
-    const { stopTakes = 0, ...parts } = options;
+    this.clock = new ProcessClock(election.clock);
+    this.link = linkTo(election, name, this.clock);
+    const { stopTakes = 0, carried, onRead, lead, ...deps } = options;
     this.elector = new LeaderElector(
       { clock: this.clock, random, log: this.log },
       {
-        lock: this.link,
+        lock: lockOver(this.link),
         identity: `${name}_${random.uuid()}`,
         timing: edge,
         followers: "expiry",
-        carried: { [budgetAnnotation]: () => this.budget },
-        mayStand: () => this.sick,
+        whyNotToStand: () => this.sick,
         announce: ({ message }) => this.said.push(message.replace(/_\S+/, "")),
-        lead: async (term, found) => {
+        ...deps,
+      },
+    );
+    this.#callbacks = {
+      carried: carried ?? { [budgetAnnotation]: () => this.budget },
+      ...(onRead && { onRead }),
+      lead:
+        lead ??
+        (async (term, found) => {
           this.#working++;
           if (this.#working > 1) throw new Error("two terms work at once on one board");
           this.terms.push(term.number);
@@ -129,10 +147,8 @@ export class Board {
           }
           if (stopTakes > 0) await sleep(this.clock, stopTakes, new AbortController().signal);
           this.#working--;
-        },
-        ...parts,
-      },
-    );
+        }),
+    };
   }
 
   get leads(): boolean {
@@ -140,7 +156,7 @@ export class Board {
   }
 
   start(): void {
-    this.elector.run(this.#abort.signal).then(
+    this.elector.run(this.#abort.signal, this.#callbacks).then(
       () => {
         this.ended = { error: undefined };
       },

@@ -76,7 +76,7 @@ test.each([
   expect(refusalOf(await site.ask("POST", slices, object))).toEqual([422, sentence]);
 });
 
-test("an EndpointSlice with addresses of its type is taken, and stays of it", async () => {
+test("an EndpointSlice with addresses of its type is accepted, and its type is immutable", async () => {
   await using site = new TestSite();
   const fitting: [string, string][] = [
     ["IPv4", "10.0.0.1"],
@@ -93,7 +93,7 @@ test("an EndpointSlice with addresses of its type is taken, and stays of it", as
 
 test.each([
   [
-    "an address that is none",
+    "an invalid address",
     { addresses: [{ ip: "300.1.1.1" }] },
     `subsets[0].addresses[0].ip: Invalid value: "300.1.1.1": ${noAddress}`,
   ],

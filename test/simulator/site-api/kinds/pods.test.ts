@@ -12,7 +12,7 @@ async function containerOf(more: JsonObject): Promise<JsonObject> {
   return itemsAt(created, "spec", "containers")[0] as JsonObject;
 }
 
-describe("what a pod leaves open is filled in", () => {
+describe("a pod gets its defaults", () => {
   test("in its probes and hooks", async () => {
     const made = await containerOf({
       livenessProbe: { httpGet: { port: 80 } },
@@ -26,7 +26,7 @@ describe("what a pod leaves open is filled in", () => {
     expect(made.lifecycle).toEqual({ preStop: { httpGet: { port: 1, path: "/bye", scheme: "HTTP" } } });
   });
 
-  test("in what it tells its programs about itself", async () => {
+  test("in the fields that it exposes to its containers", async () => {
     const made = await containerOf({
       env: [
         { name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -60,7 +60,7 @@ describe("what a pod leaves open is filled in", () => {
   test("in its volumes", async () => {
     await using site = new TestSite();
     const self = { path: "p", fieldRef: { fieldPath: "metadata.name" } };
-    const told = { path: "p", fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } };
+    const exposed = { path: "p", fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } };
     const volumes = [
       { name: "a", secret: { secretName: "x" } },
       { name: "b", configMap: { name: "x", defaultMode: 256 } },
@@ -75,13 +75,13 @@ describe("what a pod leaves open is filled in", () => {
     expect(valueAt(await site.create(pods, pod("a", { volumes })), "spec", "volumes")).toEqual([
       { name: "a", secret: { secretName: "x", defaultMode: 420 } },
       { name: "b", configMap: { name: "x", defaultMode: 256 } },
-      { name: "c", downwardAPI: { items: [told], defaultMode: 420 } },
+      { name: "c", downwardAPI: { items: [exposed], defaultMode: 420 } },
       {
         name: "d",
         projected: {
           sources: [
             { serviceAccountToken: { path: "t", expirationSeconds: 3600 } },
-            { downwardAPI: { items: [told] } },
+            { downwardAPI: { items: [exposed] } },
           ],
           defaultMode: 420,
         },
@@ -91,7 +91,7 @@ describe("what a pod leaves open is filled in", () => {
     ]);
   });
 
-  test("in the ports of one on its board's network", async () => {
+  test("in the ports of one with host networking", async () => {
     await using site = new TestSite();
     const spec = { hostNetwork: true, containers: [container({ ports: [{ containerPort: 81 }] })] };
     const created = await site.create(pods, pod("a", spec));
@@ -100,7 +100,7 @@ describe("what a pod leaves open is filled in", () => {
     ]);
   });
 
-  test("and leaving it open again is no change", async () => {
+  test("and leaving them out again is no change", async () => {
     await using site = new TestSite();
     const wish = pod("a", { containers: [container({ livenessProbe: { httpGet: { port: 80 } } })] });
     const created = await site.create(pods, wish);
@@ -111,7 +111,7 @@ describe("what a pod leaves open is filled in", () => {
   });
 });
 
-test("a pod that was stored when less was filled in and asked goes on", () => {
+test("a pod that was stored under fewer defaults and checks stays valid", () => {
   const metadata = { name: "a", uid: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
   const lost = { name: "gone", mountPath: "/v" };
   const spec = { containers: [container({ livenessProbe: { httpGet: { port: 80 } }, volumeMounts: [lost] })] };

@@ -19,8 +19,8 @@ const causesOf = ({ status, body }: Answer): unknown => [status, valueAt(body, "
 const patched = async (site: TestSite, name: string, spec: JsonObject): Promise<Answer> =>
   site.ask("PATCH", `${services}/${name}`, { spec }, { type: merge });
 
-describe("a service that nodes listen for", () => {
-  test.each(["NodePort", "LoadBalancer"])("of type %s gets a port of theirs for each of its own", async (type) => {
+describe("a service", () => {
+  test.each(["NodePort", "LoadBalancer"])("of type %s gets a node port for each of its ports", async (type) => {
     await using site = new TestSite();
     const ports = [
       { name: "a", port: 80 },
@@ -35,7 +35,7 @@ describe("a service that nodes listen for", () => {
     expect(itemsAt(shown, "rows").map((row) => itemsAt(row, "cells")[4])).toEqual([`80:${a}/TCP,81:${b}/TCP`]);
   });
 
-  test("gets other ports than those that were made before and after it", async () => {
+  test("gets other ports than those of services created before and after it", async () => {
     await using site = new TestSite();
     const all: unknown[] = [];
     for (let i = 0; i < 20; i++) {
@@ -58,7 +58,7 @@ describe("a service that nodes listen for", () => {
     expect(nodePortsOf(balanced.body)).toEqual(nodePortsOf(body));
   });
 
-  test("gives one port to two protocols, and keeps what is asked for", async () => {
+  test("gives one port to two protocols, and keeps requested ones", async () => {
     await using site = new TestSite();
     const dns = [
       { name: "t", port: 53, protocol: "TCP" },
@@ -70,7 +70,7 @@ describe("a service that nodes listen for", () => {
     expect(nodePortsOf(await site.create(services, service("asked", asked)))).toEqual([30_080]);
   });
 
-  test("gives up its ports with its type, and its address for a name elsewhere", async () => {
+  test("gives up its ports with its type, and its address for an external name", async () => {
     await using site = new TestSite();
     await site.create(services, service("s", { type: "NodePort", ports: [{ port: 80 }] }));
     const inner = (await patched(site, "s", { type: "ClusterIP" })).body;
@@ -83,7 +83,7 @@ describe("a service that nodes listen for", () => {
     expect(nodePortsOf(back)).toEqual([expect.any(Number)]);
   });
 
-  test("that wants none gets none", async () => {
+  test("that requests none gets none", async () => {
     await using site = new TestSite();
     const spec = { type: "LoadBalancer", allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] };
     expect(nodePortsOf(await site.create(services, service("s", spec)))).toEqual([undefined]);
@@ -182,7 +182,7 @@ describe("a service is refused", () => {
     expect(causesOf(answer)).toEqual([422, [expect.objectContaining({ field, message })]]);
   });
 
-  test("not at the edges of what is allowed, but beyond them", async () => {
+  test("beyond the allowed bounds, but not at them", async () => {
     await using site = new TestSite();
     for (const clusterIP of ["10.96.0.0", "10.111.255.255"]) {
       expect((await site.ask("POST", services, service("x", { clusterIP, ports }))).status).toBe(422);

@@ -15,7 +15,7 @@ const workload = (kind: string, more: JsonObject): JsonObject => ({
 
 const causesOf = ({ status, body }: Answer): unknown => [status, valueAt(body, "details", "causes")];
 
-describe("how a workload replaces its pods is completed", () => {
+describe("the update strategy of a workload gets defaults", () => {
   test.each([
     ["DaemonSet", "updateStrategy", {}, { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } }],
     [
@@ -48,7 +48,7 @@ describe("how a workload replaces its pods is completed", () => {
     expect(valueAt(created, "spec", name)).toEqual(kept);
   });
 
-  test("also when it is changed, and what a claim outlives within a StatefulSet", async () => {
+  test("also when it is changed, and so does the retention of a StatefulSet's claims", async () => {
     await using site = new TestSite();
     await site.create(at("DaemonSet"), workload("DaemonSet", {}));
     const patch = { spec: { updateStrategy: { type: null, rollingUpdate: { maxUnavailable: 3 } } } };
@@ -65,7 +65,7 @@ describe("how a workload replaces its pods is completed", () => {
     });
   });
 
-  test("and what says that it does not roll is left alone", async () => {
+  test("and a strategy without rolling updates is not changed", async () => {
     await using site = new TestSite();
     const kept = async (kind: string, name: string, given: JsonObject): Promise<unknown> =>
       valueAt((await site.ask("POST", `${at(kind)}?dryRun=All`, workload(kind, { [name]: given }))).body, "spec", name);
@@ -80,7 +80,7 @@ describe("how a workload replaces its pods is completed", () => {
     ]);
   });
 
-  test("what pods ask for because of their limits is left to the pods", async () => {
+  test("requests derived from limits are left to the pods", async () => {
     await using site = new TestSite();
     const limited = { name: "c", image: "i:1", resources: { limits: { cpu: "1" } } };
     const spec = { template: { ...template, spec: { containers: [limited] } } };
@@ -131,7 +131,7 @@ describe("a strategy that would replace nothing, or too much at once, is refused
     expect(causesOf(answer)).toEqual([422, [expect.objectContaining({ field, message })]]);
   });
 
-  test("just within the limits they are taken, and just beyond not", async () => {
+  test("values at the bounds are accepted, and values beyond are not", async () => {
     await using site = new TestSite();
     const limits = [{ maxUnavailable: 0, maxSurge: 1 }, { maxUnavailable: "100%" }, { maxUnavailable: "101%" }];
     const codes = limits.map(async (rollingUpdate) => {

@@ -5,7 +5,12 @@ import { controllerRevisions, daemonSets, nodes, pods } from "../../../../../age
 import { atOnce } from "../../../../../agent/base/steps.ts";
 import { daemonSet } from "../../../../../agent/controllers/daemonset/controller.ts";
 import { hashLabel } from "../../../../../agent/controllers/daemonset/daemon-pod.ts";
-import { presentHash, revisionData } from "../../../../../agent/controllers/daemonset/history.ts";
+import {
+  type KnownRevision,
+  knownRevision,
+  presentHash,
+  revisionData,
+} from "../../../../../agent/controllers/daemonset/history.ts";
 import type { SiteMemory } from "../../../../../agent/controllers/node-lifecycle/memory.ts";
 import { lifecycleSettings } from "../../../../replay/settings.ts";
 import { CaseTime } from "../../../../replay/site/case-time.ts";
@@ -101,14 +106,18 @@ export function revisionOf(
   };
 }
 
+/** A revision as a pass of the set knows it. */
+export const knownOf = (owner: DaemonSet, revision = revisionOf(owner)): KnownRevision =>
+  atOnce(knownRevision(owner, revision));
+
 /** A site in memory with the DaemonSet controller on it. */
 export class DaemonSite {
   readonly site = new Site(new CaseTime());
-  judge: SiteMemory | "by nobody" | undefined = "by nobody";
+  judge: SiteMemory | "no judge" | undefined = "no judge";
 
   async begin(): Promise<void> {
-    const sight = { settings: lifecycleSettings({}), judge: () => this.judge };
-    this.site.start(this.site.loopOf(daemonSet({ sight })));
+    const verdictDeps = { settings: lifecycleSettings({}), judge: () => this.judge };
+    this.site.start(this.site.loopOf(daemonSet({ verdictDeps })));
     await this.site.settle();
   }
 

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { controllerPart } from "../../../agent/assembly/agent-parts.ts";
+import type { ControllerStats, LoopError } from "../../../agent/loop/controller-stats.ts";
+import { at } from "../../support/site-status.ts";
+
+const listPods = { user: "edge", verb: "list", resource: "pods", group: "", namespace: undefined };
+const error: LoopError = { message: "pi-1: no answer", hint: undefined, at: at(0), missing: undefined };
+
+function partOf(changes: Partial<ControllerStats>, seconds = 0, waitsFor: readonly string[] = []) {
+  const usual = { queue: 1, oldestWait: undefined, syncs: 3, errorsLastHour: 1, syncP95: 3.4, lastError: undefined };
+  const stats: ControllerStats = { name: "pod-gc", state: "running", ...usual, ...changes };
+  const loop = { stats: () => stats, reads: [] };
+  return controllerPart(loop, { missing: () => waitsFor }, [listPods], at(seconds));
+}
+
+test("a controller counts as failing for five minutes after an error", () => {
+  expect(partOf({ lastError: error }, 299)).toMatchObject({ state: "failing", lastError: "pi-1: no answer" });
+  expect(partOf({ lastError: error }, 300).state).toBe("running");
+  expect(partOf({}).state).toBe("running");
+  expect(partOf({ state: "starting" }).state).toBe("running");
+});
+
+test("an error for a missing permission, a problem of its own, does not make the controller fail", () => {
+  expect(partOf({ lastError: { ...error, missing: listPods } }).state).toBe("running");
+  expect(partOf({ lastError: { ...error, missing: { ...listPods, verb: "delete" } } }).state).toBe("failing");
+});
+
+test("a paused controller shows as paused whatever its last error was; one that waits names the resources", () => {
+  expect(partOf({ state: "paused", lastError: error }).state).toBe("paused");
+  const waiting = { state: "standby", lastError: "waits for pods, nodes" };
+  expect(partOf({ state: "standby", lastError: error }, 0, ["pods", "nodes"])).toMatchObject(waiting);
+});

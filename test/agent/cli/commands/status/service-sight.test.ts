@@ -1,0 +1,60 @@
+import { expect, test } from "vitest";
+import {
+  type ServiceSight,
+  standstill,
+  type UnitSight,
+} from "../../../../../agent/cli/commands/status/service-sight.ts";
+
+const stopped: UnitSight = {
+  LoadState: "loaded",
+  UnitFileState: "enabled",
+  ActiveState: "inactive",
+  Result: "success",
+  ExecMainStatus: "0",
+};
+
+const seen = (unit: Partial<UnitSight>, isEnrolled = true): ServiceSight => ({
+  unit: { ...stopped, ...unit },
+  isEnrolled,
+});
+
+test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
+  ["no systemd", { unit: undefined, isEnrolled: false }, /no systemd/, /siteward run/],
+  ["no package", seen({ LoadState: "not-found", UnitFileState: "" }, false), /not installed/, /apt install/],
+  ["a masked unit", seen({ LoadState: "masked" }), /masked/, /unmask/],
+  ["a board that was never enrolled", seen({}, false), /never enrolled/, /^sudo siteward enroll, then/],
+  [
+    "a board that was never enrolled and whose service was disabled",
+    seen({ UnitFileState: "disabled" }, false),
+    /never enrolled/,
+    /enable --now siteward$/,
+  ],
+  ["a service that was stopped", seen({}), /stopped$/, /^sudo systemctl start siteward$/],
+  ["one that was disabled", seen({ UnitFileState: "disabled" }), /not enabled/, /enable --now siteward$/],
+  [
+    "one for which this user cannot find out whether it was enrolled",
+    { ...seen({}), isEnrolled: undefined },
+    /stopped/,
+    /start.*siteward enroll$/,
+  ],
+  ["settings that cannot be used", seen({ ActiveState: "failed", ExecMainStatus: "78" }), /status 78/, /config check/],
+  ["a crash", seen({ ActiveState: "failed", Result: "signal" }), /failed \(signal\)/, /journalctl/],
+  ["a start that continues", seen({ ActiveState: "activating" }), /activating/, /^wait.*journalctl/],
+  [
+    "an agent that ends again and again",
+    seen({ ActiveState: "activating", ExecMainStatus: "1" }),
+    /keeps failing \(status 1\)/,
+    /journalctl/,
+  ],
+  [
+    "a removed credential of the fleet",
+    seen({ ActiveState: "activating", Result: "exit-code", ExecMainStatus: "243" }),
+    /credential .* is missing/,
+    /doctor --only creds,mqtt, then sudo siteward enroll/,
+  ],
+  ["an agent that hangs", seen({ ActiveState: "active" }), /is running/, /watchdog/],
+])("%s: it is reported, with the one step that helps", (_, sight, why, next) => {
+  const found = standstill(sight);
+  expect(found.why).toMatch(why);
+  expect(found.next).toMatch(next);
+});

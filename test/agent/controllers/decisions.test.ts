@@ -1,0 +1,166 @@
+import { describe, expect, test } from "vitest";
+import { shifted } from "../../../agent/base/clock.ts";
+import { freezeKey } from "../../../agent/holds/holds.ts";
+import { toleration } from "../../support/builders.ts";
+import { millis, type Span } from "../../support/fake-clock.ts";
+import { SiteModel } from "./site-model.ts";
+
+const aMinute = [toleration("unreachable", 60), toleration("not-ready", 60)];
+
+/** Three boards, a pod on each that tolerates a lost board for a minute; the leader runs on pi-1. */
+async function calmSite(): Promise<SiteModel> {
+  const site = new SiteModel({ policy: "evidence", ownNode: "pi-1" });
+  for (const name of ["pi-1", "pi-2", "pi-3"]) {
+    site.board(name);
+    site.pod(`web-${name}`, { on: name, tolerations: aMinute });
+  }
+  await site.run("2m");
+  return site;
+}
+
+const freezeSite = (site: SiteModel, length: Span) =>
+  site.hold((holds) => {
+    const end = shifted(site.now, millis(length));
+    const entry = { scope: "site", end, slowEnd: end, by: "ops:jo", reason: "radio", foreign: {} } as const;
+    return { ...holds, freezes: new Map([[freezeKey(entry), entry]]) };
+  });
+
+/** "done board-tainted node/pi-3", with the reason of a hold. */
+const told = (site: SiteModel): readonly string[] =>
+  site.recorded.lines.map(({ message, fields }) =>
+    [message.replace(/^harmful act (no longer due)?/, "$1"), fields.act, fields.object, fields.why]
+      .filter(Boolean)
+      .join(" "),
+  );
+
+describe("the records of a site", () => {
+  test("that is calm for a day: none", async () => {
+    const site = await calmSite();
+    await site.run("24h");
+    expect(told(site)).toEqual([]);
+  });
+
+  test("on which a board dies: the mark, the taint and the eviction, with what was known", async () => {
+    const site = await calmSite();
+    site.silence("pi-3");
+    await site.run("5m");
+    expect(told(site)).toEqual([
+      "done board-marked node/pi-3",
+      "done board-tainted node/pi-3",
+      "done pod-evicted pod/default/web-pi-3",
+    ]);
+    expect(site.api.events.map(({ reason, message }) => `${reason} ${message}`)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^NodeNotReady Node pi-3 status is now: NodeNotReady: silent past its grace period/),
+        "TaintManagerEviction Marking for deletion Pod default/web-pi-3: pi-3 has the taint " +
+          "node.kubernetes.io/unreachable, which the pod tolerates for 1m; pi-3 was silent for 1m45s",
+      ]),
+    );
+    const [, taint, eviction] = site.recorded.lines.map(({ fields }) => fields);
+    expect(taint).toMatchObject({
+      board: "pi-3",
+      by: "node-lifecycle",
+      kind: "silence",
+      verdict: "unproven",
+      graceMs: 40_000,
+      zone: { name: "default", state: "normal" },
+    });
+    expect(taint?.silentMs).toBeGreaterThan(40_000);
+    expect(eviction).toMatchObject({
+      board: "pi-3",
+      by: "taint-eviction",
+      kind: "taints",
+      taints: ["node.kubernetes.io/unreachable"],
+      toleratedMs: 60_000,
+      silence: { verdict: "unproven" },
+    });
+  });
+
+  test("whose kubelet reports itself not ready: the taint rests on that report", async () => {
+    const site = await calmSite();
+    site.report("pi-3", { Ready: "False" });
+    await site.run("10s");
+    expect(site.recorded.lines[0]).toMatchObject({ fields: { act: "board-tainted", kind: "reported" } });
+  });
+
+  test("that is frozen: one hold for the board and none for the pod, however long; then the acts", async () => {
+    const site = await calmSite();
+    freezeSite(site, "30m");
+    site.silence("pi-3");
+    await site.run("29m");
+    expect(told(site)).toEqual(["done board-marked node/pi-3", "held board-tainted node/pi-3 freeze"]);
+    await site.run("10m");
+    expect(told(site).slice(2)).toEqual(["done board-tainted node/pi-3", "done pod-evicted pod/default/web-pi-3"]);
+  });
+
+  test("on which several boards wait for their turn after a freeze: each hold is one story with its taint", async () => {
+    const site = new SiteModel({ policy: "evidence", ownNode: "pi-1" });
+    for (let n = 1; n <= 9; n++) site.board(`pi-${n}`);
+    await site.run("2m");
+    freezeSite(site, "10m");
+    for (const name of ["pi-7", "pi-8", "pi-9"]) site.silence(name);
+    await site.run("30m");
+    const taints = told(site).filter((line) => line.includes("board-tainted"));
+    expect(taints.slice().sort()).toEqual([
+      "done board-tainted node/pi-7",
+      "done board-tainted node/pi-8",
+      "done board-tainted node/pi-9",
+      "held board-tainted node/pi-7 freeze",
+      "held board-tainted node/pi-8 freeze",
+      "held board-tainted node/pi-9 freeze",
+    ]);
+  });
+
+  test("that cannot hear while an evicted pod lingers on its dead board: nothing is held", async () => {
+    const site = await calmSite();
+    site.silence("pi-3");
+    site.pod("slow", { on: "pi-3", tolerations: aMinute, deletionTimestamp: "2026-01-01T00:00:00Z" });
+    await site.run("10m");
+    const before = told(site).length;
+    site.api.cut();
+    await site.run("10m");
+    site.api.restore();
+    await site.run("10m");
+    expect(told(site).slice(before)).toEqual([]);
+  });
+
+  test("frozen after the taint: the pod is held; it stays if the board comes back, and the hold lapses", async () => {
+    const site = await calmSite();
+    site.silence("pi-3");
+    await site.run("55s");
+    freezeSite(site, "30m");
+    await site.run("5m");
+    site.revive("pi-3");
+    site.report("pi-3");
+    await site.run("1m");
+    expect(told(site)).toEqual([
+      "done board-marked node/pi-3",
+      "done board-tainted node/pi-3",
+      "held pod-evicted pod/default/web-pi-3 freeze",
+      "no longer due pod-evicted pod/default/web-pi-3",
+    ]);
+    expect(site.exists("web-pi-3")).toBe(true);
+  });
+
+  test("on which the leader's own board falls silent: the taint is held by the verdict", async () => {
+    const site = await calmSite();
+    site.silence("pi-1");
+    await site.run("10m");
+    expect(told(site)).toEqual(["done board-marked node/pi-1", "held board-tainted node/pi-1 verdict"]);
+  });
+
+  test("that cannot hear: what was due is held by the link, then by the quarantine, in one story", async () => {
+    const site = await calmSite();
+    site.silence("pi-3");
+    await site.run("55s");
+    site.api.cut();
+    await site.run("10m");
+    expect(site.exists("web-pi-3")).toBe(true);
+    site.api.restore();
+    await site.run("10m");
+    expect(told(site).filter((line) => line.includes("pod-evicted"))).toEqual([
+      "held pod-evicted pod/default/web-pi-3 not-live",
+      "done pod-evicted pod/default/web-pi-3",
+    ]);
+  });
+});

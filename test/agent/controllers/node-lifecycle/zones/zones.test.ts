@@ -1,0 +1,97 @@
+import { describe, expect, test } from "vitest";
+import {
+  disruption,
+  evictionRate,
+  isCounted,
+  type ZoneState,
+  zoneOf,
+  zoneState,
+} from "../../../../../agent/controllers/node-lifecycle/zones/zones.ts";
+import { node } from "../../../../support/builders.ts";
+import { defaults } from "../../site-model.ts";
+
+const kubernetes = { ...defaults, policy: "kubernetes" as const };
+const evidence = { ...defaults, policy: "evidence" as const };
+const zone = (notReady: number, ready: number) => ({ notReady, ready });
+
+describe("the state of a zone", () => {
+  test.each([
+    ["no board", zone(0, 0), "normal"],
+    ["one ready board", zone(0, 1), "normal"],
+    ["one board that never reported", zone(1, 0), "full"],
+    ["two of five lost", zone(2, 3), "normal"],
+    ["three of five lost", zone(3, 2), "partial"],
+    ["just below 55 %", zone(6, 5), "normal"],
+    ["exactly 55 %", zone(11, 9), "partial"],
+    ["just above 55 %", zone(12, 9), "partial"],
+    ["two of three lost: never more than two", zone(2, 1), "normal"],
+    ["three of four lost", zone(3, 1), "partial"],
+    ["all lost", zone(3, 0), "full"],
+    ["many, one of them ready", zone(999, 1), "partial"],
+  ] as const)("%s", (_name, counted, state) => {
+    expect(zoneState(counted, kubernetes)).toBe(state);
+  });
+
+  test.each([
+    ["one of two", zone(1, 1), "normal"],
+    ["one of three", zone(1, 2), "normal"],
+    ["two of three", zone(2, 1), "partial"],
+    ["two of four", zone(2, 2), "partial"],
+    ["two of five", zone(2, 3), "normal"],
+    ["all of two", zone(2, 0), "full"],
+  ] as const)("the evidence protects small zones: %s", (_name, counted, state) => {
+    expect(zoneState(counted, evidence)).toBe(state);
+  });
+
+  test("compares its threshold with the precision of a float32", () => {
+    expect(zoneState(zone(7, 3), { ...kubernetes, unhealthyZone: 0.7 })).toBe("partial");
+    expect(zoneState(zone(33, 67), { ...kubernetes, unhealthyZone: 0.33 })).toBe("partial");
+    expect(zoneState(zone(33, 68), { ...kubernetes, unhealthyZone: 0.33 })).toBe("normal");
+  });
+});
+
+test.each([
+  ["normal", 10, 0.1],
+  ["initial", 10, 0.1],
+  ["full", 10, 0.1],
+  ["partial", 50, 0],
+  ["partial", 51, 0.01],
+] as const)("a zone that is %s with %i boards is evicted at %f boards per second", (state, size, rate) => {
+  expect(evictionRate(state, size, kubernetes)).toBe(rate);
+});
+
+describe("the key of a zone", () => {
+  const beta = "failure-domain.beta.kubernetes.io";
+  const stable = "topology.kubernetes.io";
+  test.each([
+    ["no labels", {}, ""],
+    ["a zone", { [`${stable}/zone`]: "a" }, ":\u0000:a"],
+    ["a region", { [`${stable}/region`]: "r" }, "r:\u0000:"],
+    ["both", { [`${stable}/region`]: "r", [`${stable}/zone`]: "a" }, "r:\u0000:a"],
+    ["the old label wins", { [`${beta}/zone`]: "b", [`${stable}/zone`]: "a" }, ":\u0000:b"],
+    ["an empty old label hides the stable one", { [`${beta}/zone`]: "", [`${stable}/zone`]: "a" }, ""],
+  ])("%s", (_name, labels, key) => {
+    expect(zoneOf(node("pi", { labels }))).toBe(key);
+  });
+});
+
+test("a board that is excluded from disruption does not count, whatever the label says", () => {
+  expect(isCounted(node("pi"))).toBe(true);
+  expect(isCounted(node("pi", { labels: { "node.kubernetes.io/exclude-disruption": "false" } }))).toBe(false);
+});
+
+describe("the change of a site between two passes", () => {
+  const states = (...all: readonly ZoneState[]) => new Map(all.map((state, index) => [`zone-${index}`, state]));
+  test.each([
+    ["nothing to count", states(), states(), "all-silent"],
+    ["all were full and are", states("full", "full"), states("full", "full"), "all-silent"],
+    ["the first pass finds all full", states("initial"), states("full"), "silenced"],
+    ["the last ready zone goes", states("full", "normal"), states("full", "full"), "silenced"],
+    ["one comes back", states("full", "full"), states("full", "normal"), "resumed"],
+    ["one is full, one is not", states("normal", "normal"), states("full", "normal"), "usual"],
+    ["a zone is new among full ones", states("full"), states("full", "full"), "silenced"],
+    ["a vanished zone does not count", states("full", "normal"), states("full"), "all-silent"],
+  ] as const)("%s", (_name, before, after, kind) => {
+    expect(disruption(before, after)).toBe(kind);
+  });
+});

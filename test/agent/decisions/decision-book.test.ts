@@ -1,0 +1,343 @@
+import { describe, expect, test } from "vitest";
+import { type DecidedAct, DecisionBook } from "../../../agent/decisions/decision-book.ts";
+import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
+import { Database } from "../../../storage/database/database.ts";
+import { DecisionLog } from "../../../storage/decision-log.ts";
+import { StorageError } from "../../../storage/errors.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { statePragmas } from "../../support/state-pragmas.ts";
+
+function setUp() {
+  const clock = new FakeClock();
+  const said = new RecordingLog();
+  const log = new DecisionLog(Database.open({ file: ":memory:", migrations: stateMigrations, pragmas: statePragmas }), {
+    rows: 500,
+    bytes: 256 * 1024,
+  });
+  const book = new DecisionBook({ clock, random: new SeededRandom(), log: said }, { log, board: "pi-1", bootId: "b1" });
+  const stop = new AbortController();
+  const running = book.run(stop.signal);
+  const records = () => log.newest(undefined, 1000).map((text) => JSON.parse(text) as DecisionRecord);
+  const writes: number[] = [];
+  const write = log.write.bind(log);
+  log.write = (entries) => {
+    writes.push(entries.length);
+    return write(entries);
+  };
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await running;
+  };
+  return { clock, said, log, book, records, writes, end };
+}
+
+const eviction = (name: string, more: Partial<DecidedAct> = {}): DecidedAct => ({
+  on: { kind: "Pod", namespace: "default", name, uid: `uid-${name}` },
+  grounds: {
+    act: "pod-evicted",
+    board: "pi-3",
+    because: { kind: "taints", taints: ["node.kubernetes.io/unreachable"], toleratedMs: 300_000, ranMs: 300_004 },
+  },
+  by: "taint-eviction",
+  term: 3,
+  ...more,
+});
+
+test("an act that is done is logged at once, and stored within seconds with what it rests on", async () => {
+  const { clock, said, book, records, end } = setUp();
+  book.acted(eviction("web"));
+  expect(said.lines).toMatchObject([
+    { level: "info", message: "harmful act done", fields: { act: "pod-evicted", object: "pod/default/web", term: 3 } },
+  ]);
+  await clock.advance("5s");
+  expect(records()).toMatchObject([
+    {
+      v: 1,
+      act: "pod-evicted",
+      on: { kind: "Pod", namespace: "default", name: "web" },
+      board: "pi-3",
+      by: "taint-eviction",
+      leader: "pi-1",
+      term: 3,
+      because: { kind: "taints", toleratedMs: 300_000 },
+      state: "done",
+      first: { boot: "b1" },
+      failures: 0,
+    },
+  ]);
+  await end();
+});
+
+test("acts of a few seconds are one write, and without acts nothing is written", async () => {
+  const { clock, book, writes, end } = setUp();
+  await clock.advance("24h");
+  expect(writes).toEqual([]);
+  for (let n = 0; n < 50; n++) book.acted(eviction(`web-${n}`));
+  await clock.advance("24h");
+  expect(writes).toEqual([50]);
+  await end();
+});
+
+test("an act that fails a hundred times and then succeeds is one record and two lines", async () => {
+  const { clock, said, book, records, writes, end } = setUp();
+  for (let n = 0; n < 100; n++) {
+    book.acted(eviction("web"), new Error(`no answer ${n}`));
+    await clock.advance("10s");
+  }
+  expect(records()).toMatchObject([{ state: "failed", error: "no answer 0", failures: 1 }]);
+  book.acted(eviction("web"));
+  await clock.advance("10s");
+  expect(records()).toMatchObject([{ state: "done", error: "no answer 99", failures: 100 }]);
+  expect(writes).toEqual([1, 1]);
+  expect(said.said()).toEqual(["harmful act failed", "harmful act done"]);
+  await end();
+});
+
+test("a reader gets the present number of an act's failures", async () => {
+  const { clock, book, writes, end } = setUp();
+  const failures = () => book.newest(undefined, 10).map((text) => (JSON.parse(text) as DecisionRecord).failures);
+  for (let n = 0; n < 7; n++) {
+    book.acted(eviction("web"), new Error("no answer"));
+    await clock.advance("10s");
+  }
+  expect([failures(), failures()]).toEqual([[7], [7]]);
+  expect(writes).toEqual([1, 1]);
+  book.acted(eviction("web"), new Error("no answer"));
+  book.acted(eviction("web", { term: 4 }), new Error("no answer"));
+  expect(failures()).toEqual([8, 1]);
+  await end();
+});
+
+test("the stored order is that in which things last happened", async () => {
+  const { clock, book, records, end } = setUp();
+  const names = () => records().map(({ on, state }) => `${on.name} ${state}`);
+  book.acted(eviction("web"), new Error("refused"));
+  await clock.advance("10s");
+  book.acted(eviction("api"), new Error("refused"));
+  await clock.advance("1s");
+  book.acted(eviction("db"));
+  await clock.advance("1s");
+  book.acted(eviction("web"));
+  await clock.advance("1s");
+  book.acted(eviction("api"));
+  await clock.advance("10s");
+  expect(names()).toEqual(["db done", "web done", "api done"]);
+  await end();
+});
+
+test("an act that failed and was not tried for an hour is another story when it is tried again", async () => {
+  const { clock, book, records, end } = setUp();
+  for (let n = 0; n < 20; n++) {
+    book.acted(eviction("web"), new Error("refused"));
+    await clock.advance("10m");
+  }
+  await clock.advance("1h");
+  book.acted(eviction("web"));
+  await clock.advance("10s");
+  expect(records()).toMatchObject([
+    { state: "failed", failures: 20 },
+    { state: "done", failures: 0 },
+  ]);
+  await end();
+});
+
+test("a full disk does not prevent reading, and ends the loop that stores", async () => {
+  const { clock, book, log, end } = setUp();
+  log.write([{ id: undefined, subject: "node/pi-3", board: "pi-3", text: "{}" }]);
+  const full = new StorageError("full", { file: "state.db", disposable: false });
+  log.write = () => {
+    throw full;
+  };
+  book.acted(eviction("web"));
+  expect(book.newest(undefined, 10)).toEqual(["{}"]);
+  expect(() => book.flush()).toThrow(full);
+  const ended = expect(end()).rejects.toThrow(full);
+  await clock.advance("10s");
+  await ended;
+});
+
+test("the same act in a later term, or a second time, is a story of its own", async () => {
+  const { clock, book, records, end } = setUp();
+  book.acted(eviction("web"), new Error("refused"));
+  book.acted(eviction("web", { term: 4 }));
+  book.acted(eviction("web", { term: 4 }));
+  await clock.advance("10s");
+  expect(records().map(({ term, state }) => [term, state])).toEqual([
+    [3, "failed"],
+    [4, "done"],
+    [4, "done"],
+  ]);
+  await end();
+});
+
+test("a database that cannot be written for a while is reported once, and the newest records are stored later", async () => {
+  const { clock, said, log, book, records, end } = setUp();
+  const { write } = log;
+  log.write = () => {
+    throw new StorageError("busy", { file: "state.db", cause: new Error("locked"), disposable: false });
+  };
+  for (let n = 0; n < 400; n++) {
+    book.acted(eviction(`web-${n}`));
+    await clock.advance("1s");
+  }
+  expect(said.said("warn")).toEqual(["decision records not stored"]);
+  expect(records()).toEqual([]);
+  log.write = write;
+  await clock.advance("2m");
+  expect(records().map(({ on }) => on.name)).toEqual(Array.from({ length: 256 }, (_, n) => `web-${n + 144}`));
+  await end();
+});
+
+describe("an act that is held back", () => {
+  const key = { by: "taint-eviction", key: "default/web", term: 3 };
+  const { by: _, term: __, ...act } = eviction("web");
+  const frozen = { ...act, restraint: { why: "freeze", scope: "site", by: "ops:jo", leftMs: 60_000 } } as const;
+  const quarantined = { ...act, restraint: { why: "quarantine" } } as const;
+
+  test("for an hour is one record and one write, with each reason once", async () => {
+    const { clock, said, book, records, writes, end } = setUp();
+    for (let n = 0; n < 720; n++) {
+      book.due(key, [n % 2 ? frozen : quarantined]);
+      await clock.advance("5s");
+    }
+    expect(records()).toMatchObject([
+      { state: "held", restraints: [{ why: "quarantine" }, { why: "freeze", by: "ops:jo", leftMs: 60_000 }] },
+    ]);
+    expect(writes.length).toBeLessThanOrEqual(2);
+    expect(said.said()).toEqual(["harmful act held"]);
+    await end();
+  });
+
+  test("and is then done is still that record; what is held no more has lapsed", async () => {
+    const { clock, said, book, records, end } = setUp();
+    book.due(key, [frozen]);
+    book.due({ ...key, key: "default/other" }, [{ ...frozen, on: { ...frozen.on, name: "other", uid: "other" } }]);
+    await clock.advance("1m");
+    book.acted(eviction("web"));
+    book.due(key, []);
+    book.due({ ...key, key: "default/other" }, []);
+    await clock.advance("1m");
+    expect(records()).toMatchObject([
+      { on: { name: "web" }, state: "done", restraints: [{ why: "freeze" }] },
+      { on: { name: "other" }, state: "lapsed", restraints: [{ why: "freeze" }] },
+    ]);
+    expect(said.said()).toEqual([
+      "harmful act held",
+      "harmful act held",
+      "harmful act done",
+      "harmful act no longer due",
+    ]);
+    await end();
+  });
+
+  test("is counted by reason, now and in all", async () => {
+    const { book, end } = setUp();
+    book.due(key, [quarantined]);
+    book.due(key, [frozen]);
+    expect(book.heldCounts()).toEqual([
+      { why: "quarantine", now: 0, total: 1 },
+      { why: "freeze", now: 1, total: 1 },
+    ]);
+    book.due(key, []);
+    book.due(key, [frozen]);
+    book.acted(eviction("web"));
+    expect(book.heldCounts()).toEqual([
+      { why: "quarantine", now: 0, total: 1 },
+      { why: "freeze", now: 0, total: 2 },
+    ]);
+    await end();
+  });
+
+  test("and then waits for its turn is still the same story, and is counted as held no more", async () => {
+    const { clock, said, book, records, end } = setUp();
+    const waiting = { ...act, restraint: undefined };
+    book.due(key, [waiting]);
+    expect(said.said()).toEqual([]);
+    book.due(key, [frozen]);
+    book.due(key, [waiting]);
+    expect(book.heldCounts()).toEqual([{ why: "freeze", now: 0, total: 1 }]);
+    await clock.advance("1m");
+    book.acted(eviction("web"));
+    book.due(key, [waiting]);
+    await clock.advance("1m");
+    expect(records()).toMatchObject([{ state: "done", restraints: [{ why: "freeze" }] }]);
+    expect(said.said()).toEqual(["harmful act held", "harmful act done"]);
+    await end();
+  });
+
+  test("is not forgotten because a write of the term before ends late", async () => {
+    const { clock, book, records, end } = setUp();
+    book.due({ ...key, term: 4 }, [frozen]);
+    book.acted(eviction("other"));
+    book.due({ ...key, term: 4 }, []);
+    await clock.advance("1m");
+    expect(records().map(({ on, term, state }) => [on.name, term, state])).toEqual([
+      ["web", 4, "lapsed"],
+      ["other", 3, "done"],
+    ]);
+    await end();
+  });
+
+  test("stays held in the record when the term ends: who leads next is not known here", async () => {
+    const { clock, book, records, end } = setUp();
+    book.due(key, [frozen]);
+    book.due({ ...key, term: 4 }, []);
+    await clock.advance("1m");
+    expect(records()).toMatchObject([{ term: 3, state: "held" }]);
+    await end();
+  });
+
+  test("is recorded and counted after hundreds of failures of others", async () => {
+    const { clock, said, book, records, end } = setUp();
+    for (let n = 0; n < 256; n++) book.acted(eviction(`gone-${n}`), new Error("timeout"));
+    book.acted(eviction("one-more"), new Error("timeout"));
+    expect(said.lines).toHaveLength(256);
+    book.due(key, [frozen]);
+    expect(book.heldCounts()).toEqual([{ why: "freeze", now: 1, total: 1 }]);
+    expect(said.said().at(-1)).toBe("harmful act held");
+    await clock.advance("2h");
+    book.acted(eviction("one-more"), new Error("timeout"));
+    await clock.advance("10s");
+    expect(records().slice(-2)).toMatchObject([
+      { on: { name: "web" }, state: "held" },
+      { on: { name: "one-more" }, state: "failed" },
+    ]);
+    await end();
+  });
+
+  test("is held no more while its attempts fail", async () => {
+    const { book, end } = setUp();
+    book.due(key, [frozen]);
+    book.acted(eviction("web"), new Error("timeout"));
+    book.due(key, []);
+    expect(book.heldCounts()).toEqual([{ why: "freeze", now: 0, total: 1 }]);
+    await end();
+  });
+
+  test("for several reasons takes no other story's place among those to be stored", async () => {
+    const { clock, book, records, end } = setUp();
+    book.due(key, [frozen]);
+    for (let n = 0; n < 255; n++) book.acted(eviction(`web-${n}`));
+    book.due(key, [quarantined]);
+    book.due(key, [{ ...act, restraint: { why: "not-live" } }]);
+    await clock.advance("10s");
+    expect(records()).toHaveLength(256);
+    await end();
+  });
+
+  test("with a thousand others does not fill the memory: 256 stories are open at most", async () => {
+    const { clock, book, records, end } = setUp();
+    for (let round = 0; round < 3; round++) {
+      for (let n = 0; n < 1000; n++) {
+        const one = { ...frozen, on: { ...frozen.on, name: `web-${n}`, uid: `uid-${n}` } };
+        book.due({ ...key, key: `default/web-${n}` }, [one]);
+      }
+      await clock.advance("1m");
+    }
+    expect(records()).toHaveLength(256);
+    await end();
+  });
+});

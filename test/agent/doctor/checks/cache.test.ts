@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import { cacheVerdictOf, differencesOf, mirrorVerdictOf } from "../../../../agent/doctor/checks/cache.ts";
+
+const pod = (key: string, version = "100", uid = `uid of ${key}`) => ({ key, uid, version });
+
+test.each([
+  ["the same", [pod("a"), pod("b")], [pod("a"), pod("b")], []],
+  ["an older heartbeat", [pod("a", "120")], [pod("a", "100")], []],
+  ["a version that the server has not come to", [pod("a", "99")], [pod("a")], ["pods a is newer than the server's"]],
+  ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has another uid"]],
+  ["a phantom", [pod("a")], [pod("a"), pod("b")], ["pods b is no longer on the server"]],
+  ["a gap", [pod("a"), pod("b")], [pod("b")], ["pods a is not in the cache"]],
+])("%s in the cache of an agent", (_, served, cached, differences) => {
+  expect(differencesOf("pods", served, cached, true)).toEqual(differences);
+});
+
+test("of a large site objects missing from the partial list are not reported", () => {
+  expect(differencesOf("pods", [pod("a"), pod("b")], [pod("a"), pod("c")], false)).toEqual([
+    "pods b is not in the cache",
+  ]);
+});
+
+test("a cache that differs is a failure, with the first three differences and a remedy", () => {
+  expect(cacheVerdictOf(7, [])).toMatchObject({ level: "ok" });
+  const { level, message, hint } = cacheVerdictOf(7, ["one", "two", "three", "four", "five"]);
+  expect(level).toBe("fail");
+  expect(message).toContain("one; two; three, and 2 more");
+  expect(hint).toContain("cache.db");
+});
+
+const watch = (resource: string, state: "live" | "syncing" | "silent" | "failing" | "off") => ({ resource, state });
+
+test("watches that fail are a warning, and not mistaken for a board that mirrors nothing", () => {
+  const failing = mirrorVerdictOf(["nodes", "pods", "leases", "services"].map((kind) => watch(kind, "failing")));
+  expect(failing).toMatchObject({ level: "warn", hint: expect.stringContaining("siteward status") });
+  expect(failing?.message).toContain(
+    "4 of 4 watches receive nothing (nodes failing, pods failing, leases failing, and 1",
+  );
+  expect(mirrorVerdictOf([watch("nodes", "live"), watch("pods", "silent")])).toMatchObject({
+    level: "warn",
+    message: expect.stringContaining("1 of 2 watches receive nothing (pods silent)"),
+  });
+});
+
+test.each([
+  ["of a board that stands by cold", [watch("nodes", "off"), watch("pods", "off")], "does not mirror the site"],
+  ["of an agent without a status", [], "does not mirror the site"],
+  ["that is listed for the first time", [watch("nodes", "live"), watch("pods", "syncing")], "is being listed"],
+])("a cache %s is not compared", (_, watches, reason) => {
+  expect(mirrorVerdictOf(watches)).toMatchObject({ level: "skip", message: expect.stringContaining(reason) });
+});
+
+test("a cache whose watches are all live is compared", () => {
+  expect(mirrorVerdictOf([watch("nodes", "live"), watch("pods", "live")])).toBeUndefined();
+});

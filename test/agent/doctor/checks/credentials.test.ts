@@ -1,0 +1,156 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { lifeVerdict } from "../../../../agent/doctor/checks/certificate-facts.ts";
+import { credsFiles } from "../../../../agent/doctor/checks/credentials.ts";
+import { Authority, hasOpenssl, type Pair } from "../../client/certificates.ts";
+import { ambient, Folder, patient } from "../patient.ts";
+
+let folder: Folder;
+beforeEach(() => {
+  folder = new Folder();
+  mkdirSync(folder.file("etc/credentials"), { recursive: true });
+});
+afterEach(() => folder.remove());
+
+const place = (name: string): string => folder.file(`etc/credentials/${name}`);
+
+function put(name: string, text: string, mode = 0o600): void {
+  writeFileSync(place(name), text);
+  chmodSync(place(name), mode);
+}
+
+const encoded = (pem: string): string => Buffer.from(pem).toString("base64");
+
+const kubeconfig = (user: object, ca?: string): string =>
+  JSON.stringify({
+    clusters: [
+      {
+        name: "a",
+        cluster: { server: "https://127.0.0.1:9", ...(ca && { "certificate-authority-data": encoded(ca) }) },
+      },
+    ],
+    users: [{ name: "a", user }],
+    contexts: [{ name: "a", context: { cluster: "a", user: "a" } }],
+    "current-context": "a",
+  });
+
+const withPair = ({ cert, key }: Pair): object => ({
+  "client-certificate-data": encoded(cert),
+  "client-key-data": encoded(key),
+});
+
+const inDays = (days: number): string =>
+  new Date(Date.now() + days * 86_400_000)
+    .toISOString()
+    .replace(/[-:T]|\.\d+/g, "")
+    .slice(2);
+
+test("without a kubeconfig a board cannot do anything, and the check says how it gets one", async () => {
+  expect(await credsFiles(patient(folder))).toMatchObject({
+    level: "fail",
+    message: "this board has no credentials for the API",
+    hint: expect.stringContaining("sudo siteward enroll"),
+  });
+});
+
+test("a kubeconfig that everybody may read is a warning with the command that corrects it", async () => {
+  put("kubeconfig", kubeconfig({ token: "secret" }), 0o644);
+  expect(await credsFiles(patient(folder))).toEqual({
+    level: "warn",
+    message: `${place("kubeconfig")} can be read by every user (mode 644)`,
+    hint: `chmod 600 ${place("kubeconfig")}`,
+  });
+  put("kubeconfig", kubeconfig({ token: "secret" }), 0o600);
+  expect(await credsFiles(patient(folder))).toMatchObject({ level: "ok" });
+});
+
+describe.skipIf(!hasOpenssl())("with certificates", () => {
+  const authority = new Authority();
+  const good = authority.issue("pi-3");
+  afterAll(() => authority.remove());
+
+  test.each<[what: string, level: string, said: RegExp, user: () => object]>([
+    [
+      "that is good for years",
+      "ok",
+      /^the client certificate of the kubeconfig is good until 2045-/,
+      () => withPair(good),
+    ],
+    [
+      "that has expired",
+      "fail",
+      /the client certificate expired on 2025-01-01/,
+      () => withPair(authority.issue("pi-3", { to: "250101000000Z" })),
+    ],
+    [
+      "that ends in a fortnight",
+      "warn",
+      /^the client certificate of the kubeconfig ends in 1[34]d/,
+      () => withPair(authority.issue("pi-3", { to: inDays(14) })),
+    ],
+    [
+      "whose key is another one's",
+      "fail",
+      /the client key does not belong to the client certificate/,
+      () => withPair({ cert: good.cert, key: authority.issue("pi-4").key }),
+    ],
+  ])("a client certificate %s is reported", async (_, level, said, user) => {
+    put("kubeconfig", kubeconfig(user()));
+    const verdict = await credsFiles(patient(folder));
+    expect(verdict.level).toBe(level);
+    expect(verdict.message).toMatch(said);
+  });
+
+  test("an authority that expires within a month is a warning: the API server is not trusted after that", async () => {
+    put("kubeconfig", kubeconfig({ token: "secret" }, authority.ca));
+    expect(await credsFiles(patient(folder))).toMatchObject({
+      level: "warn",
+      message: expect.stringMatching(/^the certificate authority of the kubeconfig ends in (29|30)d/),
+    });
+  });
+
+  test("a certificate that is valid from next year on points to a wrong clock", () => {
+    const early = authority.issue("pi-3", { from: inDays(300) });
+    expect(lifeVerdict("it", early.cert, ambient.clock.now())).toMatchObject({
+      level: "fail",
+      message: expect.stringMatching(/^it is valid only from .* on$/),
+      hint: expect.stringContaining("this board's clock"),
+    });
+  });
+
+  test.each<[what: string, level: string, said: RegExp, spoil: () => void]>([
+    ["are all there", "ok", /; the MQTT client certificate is good until 2045-/, () => undefined],
+    ["lack the key", "fail", /^the MQTT client key: \S+mqtt\.key does not exist/, () => rmSync(place("mqtt.key"))],
+    [
+      "are two halves",
+      "fail",
+      /^the MQTT client key does not belong to its certificate/,
+      () => put("mqtt.key", authority.issue("x").key),
+    ],
+    [
+      "have expired",
+      "fail",
+      /^the MQTT client certificate expired on 2025-01-01/,
+      () => {
+        const old = authority.issue("pi-3", { to: "250101000000Z" });
+        put("mqtt.crt", old.cert);
+        put("mqtt.key", old.key);
+      },
+    ],
+    [
+      "have a key for everybody to read",
+      "warn",
+      /mqtt\.key can be read by every user \(mode 644\)/,
+      () => chmodSync(place("mqtt.key"), 0o644),
+    ],
+  ])("the files of a fleet board that %s are reported", async (_, level, said, spoil) => {
+    put("kubeconfig", kubeconfig({ token: "secret" }));
+    put("mqtt.crt", good.cert);
+    put("mqtt.key", good.key);
+    spoil();
+    const settings = { SITEWARD_MQTT_URL: "mqtts://broker:8883", SITEWARD_MQTT_FLEET: "acme" };
+    const verdict = await credsFiles(patient(folder, {}, settings));
+    expect(verdict.level).toBe(level);
+    expect(verdict.message).toMatch(said);
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { judgeRemote } from "../../../../agent/config/remote-judge.ts";
+import type { Fault } from "../../../../agent/config/remote-record.ts";
+import { verdictProblem } from "../../../../agent/fleet/configuration/config-problems.ts";
+
+const verdict = (faults: readonly Fault[], state: "rejected" | "rolled-back" = "rejected") => ({
+  version: 47,
+  hash: "",
+  state,
+  faults,
+});
+
+test("a refused configuration is a problem that names the setting, the accepted values, and the next step", () => {
+  const problem = verdictProblem(verdict(judgeRemote({ log: { level: "loud" } }, undefined)), 43);
+  expect(problem).toMatchObject({ type: "FleetConfigRefused", severity: "warning" });
+  expect(problem.message).toMatch(
+    /^version 47 of the fleet's settings is refused: log\.level takes .*; version 43 is in force$/,
+  );
+  expect(problem.hint).toBe("publish a corrected document with a higher version (siteward config explain log.level)");
+});
+
+test("of many faults the first three are named and the rest are counted", () => {
+  const config = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, 1]));
+  expect(verdictProblem(verdict(judgeRemote(config, undefined)), undefined).message).toBe(
+    "version 47 of the fleet's settings is refused: a is not a setting; b is not a setting; c is not a setting; " +
+      "and 2 more; this board's own files are in force",
+  );
+});
+
+test("one that was rolled back after a trial says what failed", () => {
+  const why = "worked before the trial and did not at its end: mqtt";
+  const problem = verdictProblem(verdict([{ path: "", code: "unhealthy", message: why }], "rolled-back"), 43);
+  expect(problem).toEqual({
+    type: "FleetConfigTakenBack",
+    severity: "warning",
+    message: `version 47 of the fleet's settings was rolled back: ${why}; version 43 is in force`,
+    hint: "publish a corrected document with a higher version",
+  });
+});
+
+test("one that an operator rolled back is no problem", () => {
+  const problem = verdictProblem(verdict([{ path: "", code: "by-command" }], "rolled-back"), 43);
+  expect(problem).toMatchObject({ type: "FleetConfigTakenBack", severity: "info" });
+});

@@ -1,0 +1,109 @@
+import { expect, test } from "vitest";
+import type { Instant, Millis } from "../../../agent/base/clock.ts";
+import { neverConnected, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import { Deafness } from "../../../agent/leading/deafness.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+
+const second: Millis = 1000;
+const limits = { stall: 90 * second, blip: 10 * second };
+const at = (seconds: number): Instant => ({ mono: seconds * second, wall: 0 });
+
+function leader(timing = { sickFor: 60 * second, renewDeadline: 40 * second }) {
+  const ambient = { clock: new FakeClock(), random: new SeededRandom(1), log: new RecordingLog() };
+  /** When the connection was renewed, in seconds. */
+  const renewed: number[] = [];
+  let now = 0;
+  const deafness = new Deafness(ambient, { limits, leader: timing, renewConnection: () => renewed.push(now) });
+  /** Looks every 5 s, from `from` to `to`; both watches are down since `down`, or that of Leases has no news since `stuck`. */
+  const look = (from: number, to: number, { down, stuck }: { down?: number; stuck?: number } = {}): void => {
+    for (now = from; now <= to; now += 5) {
+      const nodes: WatchHealth =
+        down === undefined
+          ? { ...neverConnected, connected: true, lastReceived: at(now), lastNews: at(now) }
+          : { ...neverConnected, notLiveSince: at(down) };
+      const leases = stuck === undefined ? nodes : { ...nodes, lastNews: at(stuck) };
+      deafness.look({ nodes, leases }, at(now));
+    }
+  };
+  return { deafness, look, renewed };
+}
+
+test("a leader whose watches work is not deaf", () => {
+  const { deafness, look, renewed } = leader();
+  look(0, 3600);
+  expect([deafness.sickness(at(3600)), renewed]).toEqual([undefined, []]);
+});
+
+test("a leader is deaf once its watches have failed for leader.sickFor", () => {
+  const { deafness, look } = leader();
+  look(0, 155, { down: 100 });
+  expect(deafness.sickness(at(155))).toBeUndefined();
+  look(160, 160, { down: 100 });
+  expect(deafness.sickness(at(160))).toEqual({
+    why: "its watches of boards have delivered nothing new",
+    since: at(100),
+  });
+});
+
+test("after a quarter of that time the connection is renewed, then whenever the time has doubled", () => {
+  const { look, renewed } = leader();
+  look(0, 700, { down: 100 });
+  expect(renewed).toEqual([115, 130, 160, 220, 340, 580]);
+});
+
+test("a watch that works again ends the deafness, and the next one begins anew", () => {
+  const { deafness, look, renewed } = leader();
+  look(100, 140, { down: 100 });
+  look(145, 145);
+  look(150, 190, { down: 150 });
+  expect(deafness.sickness(at(190))).toBeUndefined();
+  expect(renewed).toEqual([115, 130, 165, 180]);
+});
+
+test("a recovery between two looks counts, too", () => {
+  const { deafness, look, renewed } = leader();
+  look(100, 150, { down: 100 });
+  look(155, 165, { down: 152 });
+  expect(deafness.sickness(at(165))).toBeUndefined();
+  look(170, 185, { down: 152 });
+  expect(renewed).toEqual([115, 130, 170]);
+});
+
+test("the time before a stall was noticed does not count, nor that before the term", () => {
+  const { deafness, look } = leader();
+  look(500, 555, { down: 100 });
+  expect(deafness.sickness(at(555))).toBeUndefined();
+  deafness.end();
+  look(600, 655, { down: 100 });
+  expect(deafness.sickness(at(655))).toBeUndefined();
+  look(660, 660, { down: 100 });
+  expect(deafness.sickness(at(660))?.since).toEqual(at(600));
+});
+
+test("a leader that may still miss renewals is not deaf: its link may be down", () => {
+  const { deafness, look } = leader({ sickFor: 10 * second, renewDeadline: 40 * second });
+  look(0, 39, { down: 0 });
+  expect(deafness.sickness(at(39))).toBeUndefined();
+  look(40, 40, { down: 0 });
+  expect(deafness.sickness(at(40))).toBeDefined();
+});
+
+test("a leader whose watch of Leases only repeats its bookmarks is deaf, because it renews a Lease itself", () => {
+  const { deafness, look, renewed } = leader();
+  look(0, 85, { stuck: 0 });
+  expect(renewed).toEqual([]);
+  look(90, 145, { stuck: 0 });
+  expect([deafness.sickness(at(145)), renewed]).toEqual([undefined, [105, 120]]);
+  look(150, 150, { stuck: 0 });
+  expect(deafness.sickness(at(150))?.since).toEqual(at(90));
+  look(155, 155, { stuck: 154 });
+  expect(deafness.sickness(at(155))).toBeUndefined();
+});
+
+test("a leader whose first lists are under way is not deaf", () => {
+  const { deafness } = leader();
+  for (const seconds of [0, 300]) deafness.look({ nodes: neverConnected, leases: neverConnected }, at(seconds));
+  expect(deafness.sickness(at(300))).toBeUndefined();
+});

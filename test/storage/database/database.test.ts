@@ -1,0 +1,208 @@
+import Sqlite from "better-sqlite3";
+import { expect, test } from "vitest";
+import { Database } from "../../../storage/database/database.ts";
+import type { Migration } from "../../../storage/database/migrations.ts";
+import { pragmas, rowsOf, scratch } from "../things.ts";
+
+const migrations: readonly Migration[] = [{ number: 1, sql: "CREATE TABLE facts (name TEXT PRIMARY KEY, value)" }];
+const later: readonly Migration[] = [
+  ...migrations,
+  { number: 2, sql: "ALTER TABLE facts ADD COLUMN since TEXT; CREATE TABLE more (id INTEGER PRIMARY KEY)" },
+];
+
+const memory = (): Database => Database.open({ file: ":memory:", migrations, pragmas });
+const insert = (database: Database, name: string): number =>
+  database.prepare("INSERT INTO facts (name) VALUES (?)").run(name);
+
+test("the requested pragmas hold", () => {
+  using folder = scratch();
+  const database = Database.open({
+    file: folder.file("x.db"),
+    migrations,
+    pragmas: { ...pragmas, synchronous: "FULL" },
+  });
+  const pragma = (name: string): unknown => Object.values(database.prepare<object>(`PRAGMA ${name}`).get() ?? {})[0];
+  expect(pragma("journal_mode")).toBe("wal");
+  expect(pragma("synchronous")).toBe(2);
+  expect(pragma("cache_size")).toBe(-1024);
+  expect(pragma("wal_autocheckpoint")).toBe(400);
+  expect(pragma("journal_size_limit")).toBe(1024 * 1024);
+  database.close();
+});
+
+test("a transaction that fails leaves nothing", () => {
+  const database = memory();
+  expect(() =>
+    database.transaction(() => {
+      insert(database, "a");
+      throw new Error("half-way");
+    }),
+  ).toThrow("half-way");
+  expect(rowsOf(database, "facts")).toBe(0);
+  expect(database.inTransaction).toBe(false);
+  database.transaction(() => insert(database, "b"));
+  expect(rowsOf(database, "facts")).toBe(1);
+});
+
+test("a transaction inside another is part of it", () => {
+  const database = memory();
+  expect(database.transaction(() => database.transaction(() => insert(database, "a")))).toBe(1);
+  expect(() =>
+    database.transaction(() => {
+      database.transaction(() => insert(database, "b"));
+      throw new Error("later");
+    }),
+  ).toThrow("later");
+  expect(rowsOf(database, "facts")).toBe(1);
+});
+
+test("a failing inner part undoes the whole, even if the error is caught", () => {
+  const database = memory();
+  expect(() =>
+    database.transaction(() => {
+      insert(database, "a");
+      try {
+        database.transaction(() => {
+          insert(database, "b");
+          throw new Error("inner");
+        });
+      } catch {
+        insert(database, "c");
+      }
+    }),
+  ).toThrow("inner");
+  expect(rowsOf(database, "facts")).toBe(0);
+});
+
+test("a transaction cannot wait", () => {
+  const database = memory();
+  expect(() => database.transaction(async () => insert(database, "a"))).toThrow("cannot wait");
+  expect(rowsOf(database, "facts")).toBe(0);
+});
+
+test("a statement is prepared once per text", () => {
+  const database = memory();
+  expect(database.prepare("SELECT 1")).toBe(database.prepare("SELECT 1"));
+});
+
+test("an older file is brought up to date and keeps its rows", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const old = Database.open({ file, migrations, pragmas });
+  insert(old, "a");
+  old.close();
+  const now = Database.open({ file, migrations: later, pragmas });
+  expect(now.prepare("SELECT name, since FROM facts").get()).toEqual({ name: "a", since: null });
+  expect(rowsOf(now, "more")).toBe(0);
+  now.close();
+});
+
+test("a step that fails leaves the file at the step before", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const broken = [...migrations, { number: 2, sql: "CREATE TABLE more (id INTEGER); CREATE TABLE facts (oops)" }];
+  expect(() => Database.open({ file, migrations: broken, pragmas })).toThrow("damaged");
+  const again = Database.open({ file, migrations: later, pragmas });
+  expect(rowsOf(again, "more")).toBe(0);
+  again.close();
+});
+
+test("a newer file without any of our tables is a foreign one, and damaged in this place", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const other = [{ number: 7, sql: "CREATE TABLE something_else (a)" }];
+  Database.open({ file, migrations: other, pragmas }).close();
+  expect(() => Database.open({ file, migrations, pragmas })).toThrow(expect.objectContaining({ kind: "damaged" }));
+});
+
+test("a file of a newer version is refused, unchanged, with a hint", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  Database.open({ file, migrations: later, pragmas }).close();
+  expect(() => Database.open({ file, migrations, pragmas })).toThrow(
+    expect.objectContaining({
+      kind: "newer",
+      disposition: "exit",
+      file,
+      message: expect.stringContaining("newer version"),
+      hint: "Install that version again, or move the file away.",
+      cause: expect.objectContaining({ message: "it has format 2; this version supports formats up to 1" }),
+    }),
+  );
+  Database.open({ file, migrations: later, pragmas }).close();
+});
+
+test("a closed file has no WAL left, an open one reports it", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const database = Database.open({ file, migrations, pragmas });
+  insert(database, "a");
+  expect(database.sizes().wal).toBeGreaterThan(0);
+  database.checkpoint();
+  expect(database.sizes().wal).toBe(0);
+  expect(database.sizes().file).toBeGreaterThan(0);
+  database.close();
+  expect(memory().sizes()).toEqual({ file: 0, wal: 0 });
+});
+
+test("a missing folder is an error for a person", () => {
+  using folder = scratch();
+  expect(() => Database.open({ file: folder.file("nowhere/x.db"), migrations, pragmas })).toThrow(
+    expect.objectContaining({ kind: "io", disposition: "exit", hint: expect.stringContaining("folder") }),
+  );
+});
+
+test("a file that another process is writing is busy, and can be retried", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const [one, other] = [Database.open({ file, migrations, pragmas }), Database.open({ file, migrations, pragmas })];
+  one.transaction(() => {
+    expect(() => insert(other, "a")).toThrow(expect.objectContaining({ kind: "busy", disposition: "retry" }));
+  });
+  expect(insert(other, "a")).toBe(1);
+  one.close();
+  other.close();
+});
+
+test("changes by another program to a file in use are damage, whatever SQLite calls it", () => {
+  using folder = scratch();
+  const file = folder.file("x.db");
+  const database = Database.open({ file, migrations, pragmas });
+  insert(database, "a");
+  const other = new Sqlite(file, { timeout: 0 });
+  other.exec("DROP TABLE facts");
+  other.close();
+  expect(() => insert(database, "b")).toThrow(expect.objectContaining({ kind: "damaged", disposition: "rebuild" }));
+  database.abandon();
+});
+
+test("a bug in a statement is not blamed on the file", () => {
+  const database = memory();
+  insert(database, "a");
+  expect(() => insert(database, "a")).toThrow(expect.not.objectContaining({ disposition: expect.anything() }));
+  expect(() => database.prepare("SELECT nonsense")).toThrow(expect.objectContaining({ code: "SQLITE_ERROR" }));
+});
+
+test("a probe proves that a change could be committed, and writes nothing", () => {
+  using folder = scratch();
+  const options = { file: folder.file("x.db"), migrations, pragmas };
+  const database = Database.open(options);
+  insert(database, "a");
+  const before = database.sizes();
+  for (let count = 0; count < 100; count++) database.probe();
+  expect(database.sizes()).toEqual(before);
+  const other = Database.open(options);
+  other.prepare("BEGIN IMMEDIATE").run();
+  expect(() => database.probe()).toThrow();
+  other.prepare("ROLLBACK").run();
+  database.probe();
+  other.close();
+  database.close();
+});
+
+test("releasing memory of SQLite loses no content", () => {
+  const database = memory();
+  insert(database, "a");
+  database.shrink();
+  expect(rowsOf(database, "facts")).toBe(1);
+});

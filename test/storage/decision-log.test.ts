@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import { Database } from "../../storage/database/database.ts";
+import { type DecisionEntry, DecisionLog } from "../../storage/decision-log.ts";
+import { stateMigrations } from "../../storage/schema.ts";
+import { pragmas, scratch } from "./things.ts";
+
+const open = (file = ":memory:"): Database => Database.open({ file, migrations: stateMigrations, pragmas });
+
+const entry = (subject: string, text: string, more: Partial<DecisionEntry> = {}): DecisionEntry => ({
+  id: undefined,
+  subject,
+  board: "pi-3",
+  text,
+  ...more,
+});
+
+test("decisions are found by their object, and those about pods by their board too, over a restart", () => {
+  using folder = scratch();
+  const file = folder.file("state.db");
+  const database = open(file);
+  new DecisionLog(database, { rows: 10, bytes: 1000 }).write([
+    entry("node/pi-3", "a"),
+    entry("pod/default/web", "b"),
+    entry("node/pi-4", "c", { board: "pi-4" }),
+    entry("pod/default/web", "d", { board: "pi-4" }),
+  ]);
+  database.close();
+  const log = new DecisionLog(open(file), { rows: 10, bytes: 1000 });
+  expect(log.newest("node/pi-3", 10)).toEqual(["a", "b"]);
+  expect(log.newest("pod/default/web", 10)).toEqual(["b", "d"]);
+  expect(log.newest("pod/default/web", 1)).toEqual(["d"]);
+  expect(log.newest("pod/default/other", 10)).toEqual([]);
+  expect(log.newest(undefined, 3)).toEqual(["b", "c", "d"]);
+});
+
+test("a story that goes on moves to the end", () => {
+  const log = new DecisionLog(open(), { rows: 10, bytes: 1000 });
+  const [failed] = log.write([entry("node/pi-3", "failed")]);
+  log.write([entry("node/pi-4", "other")]);
+  const [done] = log.write([entry("node/pi-3", "done", { id: failed })]);
+  expect(log.newest(undefined, 10)).toEqual(["other", "done"]);
+  log.write([entry("node/pi-3", "done again", { id: done })]);
+  expect(log.newest(undefined, 10)).toEqual(["other", "done again"]);
+});
+
+test("the oldest are deleted where there are too many of them, or where they are too large together", () => {
+  const log = new DecisionLog(open(), { rows: 3, bytes: 100 });
+  const [first] = log.write(["1", "2", "3", "4"].map((text) => entry("node/pi-3", text)));
+  expect(log.newest(undefined, 10)).toEqual(["2", "3", "4"]);
+  log.write([entry("node/pi-3", "x".repeat(99))]);
+  expect(log.newest(undefined, 10)).toEqual(["4", "x".repeat(99)]);
+  log.write([entry("node/pi-3", "y".repeat(200))]);
+  expect(log.newest(undefined, 10)).toEqual(["y".repeat(200)]);
+  // A story whose row was deleted is stored as the newest when it goes on.
+  log.write([entry("node/pi-3", "late", { id: first })]);
+  expect(log.newest(undefined, 10)).toEqual(["late"]);
+});
