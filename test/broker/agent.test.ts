@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { dispatch } from "../../agent/cli/dispatch.ts";
+import { newKeyPair, signatureOf } from "../../agent/commands/desk/signature.ts";
 import { AgentProcess } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { recordingIo } from "../support/recording-io.ts";
 import { lack, TestFleet } from "./site.ts";
 
-/** A site that decides within seconds. */
+/** Settings with which a site decides within seconds. */
 const quick = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "4s", startupGracePeriod: "4s" },
@@ -15,15 +18,17 @@ const quick = {
 };
 
 const sites: LinkedSite[] = [];
+const folders: string[] = [];
 afterEach(async () => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
   for (const site of sites.splice(0)) await site.stop();
 });
 
 const me = "sw1/acme/plant7/pi-1";
 
-/** A site whose one agent is the bundle, as it ships, with a broker that has TLS and the generated ACL. */
-async function siteWith(fleet: TestFleet): Promise<LinkedSite> {
-  const config = { ...quick, site: { name: "plant7" }, mqtt: fleet.agentSettings(), remote: { canary: "5s" } };
+/** A site with one agent, the shipped bundle, and a broker with TLS and the generated ACL. */
+async function siteWith(fleet: TestFleet, more: Readonly<Record<string, object>> = {}): Promise<LinkedSite> {
+  const config = { ...quick, site: { name: "plant7" }, mqtt: fleet.agentSettings(), remote: { canary: "5s" }, ...more };
   const site = await new LinkedSite({ config }).start();
   sites.push(site);
   return site;
@@ -35,11 +40,14 @@ const up = (fleet: TestFleet, session: number) =>
 const desire = (fleet: TestFleet, version: number, config: object) =>
   fleet.ops?.publishAsync(`${me}/config/desired`, JSON.stringify({ v: 1, version, config }), { qos: 1, retain: true });
 
+const documentOf = (version: number, every: string): string =>
+  JSON.stringify({ v: 1, version, config: { status: { every } } });
+
 const reported = (fleet: TestFleet, expected: object) =>
   expect.poll(() => fleet.last(`${me}/config/reported`), { timeout: 40_000 }).toMatchObject(expected);
 
 describe.skipIf(lack)("a real agent in its fleet", () => {
-  test("the site is looked after while the broker is gone, and while it hangs", async () => {
+  test("the site is managed while the broker is down or hangs", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -61,7 +69,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await expect.poll(() => fleet.last(`${me}/up`)).toMatchObject({ state: "offline", cause: "stop" });
   });
 
-  test("an agent that is killed comes back with the next session, and goes on counting its events", async () => {
+  test("a killed agent reconnects with the next session number, and continues the numbers of its events", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -72,11 +80,11 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     site.agent.start();
     await up(fleet, 2);
     await expect.poll(() => seqs().length, { timeout: 40_000 }).toBeGreaterThan(before.length);
-    // Numbers go on where they were; one that was not acknowledged may come twice, and never with another content.
+    // Numbers continue; an unacknowledged event may arrive twice, but never with different content.
     expect(Math.max(...seqs())).toBe(new Set(seqs()).size);
   });
 
-  test("settings of the fleet come into force, are kept over a restart, and are taken back where they cost the link", async () => {
+  test("settings of the fleet are applied, survive a restart, and are rolled back if they break the link", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -109,7 +117,49 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 4, appliedVersion: 1, state: "rejected", errors: [{ code: "schema" }] });
   });
 
-  test("an agent that is killed in the middle of a trial goes on with it once", async () => {
+  test("a board with a trusted key accepts settings only if they are signed for this board, and each only once", async () => {
+    const folder = mkdtempSync(path.join(tmpdir(), "siteward-trust-"));
+    folders.push(folder);
+    const [ops, stranger] = [newKeyPair(), newKeyPair()];
+    writeFileSync(path.join(folder, "ops.pub"), ops.publicKey);
+    const fleet = await new TestFleet().start();
+    const site = await siteWith(fleet, { commands: { trust: folder } });
+    await up(fleet, 1);
+    const topic = `${me}/config/desired`;
+    const send = (version: number, every: string, signature?: { readonly sig: string; readonly kid: string }) =>
+      fleet.ops?.publishAsync(topic, documentOf(version, every), {
+        qos: 1,
+        retain: true,
+        ...(signature && { properties: { userProperties: signature } }),
+      });
+    const signed = (version: number, every: string, key = ops.privateKey, to = topic) =>
+      send(version, every, { kid: "ops", sig: signatureOf(to, Buffer.from(documentOf(version, every)), key) });
+    const refused = (desiredVersion: number, code: string, appliedVersion: number | null = null) =>
+      reported(fleet, { desiredVersion, appliedVersion, state: "rejected", errors: [{ path: "", code }] });
+    await send(1, "7s");
+    await refused(1, "signature-missing");
+    await signed(2, "7s", stranger.privateKey);
+    await refused(2, "signature-invalid");
+    await signed(3, "7s", ops.privateKey, "sw1/acme/plant7/pi-2/config/desired");
+    await refused(3, "signature-invalid");
+    await send(4, "7s", { kid: "unknown", sig: "x" });
+    await refused(4, "signature-unknown-key");
+    // The number of a refused document can be used again.
+    await signed(1, "7s");
+    await reported(fleet, { desiredVersion: 1, appliedVersion: 1, state: "in-sync", errors: [] });
+    await signed(2, "8s");
+    await reported(fleet, { desiredVersion: 2, appliedVersion: 2, state: "in-sync", errors: [] });
+    await signed(1, "7s");
+    await send(9, "9s");
+    await refused(9, "signature-missing", 2);
+    const problem = () => site.agent.status()?.health.conditions.find(({ type }) => type === "FleetConfigRefused");
+    await expect.poll(problem, { timeout: 20_000 }).toMatchObject({
+      message: "version 9 of the fleet's settings is refused: this document must be signed; version 2 is in force",
+      hint: expect.stringContaining("siteward sign"),
+    });
+  });
+
+  test("an agent that is killed during a trial resumes it once", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -120,13 +170,13 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 1, appliedVersion: 1, state: "in-sync" });
   });
 
-  test("an operator on the board takes the fleet's settings off it, and the fleet is told; its next ones are taken again", async () => {
+  test("an operator rolls back the fleet's settings on the board; the fleet is notified, and its next version is accepted", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
     await desire(fleet, 1, { status: { every: "7s" } });
     await reported(fleet, { desiredVersion: 1, state: "applying" });
-    // In the middle of its trial, which is not waited for.
+    // During its trial, without waiting for the end.
     const io = recordingIo({ clock: new SystemClock() });
     const socket = path.join(site.agent.dir, "run/ctl.sock");
     await expect
@@ -146,7 +196,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 2, appliedVersion: 2, state: "in-sync" });
   });
 
-  test("a level of the log, and what changes nothing, need no new life, through a kill in the middle; what follows is taken", async () => {
+  test("a log level and a version without changes need no new life, even after a kill; the next version is accepted", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -172,7 +222,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 4, appliedVersion: 4, state: "in-sync" });
   });
 
-  test("a board without a fleet asks nothing of one, and is no worse", async () => {
+  test("a board without a fleet works and logs nothing about one", async () => {
     const site = await new LinkedSite({ config: quick }).start();
     sites.push(site);
     await expect.poll(() => site.agent.isReady, { timeout: 30_000 }).toBe(true);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { Authority } from "../support/mosquitto.ts";
+import { Authority } from "../support/broker/mosquitto.ts";
 import { lack, TestFleet } from "./site.ts";
 
 const now = () => ({ mono: performance.now(), wall: 0 });
 
-describe.skipIf(lack)("the files of the link", () => {
-  test("a renewed certificate is used, and the goodbye says why the board was away", async () => {
+describe.skipIf(lack)("the credentials of the link", () => {
+  test("a renewed certificate is used, and the offline message names the reason", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -25,7 +25,7 @@ describe.skipIf(lack)("the files of the link", () => {
     expect(await board.fleet?.reloadCredentials(false)).toMatchObject({ outcome: "done", result: { changed: false } });
   });
 
-  test("files that are no pair, or another board's, change nothing and say what is wrong", async () => {
+  test("files that are not a pair, or another board's, change nothing and are reported", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -40,13 +40,13 @@ describe.skipIf(lack)("the files of the link", () => {
     board.use(theirs);
     expect(await board.fleet?.reloadCredentials(false)).toMatchObject({
       outcome: "refused",
-      message: expect.stringContaining("names acme/plant7/pi-2"),
+      message: expect.stringContaining("is for acme/plant7/pi-2"),
     });
     expect(fleet.said(board.topic("up"))).toHaveLength(1);
-    expect(board.fleet?.told(now()).mqtt).toMatchObject({ state: "up" });
+    expect(board.fleet?.contribution(now()).mqtt).toMatchObject({ state: "up" });
   });
 
-  test("a certificate that the broker does not want is given up, and the former one is used again", async () => {
+  test("a certificate that the broker rejects is replaced by the former one", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -55,31 +55,33 @@ describe.skipIf(lack)("the files of the link", () => {
     board.use(stranger.issue("acme/plant7/pi-1"));
     stranger.remove();
     const reload = board.fleet?.reloadCredentials(false);
-    await expect.poll(() => board.fleet?.told(now()).mqtt?.error?.message, { timeout: 20_000 }).toContain("TLS");
+    await expect
+      .poll(() => board.fleet?.contribution(now()).mqtt?.error?.message, { timeout: 20_000 })
+      .toContain("TLS");
     expect(await reload).toMatchObject({ outcome: "failed", result: { rolledBack: true } });
-    await expect.poll(() => board.fleet?.told(now()).mqtt?.state, { timeout: 20_000 }).toBe("up");
+    await expect.poll(() => board.fleet?.contribution(now()).mqtt?.state, { timeout: 20_000 }).toBe("up");
     const id = await fleet.command(board.topic("").slice(0, -1), "ping");
     await expect
       .poll(() => fleet.last(board.topic(`res/ping/${id}`)), { timeout: 10_000 })
       .toMatchObject({ state: "succeeded" });
   });
 
-  test("without its files a board tells what is missing, and connects when they are there", async () => {
+  test("a board without its files reports what is missing, and connects once they exist", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.use({ certificate: "/dev/null", key: "/dev/null" });
     board.start();
     await expect
-      .poll(() => board.fleet?.told(now()).mqtt)
+      .poll(() => board.fleet?.contribution(now()).mqtt)
       .toMatchObject({
         state: "down",
-        error: { message: expect.stringContaining("is no PEM certificate"), hint: expect.any(String) },
+        error: { message: expect.stringContaining("is not a PEM certificate"), hint: expect.any(String) },
       });
     board.use(fleet.broker.authority.issue("acme/plant7/pi-1"));
-    await expect.poll(() => board.fleet?.told(now()).mqtt?.state, { timeout: 10_000 }).toBe("up");
+    await expect.poll(() => board.fleet?.contribution(now()).mqtt?.state, { timeout: 10_000 }).toBe("up");
   });
 
-  test("two boards with one certificate find out, tell it once, and stop fighting", async () => {
+  test("two boards with one certificate notice it, report it once, and stop evicting each other", async () => {
     const fleet = await new TestFleet().start();
     const options = { mqtt: { reconnect: { first: "100ms", most: "3s", refused: "1s" } } };
     const board = fleet.board(options);

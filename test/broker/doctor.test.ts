@@ -1,21 +1,21 @@
 import { copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "mqtt";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { BrokerChecks } from "../../agent/doctor/check-mqtt.ts";
-import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
+import { BrokerChecks } from "../../agent/doctor/checks/mqtt.ts";
+import { mosquittoAcl } from "../../agent/fleet/mqtt/broker-acl.ts";
 import { snapshot } from "../../agent/status/snapshot.ts";
 import { Folder, patient } from "../agent/doctor/patient.ts";
-import { Authority, lackOfMosquitto, Mosquitto } from "../support/mosquitto.ts";
+import { Authority, lackOfMosquitto, Mosquitto } from "../support/broker/mosquitto.ts";
 import { at, healthy } from "../support/site-status.ts";
 
 const lack = lackOfMosquitto();
-if (lack !== undefined) console.warn(`left out: siteward doctor at a broker: ${lack}`);
+if (lack !== undefined) console.warn(`skipped: siteward doctor with a broker: ${lack}`);
 
 const name = "acme/plant7/pi-3";
 const own = `sw1/${name}`;
 const acl = mosquittoAcl({ fleet: "acme", sites: new Map([["plant7", ["pi-3"]]]), operators: ["ops"] });
 
-describe.skipIf(lack)("siteward doctor at a broker", () => {
+describe.skipIf(lack)("siteward doctor with a broker", () => {
   let broker: Mosquitto;
   let folder: Folder;
 
@@ -33,7 +33,7 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     await broker.start();
   };
 
-  /** The board with credentials of this authority, or with another idea of whom to trust. */
+  /** The board with credentials of this authority, or with another trusted authority. */
   function board(issuer: Authority = broker.authority, trusted: Authority = broker.authority) {
     const { certificate, key } = issuer.issue(name);
     copyFileSync(certificate, folder.file("etc/credentials/mqtt.crt"));
@@ -46,7 +46,17 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     );
   }
 
-  test("with the list that broker-acl prints, both certificates are good and a message comes back", async () => {
+  test("a suspended broker is reported", async () => {
+    await start();
+    broker.suspend();
+    expect(await new BrokerChecks(board()).tls()).toEqual({
+      level: "fail",
+      message: `the broker ${new URL(broker.url).host} does not answer within 10 s`,
+      hint: "Check the link to the broker, its address and port, and that the broker is running.",
+    });
+  });
+
+  test("with the rules of broker-acl both certificates are valid and a test message comes back", async () => {
     await start();
     const checks = new BrokerChecks(board());
     expect(await checks.tls()).toEqual({ level: "ok", message: `${broker.url}: MQTT 5` });
@@ -54,22 +64,22 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
       level: "ok",
       message: expect.stringMatching(`^a message to ${own}/res/_doctor came back after \\d+ ms$`),
     });
-    // One visit for both, and it leaves as a guest should: no will, no subscription of its own.
+    // One connection for both checks, which leaves no will and no subscription behind.
     expect(broker.log.match(/New client connected/g)).toHaveLength(1);
     expect(broker.log).not.toMatch(/Will message specified.*\n.*Sending PUBLISH to .*\/up/);
   });
 
-  test("a list that lets it write and not read is found, though the subscription was granted", async () => {
+  test("rules that permit it to write but not to read are detected, though the subscription was granted", async () => {
     await start(acl.replace(/pattern read \S+_doctor\n/, ""));
     const checks = new BrokerChecks(board());
     expect(await checks.acl()).toMatchObject({
       level: "fail",
-      message: expect.stringContaining("delivered nothing: this board may not read there"),
+      message: expect.stringContaining("did not deliver it: this board may not read that topic"),
       hint: expect.stringContaining("siteward broker-acl"),
     });
   }, 20_000);
 
-  test("a list that does not let it write is found by the broker's own word", async () => {
+  test("rules that do not permit it to write are detected by the broker's reason code", async () => {
     await start("pattern read sw1/%u/#\n");
     expect(await new BrokerChecks(board()).acl()).toMatchObject({
       level: "fail",
@@ -77,7 +87,7 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     });
   });
 
-  test("a broker that we do not trust, and one that does not trust us, are failures of TLS", async () => {
+  test("a broker without our trust, and one that does not trust the board, are reported as TLS failures", async () => {
     await start();
     const stranger = new Authority(broker.folder, "another authority");
     const untrusted = new BrokerChecks(board(broker.authority, stranger));
@@ -89,7 +99,7 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     expect(await new BrokerChecks(board(stranger)).tls()).toMatchObject({ level: "fail" });
   });
 
-  test("files that are not this board's are told before anybody is asked", async () => {
+  test("another board's files are reported before a connection is opened", async () => {
     await start();
     const it = board();
     copyFileSync(broker.authority.issue("acme/plant7/pi-4").certificate, folder.file("etc/credentials/mqtt.crt"));
@@ -104,7 +114,7 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     });
   });
 
-  test("while the agent is connected it is not disturbed: its session is the only one that it may have", async () => {
+  test("a connected agent is not disturbed, because it may have only one session", async () => {
     await start();
     const mqtt = {
       state: "up",
@@ -116,11 +126,14 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
     const status = { status: snapshot(healthy({ mqtt }), undefined), isFresh: true };
     const checks = new BrokerChecks({ ...board(), status });
     expect(await checks.tls()).toMatchObject({ level: "ok", message: expect.stringContaining("session 312") });
-    expect(await checks.acl()).toMatchObject({ level: "skip", message: expect.stringContaining("would end it") });
+    expect(await checks.acl()).toMatchObject({
+      level: "skip",
+      message: expect.stringContaining("would end its connection"),
+    });
     expect(broker.log).not.toContain("New client connected");
   });
 
-  test("commands that wait for the agent still wait for it after the visit", async () => {
+  test("commands that wait for the agent still wait after the doctor's connection", async () => {
     await start();
     const { certificate, key } = broker.authority.issue(name);
     const session = { clientId: name, clean: false, properties: { sessionExpiryInterval: 600 } };
@@ -132,9 +145,12 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
 
     const checks = new BrokerChecks(board());
     expect((await checks.tls()).level).toBe("ok");
-    expect(await checks.acl()).toMatchObject({ level: "skip", message: expect.stringContaining("commands wait") });
+    expect(await checks.acl()).toMatchObject({
+      level: "skip",
+      message: expect.stringContaining("commands are queued"),
+    });
 
-    const heard: string[] = [];
+    const received: string[] = [];
     const options = {
       ...session,
       cert: readFileSync(certificate),
@@ -142,10 +158,10 @@ describe.skipIf(lack)("siteward doctor at a broker", () => {
       ca: readFileSync(broker.authority.file),
     };
     const again = connect(broker.url, { protocolVersion: 5, ...options });
-    again.on("message", (topic) => heard.push(topic));
-    for (let tries = 0; tries < 100 && heard.length === 0; tries++)
+    again.on("message", (topic) => received.push(topic));
+    for (let tries = 0; tries < 100 && received.length === 0; tries++)
       await new Promise((resolve) => setTimeout(resolve, 50));
     again.end(true);
-    expect(heard).toContain(`${own}/cmd/ping/1`);
+    expect(received).toContain(`${own}/cmd/ping/1`);
   }, 20_000);
 });

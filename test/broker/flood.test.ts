@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { floodBroker } from "./flood.ts";
 import { lack } from "./site.ts";
 
-describe.skipIf(lack)("more commands than a board takes", () => {
-  test("each is accounted for, has one effect at most, and costs neither memory nor the Lease", async () => {
+describe.skipIf(lack)("more commands than a board can accept", () => {
+  test("each is counted, takes effect at most once, and costs neither memory nor the Lease", async () => {
     const { problems, accounted, unheard, accepted, answered } = await floodBroker({ commands: 600, seed: 1 });
     expect(problems).toEqual([]);
     expect(accounted + unheard).toBeGreaterThanOrEqual(600);

@@ -1,18 +1,18 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { MqttClient } from "mqtt";
-import { nodeFlags } from "../../agent/board/runtime-flags.ts";
+import { nodeFlags } from "../../agent/board/profile/runtime-flags.ts";
 import { newKeyPair, signatureOf } from "../../agent/commands/desk/signature.ts";
-import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
+import { mosquittoAcl } from "../../agent/fleet/mqtt/broker-acl.ts";
 import { parseExposition } from "../agent/commands/operator-api/parse-exposition.ts";
 import { until } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
-import { Mosquitto } from "../support/mosquitto.ts";
+import { Mosquitto } from "../support/broker/mosquitto.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 
 export interface FloodOptions {
-  /** Half of them wait at the broker for a board that is off, the others come while it works. */
+  /** Half of them wait at the broker for a board that is off; the others arrive while it works. */
   readonly commands: number;
   readonly seed: number;
   readonly progress?: (what: string) => void;
@@ -20,46 +20,46 @@ export interface FloodOptions {
 
 export interface FloodReport {
   readonly commands: number;
-  /** The broker told their sender that nobody listens. */
+  /** Commands for which the broker reported "no subscribers". */
   readonly unheard: number;
-  /** By the board's own metrics: carried out, refused, or answered once more. */
+  /** By the board's own metrics: executed, refused, or answered again. */
   readonly accounted: number;
-  /** Commands with a terminal answer: refusals beyond the limits of rates are only counted. */
+  /** Commands with a terminal answer; refusals for a rate limit are only counted. */
   readonly answered: number;
   readonly accepted: number;
   readonly seconds: number;
-  /** Megabytes: before, and the most until it was over. */
+  /** Megabytes: before the flood, and the peak during it. */
   readonly memory: readonly [before: number, peak: number];
-  /** Milliseconds: of CPU, and of the wall on a machine that others may use. */
+  /** Milliseconds of CPU time, and of wall time on a machine that others may use. */
   readonly longestTurn: { readonly cpu: number; readonly wall: number };
-  /** Seconds between two renewals of the Lease at most. */
+  /** The longest time between two renewals of the Lease, in seconds. */
   readonly longestPause: number;
   readonly problems: readonly string[];
 }
 
 const me = "sw1/acme/plant7/pi-1";
 const site = "sw1/acme/plant7/_site";
-/** client-go's own: a Lease that lives for 15 s, renewed every 2 s. */
+/** client-go's defaults: a Lease of 15 s, renewed every 2 s. */
 const leader = { duration: "15s", renewDeadline: "10s", retry: "2s" };
 const renewDeadline = 10;
-/** Seconds: a new leader begins to listen to its site a little late. */
+/** Seconds until a new leader has subscribed to its site's commands. */
 const listensAfter = 6;
 const mostGrowth = 16;
-/** A command takes up to 8 ms, and a collection of garbage may fall into its turn. Eight commands in one turn took 200. */
+/** A command takes up to 8 ms, plus a garbage collection in its turn. Eight commands in one turn took 200. */
 const mostCpu = 75;
-/** The metrics are written as often. */
+/** Also the intervals at which the metrics are written. */
 const status = { every: "5s", minInterval: "200ms" };
-/** Not taken at the second try either: the answer of a moment ago is another one's. */
+/** Errors of refusals that may pass: the same command may succeed later. */
 const passing = ["rate-limited", "busy", "not-leader"];
 
 /**
- * Commands of every kind, by the thousand: reads, changes, copies, slips and garbage, from many issuers, for a board and for
- * its site. The board must have taken each with one effect at most, account for each, stay as small as it was, and renew its
- * Lease meanwhile.
+ * Sends thousands of commands of all kinds: reads, changes, duplicates, typing errors and garbage, from many issuers, for a
+ * board and for its site. Each must take effect at most once and be counted, while the board's memory stays bounded and its
+ * Lease is renewed.
  */
 export async function floodBroker({ commands, seed, progress = () => {} }: FloodOptions): Promise<FloodReport> {
   const acl = mosquittoAcl({ fleet: "acme", sites: new Map([["plant7", ["pi-1"]]]), operators: ["ops"] });
-  // It keeps thousands of messages, and must not write them all to its disk for each one that comes.
+  // The broker keeps thousands of messages, and must not write all of them to disk for each new one.
   const lines = [`max_queued_messages ${2 * commands}`, "autosave_on_changes false", "autosave_interval 3600"];
   const broker = await new Mosquitto({ acl, more: lines }).start();
   const issued = broker.authority.issue("acme/plant7/pi-1");
@@ -86,13 +86,13 @@ export async function floodBroker({ commands, seed, progress = () => {} }: Flood
       60,
       () => agent.log().slice(-2000),
     );
-    await until("it is in its fleet", () => sender.isOnline, 30);
+    await until("it is online", () => sender.isOnline, 30);
     await rest(listensAfter);
     await agent.stop("SIGKILL");
     const waiting = Math.ceil(commands / 2);
     await sender.send(waiting);
     progress(`${waiting} commands wait at the broker`);
-    // They shall meet a board that is through with its start.
+    // They must meet a board whose start is complete.
     broker.suspend();
     agent.start();
     await until(
@@ -102,7 +102,7 @@ export async function floodBroker({ commands, seed, progress = () => {} }: Flood
       () => agent.log().slice(-2000),
     );
     await rest(5);
-    // From now on the kernel notes the peak anew.
+    // Resets the peak that the kernel records.
     writeFileSync(`/proc/${agent.pid}/clear_refs`, "5");
     const [begun, asked] = [Date.now(), linked.asked.length];
     broker.resume();
@@ -110,13 +110,13 @@ export async function floodBroker({ commands, seed, progress = () => {} }: Flood
     const { term } = agent.status()?.leader ?? {};
     const metrics = path.join(agent.dir, "run/metrics.prom");
     const isTaken = (): boolean => accountedIn(metrics) >= sender.sent;
-    await until("what waited was taken", isTaken, 300, () => `${accountedIn(metrics)} of ${sender.sent}`);
-    progress(`they were taken after ${Math.round((Date.now() - begun) / 1000)} s; the others follow`);
+    await until("the waiting commands were processed", isTaken, 300, () => `${accountedIn(metrics)} of ${sender.sent}`);
+    progress(`they were processed after ${Math.round((Date.now() - begun) / 1000)} s; sending the others`);
     await rest(listensAfter);
     await sender.send(commands - waiting);
-    await until("the others were taken", isTaken, 300, () => `${accountedIn(metrics)} of ${sender.sent}`);
+    await until("the others were processed", isTaken, 300, () => `${accountedIn(metrics)} of ${sender.sent}`);
     const seconds = (Date.now() - begun) / 1000;
-    // What was accepted ends, and the answers leave at their pace.
+    // Accepted commands end, and their answers are sent at the limited rate.
     const unanswered = (): readonly string[] => acceptedIn(agent.log()).filter((id) => !sender.ends.has(id));
     const saidOf = (id: string): string =>
       agent
@@ -173,12 +173,12 @@ interface Sent {
 const noSubscribers = 0x10;
 
 class Sender {
-  /** What was answered in the end, by id. */
+  /** Terminal answers by id. */
   readonly ends = new Map<string, string>();
   readonly contradictions: string[] = [];
   isOnline = false;
   sent = 0;
-  /** The broker said that nobody listens. */
+  /** Commands for which the broker reported "no subscribers". */
   unheard = 0;
   readonly #client: MqttClient;
   readonly #random: SeededRandom;
@@ -262,7 +262,7 @@ class Sender {
     if (topic === `${me}/up`) this.isOnline = body.state === "online";
     const [, id] = /\/res\/[^/]+\/([^/]+)$/.exec(topic) ?? [];
     if (id === undefined || body.state === "accepted" || body.state === "running") return;
-    // What was refused for a while may succeed when it comes again.
+    // A temporary refusal is not final.
     if (passing.includes(body.error ?? "")) return;
     const before = this.ends.get(id);
     const end = body.error ?? body.state;
@@ -276,7 +276,7 @@ const acceptedIn = (log: string): readonly string[] =>
 
 const twice = (ids: readonly string[]): readonly string[] => ids.filter((id, index) => ids.indexOf(id) !== index);
 
-/** Each command that was taken is among these once: an end with an error is counted with the refusals. */
+/** Counts each processed command once: an end with an error is among the refusals. */
 function accountedIn(file: string): number {
   const families = parseExposition(readFileSync(file, "utf8"));
   const sum = (name: string, counts: (labels: Readonly<Record<string, string>>) => boolean = () => true): number =>
@@ -293,7 +293,7 @@ function longestIn(turns: string, since: number): { readonly cpu: number; readon
     .trim()
     .split("\n")
     .map((line) => line.split(" ").map(Number));
-  // The first line tells of the start as well.
+  // The first line includes the start.
   const counted = lines.filter(([at = 0]) => at > since + 1000);
   return {
     cpu: Math.max(...counted.map(([, cpu = 0]) => cpu)),

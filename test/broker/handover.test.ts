@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Standing } from "../../agent/commands/desk/controls.ts";
-import type { FleetBoard } from "../support/fleet-board.ts";
+import type { FleetBoard } from "../support/broker/fleet-board.ts";
 import { rest } from "../support/rest.ts";
 import { lack, TestFleet } from "./site.ts";
 
 const topic = "sw1/acme/plant7/_site";
 
-/** Two boards of a site, and an operator who sends commands of which each effect can be told apart. */
+/** Two boards of a site, and an operator whose commands each have a distinct effect. */
 class Site {
   readonly first: FleetBoard;
   readonly second: FleetBoard;
@@ -29,13 +29,13 @@ class Site {
     return await this.#fleet.command(topic, "zone.confirm-dead", { zone: id.toLowerCase(), ttl: 600 }, more);
   }
 
-  /** Who carried it out. */
+  /** The boards that executed the command. */
   effects(id: string): string {
     const has = ({ effects }: FleetBoard) => effects.filter((effect) => effect === `confirm ${id.toLowerCase()}`);
     return [this.first, this.second].flatMap((board) => has(board).map(() => board.identity.board)).join(", ");
   }
 
-  /** Its last words, in the order in which they were said. */
+  /** The terminal answers to the command, in order. */
   answers(id: string): string {
     return this.#fleet
       .said(`${topic}/res/zone.confirm-dead/${id}`)
@@ -49,7 +49,7 @@ class Site {
     return found && JSON.parse(found.payload).board;
   }
 
-  /** Until this board carries out what is sent to the site. */
+  /** Waits until this board executes the site's commands. */
   async listens(board: FleetBoard): Promise<void> {
     const before = board.effects.length;
     await expect
@@ -64,7 +64,7 @@ class Site {
     await rest(0.5);
   }
 
-  /** The broker remembers that this board listened, and keeps what is sent meanwhile, as after a power cut of a leader. */
+  /** Leaves a session with this board's subscription at the broker, as a leader's power cut does; the broker queues for it. */
   async wasListening({ identity, files }: FleetBoard): Promise<void> {
     const name = `acme/plant7/${identity.board}`;
     const properties = { sessionExpiryInterval: 3600 };
@@ -87,7 +87,7 @@ const standing = ({ identity: { board } }: FleetBoard, term: number, leader: str
   term,
 });
 
-/** pi-1 led and lost its power; pi-2 leads since, and carried out this command, which the broker keeps for pi-1 too. */
+/** pi-1 led and lost power; pi-2 leads since and executed this command, which the broker has queued for pi-1 too. */
 async function ledMeanwhile(): Promise<{ readonly site: Site; readonly id: string }> {
   const site = new Site(await new TestFleet().start());
   await site.wasListening(site.first);
@@ -99,8 +99,8 @@ async function ledMeanwhile(): Promise<{ readonly site: Site; readonly id: strin
   return { site, id };
 }
 
-describe.skipIf(lack)("commands of a site at a hand-over", () => {
-  test("each is carried out by one board at most, and answered by one", async () => {
+describe.skipIf(lack)("commands of a site during a hand-over", () => {
+  test("each is executed by at most one board and answered by one", async () => {
     const site = new Site(await new TestFleet().start());
     site.elect(1, "pi-1");
     site.first.start();
@@ -118,7 +118,7 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
     await rest(2.5);
     const outcomes = [...sent].map(([id, at]) => ({ at, outcome: `${site.answers(id)} (${site.effects(id)})` }));
     const kinds = new Set(outcomes.map(({ outcome }) => outcome));
-    // The last one: nobody listens, which the broker says to whoever sends.
+    // The last outcome: no board is subscribed, and the broker reports that to the sender.
     const expected = ["pi-1 succeeded (pi-1)", "pi-1 rejected ()", "pi-2 succeeded (pi-2)", " ()"];
     expect([...kinds].filter((kind) => !expected.includes(kind))).toEqual([]);
     expect([...kinds]).toEqual(expect.arrayContaining(["pi-1 succeeded (pi-1)", "pi-2 succeeded (pi-2)"]));
@@ -127,15 +127,15 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
     expect(Math.max(...unheard)).toBeLessThan(6000);
   });
 
-  test("a board that led, and comes back under another leader, leaves to that one what was sent meanwhile", async () => {
+  test("a former leader that returns under another leader ignores the commands sent in between", async () => {
     const { site, id } = await ledMeanwhile();
     site.first.start();
     await site.isOnline(site.first);
     expect([site.answers(id), site.effects(id)]).toEqual(["pi-2 succeeded", "pi-2"]);
-    expect(site.first.log.said("info")).toContain("a command of the site is left to its leader");
+    expect(site.first.log.said("info")).toContain("a site command is ignored, because another board leads");
   });
 
-  test("a board that leads again does not carry out what another leader had meanwhile, and does not speak over it", async () => {
+  test("a board that leads again refuses commands from another's term, and keeps that leader's answers", async () => {
     const { site, id } = await ledMeanwhile();
     await site.second.stop();
     site.elect(3, "pi-1");
@@ -147,7 +147,7 @@ describe.skipIf(lack)("commands of a site at a hand-over", () => {
     await site.listens(site.first);
   });
 
-  test("what nobody else can have had is refused by a former leader, so that it is sent again", async () => {
+  test("a former leader refuses a command that no other board can have received, so that it is sent again", async () => {
     const site = new Site(await new TestFleet().start());
     await site.wasListening(site.first);
     site.elect(1, undefined);

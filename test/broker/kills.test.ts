@@ -3,10 +3,10 @@ import { killBroker } from "./kills.ts";
 import { lack } from "./site.ts";
 
 describe.skipIf(lack)("a broker that is killed while commands flow", () => {
-  test.each([1, 2])("each command has its effect once, or is reported as expired (seed %i)", async (seed) => {
+  test.each([1, 2])("each command takes effect once or is reported as expired (seed %i)", async (seed) => {
     const { problems, commands, succeeded, sessions } = await killBroker({ kills: 12, seed });
     expect(problems).toEqual([]);
-    // Three a kill, and the first one, which is waited for.
+    // Three for each kill, plus the first one, which is awaited.
     expect(commands).toBe(37);
     expect(succeeded).toBeGreaterThan(20);
     expect(sessions).toBeGreaterThan(5);

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import type { MqttClient } from "mqtt";
-import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
-import { FleetBoard } from "../support/fleet-board.ts";
-import { Mosquitto } from "../support/mosquitto.ts";
+import { mosquittoAcl } from "../../agent/fleet/mqtt/broker-acl.ts";
+import { FleetBoard } from "../support/broker/fleet-board.ts";
+import { Mosquitto } from "../support/broker/mosquitto.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 
 export interface KillOptions {
@@ -18,7 +18,7 @@ export interface KillReport {
   readonly commands: number;
   readonly succeeded: number;
   readonly expired: number;
-  /** Never answered, and never effected: their time was over before anybody took them. */
+  /** Never answered and without an effect: they expired before delivery. */
   readonly unheard: number;
   readonly resent: number;
   readonly sessions: number;
@@ -35,17 +35,17 @@ interface Command {
   sent: number;
 }
 
-/** A board takes sixty commands at once and then one a second: a long story asks no more of it. */
+/** A board accepts a burst of sixty commands and then one a second; a long run stays below that. */
 const perKill = (kill: number): number => (kill <= 12 ? 3 : 1);
-/** So many milliseconds without a terminal answer, and a command is sent again. */
+/** Milliseconds without a terminal answer after which a command is sent again. */
 const patience = 3000;
-/** A command lives for so many seconds; one in eight only for the shortest time that is allowed. */
+/** Expiry of a command in seconds; one in eight gets the shortest that is permitted. */
 const [long, short] = [600, 5];
 
 /**
- * Commands flow while the broker is killed at points that the seed names: before it has them, between it and the board,
- * while the board carries them out, while it answers. The issuer does what a careful one does: it sends what is unanswered
- * again, under the same id. Each command must have had its effect once, or be reported as expired with no effect.
+ * Sends commands while the broker is killed at random points: before it has them, between it and the board, while the board
+ * executes them, while it answers. Like a careful operator, the issuer sends unanswered commands again with the same id.
+ * Each command must take effect once, or be reported as expired without an effect.
  */
 export async function killBroker({ kills, seed, progress = () => {} }: KillOptions): Promise<KillReport> {
   const random = new SeededRandom(seed);
@@ -62,17 +62,17 @@ export async function killBroker({ kills, seed, progress = () => {} }: KillOptio
   const issuer = new Issuer(board, random);
   try {
     await issuer.connect(broker);
-    // A new leader begins to listen a while after its first connection, and from then on with each.
+    // A new leader subscribes a while after its first connection, and at once with each later one.
     issuer.send();
     await until(() => issuer.settled > 0, 20_000);
     for (let kill = 1; kill <= kills; kill++) {
-      // Most kills meet a board that is connected, some one that just comes back.
-      if (random.integer(5) > 0) await until(() => board.fleet?.told(instant()).mqtt?.state === "up");
+      // Most kills meet a connected board, some one that is reconnecting.
+      if (random.integer(5) > 0) await until(() => board.fleet?.contribution(instant()).mqtt?.state === "up");
       for (let n = 0; n < perKill(kill); n++) issuer.send();
-      // Into the middle of what follows from a command, or into the answers, of which ten a second are sent.
+      // During the execution of a command, or during the answers, of which ten a second are sent.
       await pause(random.integer(random.integer(2) === 0 ? 150 : 1800));
       await broker.kill();
-      // Once in a while for longer than the shortest command lives.
+      // Now and then for longer than the shortest expiry.
       await pause(random.integer(25) === 0 ? (short + 1) * 1000 : random.integer(100));
       await broker.restart();
       await pause(random.integer(200));
@@ -80,7 +80,7 @@ export async function killBroker({ kills, seed, progress = () => {} }: KillOptio
     }
     const isDone = (): boolean => issuer.isDone && board.outbox.usage("response").rows === 0;
     for (let waited = 0; !isDone() && waited < 180_000; waited += 250) await pause(250);
-    // What was answered twice, or effected after its answer, shows now.
+    // Time for second answers, and for effects after an answer, to show.
     await pause(1000);
     return issuer.report(kills, board);
   } finally {
@@ -123,7 +123,7 @@ class Issuer {
     client.on("error", () => {});
     client.on("message", (topic, payload) => this.#hear(topic, String(payload)));
     await client.subscribeAsync(this.#board.siteTopic("res/#"), { qos: 1 });
-    // Whoever has no answer asks again: by the same id it is the same command.
+    // Unanswered commands are sent again with the same id, which makes them the same command.
     this.#again = setInterval(() => {
       for (const command of this.commands) {
         const { terminal, until, sent } = command;
@@ -173,7 +173,7 @@ class Issuer {
     const { state, code, error } = JSON.parse(payload) as { state: string; code: number; error?: string };
     if (state === "accepted" || state === "running") return;
     const said = state === "rejected" || state === "failed" ? `${state} ${code} ${error}` : state;
-    // The limits of the rate say nothing of a command: it is sent again.
+    // A refusal for a rate limit is not final: the command is sent again.
     if (code === 429) return;
     command.terminal ??= said;
     if (command.terminal !== said) command.terminal = `${command.terminal}, then ${said}`;

@@ -3,13 +3,13 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { freePort, lackOfMosquitto } from "../support/mosquitto.ts";
+import { freePort, lackOfMosquitto } from "../support/broker/mosquitto.ts";
 import { blocks, blockWith, commandOf, pasted } from "../support/operator-docs.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const lack = lackOfMosquitto();
 const clients = existsSync("/usr/bin/mosquitto_pub") && existsSync("/usr/bin/mosquitto_sub");
-if (!clients) console.warn("left out: mosquitto_pub and mosquitto_sub of docs/operator.md: they are not installed");
+if (!clients) console.warn("skipped: mosquitto_pub and mosquitto_sub of docs/operator.md: they are not installed");
 
 describe.skipIf(lack)("the fleet of docs/operator.md", () => {
   const folder = mkdtempSync(path.join(tmpdir(), "siteward-docs-"));
@@ -20,7 +20,7 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
   const shell = (script: string): string =>
     pasted(script, { cwd: folder, env: { PATH: `${folder}/bin:${process.env.PATH}` } });
 
-  /** The page's names and places are those of a test here. */
+  /** A script of the page with the names and paths of this test. */
   const here = (text: string): string =>
     text.replaceAll("broker.site.example", "localhost").replaceAll("8883", String(port));
 
@@ -41,7 +41,7 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
       at("conf.d/siteward.conf"),
       here(conf).replaceAll("/etc/mosquitto/certs", folder).replaceAll("/etc/mosquitto", folder),
     );
-    // As Debian's, which refuses to have said again what it says. As root it would become another user, who cannot read these
+    // Like Debian's, which refuses repeated settings. As root it would become another user, who cannot read these
     // files.
     writeFileSync(
       at("mosquitto.conf"),
@@ -66,7 +66,7 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  test("a board is enrolled with the certificates that the page makes", () => {
+  test("a board is enrolled with the certificates that the page creates", () => {
     const data = readFileSync(at("ca.crt")).toString("base64");
     const cluster = { server: "https://127.0.0.1:9", "certificate-authority-data": data };
     const context = { cluster: "a", user: "a" };
@@ -82,28 +82,28 @@ describe.skipIf(lack)("the fleet of docs/operator.md", () => {
     expect(said).toMatch(/not checked against the API server/);
   });
 
-  test.skipIf(!clients)("an operator's command reaches the board, and nothing but that board", async () => {
+  test.skipIf(!clients)("an operator's command reaches the board and no other", async () => {
     const page = here(blockWith("sh", "mosquitto_pub"));
     const board = (name: string): string =>
       `mosquitto_sub -V 5 -h localhost -p ${port} --cafile ca.crt --cert ${name}.crt --key ${name}.key -q 1 -v -W 5 -C 1 -t 'sw1/acme/plant7/${name}/cmd/#'`;
-    const heard = spawn("bash", ["-c", board("edge-02")], { cwd: folder });
+    const subscriber = spawn("bash", ["-c", board("edge-02")], { cwd: folder });
     let text = "";
-    heard.stdout.on("data", (part: Buffer) => {
+    subscriber.stdout.on("data", (part: Buffer) => {
       text += part;
     });
-    const ended = new Promise((resolve) => heard.once("exit", resolve));
+    const ended = new Promise((resolve) => subscriber.once("exit", resolve));
     await new Promise((resolve) => setTimeout(resolve, 1000));
     shell(commandOf(page, "mosquitto_pub"));
     await ended;
     expect(text).toBe(
       'sw1/acme/plant7/edge-02/cmd/ping/01JCZK6QK2R6 {"v":1,"id":"01JCZK6QK2R6","name":"ping","args":{}}\n',
     );
-    // What the operator listens to is allowed, and silent without a board.
+    // The operator may subscribe, and receives nothing without a board.
     const { status } = spawnSync("bash", ["-c", `${commandOf(page, "mosquitto_sub")} -W 1`], { cwd: folder });
     expect(status).toBe(27);
   });
 
-  test("a command is signed with the pair of keys that the page makes", () => {
+  test("a command is signed with the key pair that the page creates", () => {
     const lines = blockWith("sh", "siteward keygen")
       .split("\n")
       .filter((line) => !line.startsWith("sudo install"));

@@ -1,26 +1,27 @@
 import { describe, expect, test } from "vitest";
-import type { FleetBoard } from "../support/fleet-board.ts";
-import { lack, TestFleet } from "./site.ts";
+import type { FleetBoard } from "../support/broker/fleet-board.ts";
+import { blocks } from "../support/operator-docs.ts";
+import { lack, soon, TestFleet } from "./site.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe.skipIf(lack)("a broker that is away", () => {
-  test("what happened meanwhile is told afterwards, in order, slowly, each once; commands that waited are carried out", async () => {
+describe.skipIf(lack)("an outage of the broker", () => {
+  test("events of the outage are published afterwards, once, in order, at a limited rate; queued commands are executed", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
     await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
-    // The board's process is away, the broker keeps what comes for it.
+    // The board's process is stopped, and the broker queues messages for it.
     await board.stop();
     const kept = await fleet.command(board.topic("").slice(0, -1), "diagnostics.collect");
-    // A broker writes down what it took when it comes to it; what was not would be its sender's to send again.
+    // A broker writes accepted messages to disk later; the senders of the others would have to send them again.
     await pause(2500);
     await fleet.broker.kill();
     board.start();
     for (let n = 0; n < 40; n++) board.fleet?.note({ type: "noise", severity: "info", detail: { n } });
     await pause(500);
     await fleet.broker.restart();
-    const noise = () => fleet.heard.filter(({ topic }) => topic === board.topic("event/noise"));
+    const noise = () => fleet.received.filter(({ topic }) => topic === board.topic("event/noise"));
     await expect.poll(() => noise().length, { timeout: 30_000, interval: 50 }).toBeGreaterThan(0);
     const begun = performance.now();
     await expect.poll(() => noise().length, { timeout: 30_000 }).toBe(40);
@@ -37,7 +38,7 @@ describe.skipIf(lack)("a broker that is away", () => {
     expect(board.outbox.usage("event").rows).toBe(0);
   });
 
-  test("an event that is larger than the broker takes is put aside and told, and the link stays", async () => {
+  test("an event above the broker's size limit is put aside and reported, and the link stays up", async () => {
     const fleet = await new TestFleet({ more: ["max_packet_size 3000"] }).start();
     const board = fleet.board();
     board.start();
@@ -54,22 +55,43 @@ describe.skipIf(lack)("a broker that is away", () => {
     expect(fleet.said(board.topic("up"))).toHaveLength(1);
   });
 
-  test("a broker without our lines in its ACL: events wait and are told later, the link stays", async () => {
+  test("a message on which the broker hangs up is set aside after a few connections, and everything else arrives", async () => {
+    const fleet = await new TestFleet().start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    // mosquitto ends the connection of a client that publishes to more than 200 levels.
+    const topic = `sw1/acme/_reply${"/a".repeat(250)}`;
+    const answer = { topic, payload: "{}", retain: false, properties: "{}", rank: 1, ttl: 600_000 };
+    board.outbox.respond(answer, { boot: board.bootId, mono: performance.now() }, () => {});
+    board.fleet?.note({ type: "noise", severity: "info", detail: {} });
+    await soon(() => fleet.last(board.topic("event/noise")), 60).toBeDefined();
+    await soon(() => fleet.last(board.topic("event/outbox.hangup")), 60).toMatchObject({ detail: { topic } });
+    const connections = fleet.said(board.topic("up")).length;
+    expect(connections).toBeLessThanOrEqual(6);
+    expect([board.outbox.usage("dead").rows, board.outbox.usage("response").rows]).toEqual([1, 0]);
+    await fleet.command(board.topic("").slice(0, -1), "ping", {}, { id: "LATER" });
+    await soon(() => fleet.last(board.topic("res/ping/LATER")), 60).toMatchObject({ state: "succeeded" });
+    expect(fleet.said(board.topic("up"))).toHaveLength(connections);
+    expect(fleet.said(board.topic("event/identity.duplicate"))).toEqual([]);
+  });
+
+  test("with a broker whose ACL lacks the board's rules events stay in the outbox and the link stays up", async () => {
     const fleet = await new TestFleet({ acl: "user ops\ntopic readwrite sw1/#\npattern write sw1/%u/up\n" }).start();
     const board = fleet.board();
     board.start();
     await expect
       .poll(() => board.log.said("warn"), { timeout: 10_000 })
-      .toContain("the broker refuses what this board sends");
+      .toContain("the broker refuses messages of this board");
     board.fleet?.note({ type: "x", severity: "info", detail: {} });
     await pause(2000);
     expect(fleet.said(board.topic("up"))).toHaveLength(1);
-    // The event itself, and that it was denied.
+    // The event itself, and the report that it was denied.
     expect(board.outbox.usage("event").rows).toBeGreaterThanOrEqual(2);
-    expect(board.fleet?.told({ mono: performance.now(), wall: 0 }).mqtt).toMatchObject({ state: "up" });
+    expect(board.fleet?.contribution({ mono: performance.now(), wall: 0 }).mqtt).toMatchObject({ state: "up" });
   });
 
-  test("a broker that lost everything is told everything anew", async () => {
+  test("after a broker lost its state the board publishes its birth again and answers commands", async () => {
     const fleet = await new TestFleet({ more: ["persistence false"] }).start();
     const board = fleet.board();
     board.start();
@@ -85,7 +107,7 @@ describe.skipIf(lack)("a broker that is away", () => {
       .toMatchObject({ state: "succeeded" });
   });
 
-  test("a board whose disk is full stays in its fleet, answers, and is not repeated when there is room again", async () => {
+  test("a board with a full disk stays connected and answers, and repeats nothing once it has room", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -106,9 +128,12 @@ describe.skipIf(lack)("a broker that is away", () => {
     await pause(1500);
     await fleet.broker.kill();
     await fleet.broker.restart();
-    await expect
-      .poll(() => fleet.said(board.topic("up")).map(({ state, session }) => `${state} ${session}`), { timeout: 15_000 })
-      .toContain("online 2");
+    // On a busy machine a connection may break before it is announced, and still counts.
+    const lastSession = (): number =>
+      Math.max(
+        ...fleet.said(board.topic("up")).map(({ state, session }) => (state === "online" ? Number(session) : 0)),
+      );
+    await expect.poll(lastSession, { timeout: 15_000 }).toBeGreaterThan(1);
     const announced = await fleet.command(me, "capabilities.get");
     await expect
       .poll(() => fleet.last(board.topic(`res/capabilities.get/${announced}`)), { timeout: 5000 })
@@ -119,15 +144,15 @@ describe.skipIf(lack)("a broker that is away", () => {
     await expect.poll(() => board.outbox.usage("event").rows, { timeout: 15_000 }).toBe(0);
     expect(fleet.said(board.topic("event/early"))).toHaveLength(1);
     expect(fleet.last(board.topic("event/late"))).toMatchObject({ seq: 2 });
-    const sessions = () => fleet.said(board.topic("up")).map(({ state, session }) => `${state} ${session}`);
+    const before = lastSession();
     await board.stop();
     board.start();
-    await expect.poll(sessions, { timeout: 10_000 }).toContain("online 3");
+    await expect.poll(lastSession, { timeout: 10_000 }).toBeGreaterThan(before);
   });
 });
 
 describe.skipIf(lack)("answers", () => {
-  test("go where the sender asked, if that is a place for it; else where they always go", async () => {
+  test("go to a permitted response topic of the sender, and otherwise to the usual topic", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -144,11 +169,15 @@ describe.skipIf(lack)("answers", () => {
     await expect.poll(() => fleet.last(board.topic("res/ping/B"))).toMatchObject({ id: "B" });
     const retained = await fleet.retained(board.topic("res/ping/B"));
     expect(retained?.expirySeconds).toBeGreaterThan(300);
-    expect(fleet.heard.find(({ topic }) => topic === board.topic("res/ping/B"))?.code).toBe("200");
-    expect(fleet.heard.some(({ topic }) => topic.includes("agent.restart"))).toBe(false);
+    expect(fleet.received.find(({ topic }) => topic === board.topic("res/ping/B"))?.code).toBe("200");
+    expect(fleet.received.some(({ topic }) => topic.includes("agent.restart"))).toBe(false);
+    // The broker ends the connection of a client that publishes to so many levels.
+    await ask("C", `sw1/acme/_reply/${"a/".repeat(210)}a`);
+    await expect.poll(() => fleet.last(board.topic("res/ping/C"))).toMatchObject({ id: "C" });
+    expect(fleet.last(board.topic("up"))).toMatchObject({ state: "online", session: 1 });
   });
 
-  test("are given to what was sent at QoS 0 as well, and settings that were are taken", async () => {
+  test("are also sent for commands at QoS 0, and settings at QoS 0 are processed", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -162,7 +191,7 @@ describe.skipIf(lack)("answers", () => {
     await expect
       .poll(() => fleet.last(board.topic("config/reported")), { timeout: 5000 })
       .toMatchObject({ desiredVersion: 1, state: "rejected" });
-    // Retained at QoS 0, it comes to a board that was away.
+    // Retained at QoS 0, it reaches a board that was offline.
     await board.stop();
     const next = JSON.stringify({ v: 1, version: 2, config: { no: { such: "setting" } } });
     await fleet.ops?.publishAsync(board.topic("config/desired"), next, { qos: 0, retain: true });
@@ -173,27 +202,61 @@ describe.skipIf(lack)("answers", () => {
   });
 });
 
-describe.skipIf(lack)("a broker whose packets are too small", () => {
-  const told = (board: FleetBoard) => board.fleet?.told({ mono: performance.now(), wall: 0 });
+describe.skipIf(lack)("messages larger than a board takes", () => {
+  const conf = blocks("").find((text) => text.includes("per_listener_settings")) ?? "";
+  const line = /^max_packet_size \d+$/m.exec(conf)?.[0] ?? "";
 
-  test("for a birth: that is told in the status, and the rest goes on", async () => {
+  test.each([
+    ["in their payload", 70_000, 0],
+    ["by a few bytes", 65_520, 0],
+    ["in their properties", 60_000, 6000],
+  ])("%s do not make it deaf, with the configuration of docs/operator.md", async (_, payload, properties) => {
+    const fleet = await new TestFleet({ more: [line] }).start();
+    const board = fleet.board();
+    board.start();
+    await expect.poll(() => fleet.last(board.topic("birth"))).toBeDefined();
+    for (let n = 0; n < 9; n++) {
+      const sender = await fleet.broker.client("newcomer", { reconnectPeriod: 0 });
+      const gone = new Promise<void>((resolve) => sender.once("close", () => resolve()));
+      const userProperties = { p: "y".repeat(properties) };
+      sender
+        .publishAsync(board.topic(`cmd/ping/large-${n}`), "x".repeat(payload), {
+          qos: 1,
+          properties: { userProperties },
+        })
+        .catch(() => {});
+      await gone;
+    }
+    const id = await fleet.command(board.topic("").slice(0, -1), "ping");
+    await expect
+      .poll(() => fleet.last(board.topic(`res/ping/${id}`)), { timeout: 20_000 })
+      .toMatchObject({ state: "succeeded" });
+    expect(fleet.broker.log).toContain("disconnected due to oversize packet");
+    expect(fleet.broker.log).not.toContain("too large outgoing PUBLISH for acme/plant7");
+  });
+});
+
+describe.skipIf(lack)("a broker whose packet limit is too small", () => {
+  const contribution = (board: FleetBoard) => board.fleet?.contribution({ mono: performance.now(), wall: 0 });
+
+  test("for a birth is reported in the status, and the link stays up", async () => {
     const fleet = await new TestFleet({ more: ["max_packet_size 230"] }).start();
     const board = fleet.board();
     board.start();
     await expect
-      .poll(() => told(board)?.problems, { timeout: 5000 })
+      .poll(() => contribution(board)?.problems, { timeout: 5000 })
       .toMatchObject([{ type: "BrokerPacketLimit", hint: expect.stringContaining("max_packet_size") }]);
     await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online" });
-    expect(told(board)?.mqtt).toMatchObject({ state: "up" });
+    expect(contribution(board)?.mqtt).toMatchObject({ state: "up" });
   });
 
-  test("even for a CONNECT: such a broker only hangs up, and the hint says what may be its reason", async () => {
+  test("even for a CONNECT closes the connection, and the hint names the possible cause", async () => {
     const fleet = await new TestFleet({ more: ["max_packet_size 120"] }).start();
     const board = fleet.board();
     board.start();
     await expect
-      .poll(() => told(board)?.mqtt?.error, { timeout: 5000 })
+      .poll(() => contribution(board)?.mqtt?.error, { timeout: 5000 })
       .toMatchObject({ hint: expect.stringContaining("max_packet_size") });
-    expect(told(board)?.mqtt?.state).not.toBe("up");
+    expect(contribution(board)?.mqtt?.state).not.toBe("up");
   });
 });

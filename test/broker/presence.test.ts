@@ -9,13 +9,13 @@ const status = (more: Partial<Status> = {}): Status => ({ ...bareStatus, ...more
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(lack)("a board and its fleet", () => {
-  test("it is online before anything else, and says goodbye with the number that it came with", async () => {
+  test("the board publishes its online message first, and its offline message with the same session number", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.status = status();
     board.start();
     await expect.poll(() => fleet.last(board.topic("status"))).toBeDefined();
-    expect(fleet.heard[0]?.topic).toBe(board.topic("up"));
+    expect(fleet.received[0]?.topic).toBe(board.topic("up"));
     expect(fleet.said(board.topic("up"))).toMatchObject([
       { v: 1, state: "online", session: 1, bootId: "boot-1", cause: "connect", clock: "synced" },
     ]);
@@ -28,13 +28,13 @@ describe.skipIf(lack)("a board and its fleet", () => {
     await expect
       .poll(() => fleet.last(board.topic("up")))
       .toMatchObject({ state: "offline", session: 1, cause: "stop" });
-    // The will was discarded: nobody tells it later.
+    // The will was discarded, so the broker does not publish it later.
     board.start();
     await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online", session: 2 });
     expect(fleet.said(board.topic("up"))).toHaveLength(3);
   });
 
-  test("what is retained says what is true now, and goes by itself where the board is gone for good", async () => {
+  test("retained messages are current, and expire if the board never returns", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board({ mqtt: { heartbeat: "10s", minInterval: "1s" } });
     board.status = status();
@@ -48,12 +48,12 @@ describe.skipIf(lack)("a board and its fleet", () => {
     expect((await fleet.retained(board.topic("birth")))?.expirySeconds).toBeGreaterThan(6 * 86_400);
   });
 
-  test("the will is told by the broker when the board does not come back, and not when it does", async () => {
+  test("the broker publishes the will if the board does not reconnect, and only then", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
     await expect.poll(() => fleet.last(board.topic("up"))).toMatchObject({ state: "online" });
-    // Another client with its certificate throws it out; the board takes its session back within the will's delay.
+    // Another client with its certificate takes over the session; the board takes it back within the will's delay.
     const thief = await fleet.broker.clientWith(board.files, {
       clientId: "thief",
       reconnectPeriod: 0,
@@ -71,11 +71,11 @@ describe.skipIf(lack)("a board and its fleet", () => {
     ]);
   });
 
-  test("a will that comes late has the number of the connection that it belongs to", async () => {
+  test("a late will carries the session number of its own connection", async () => {
     const fleet = await new TestFleet().start();
     const name = "acme/plant7/pi-2";
     const topic = "sw1/acme/plant7/pi-2/up";
-    // A connection as a board's, with a will that waits for one second.
+    // A connection like a board's, with a will that is delayed by one second.
     const payload = Buffer.from(JSON.stringify({ v: 1, state: "offline", session: 7 }));
     const will = { topic, payload, qos: 1 as const, retain: true, properties: { willDelayInterval: 1 } };
     const dying = await fleet.broker.client(name, {
@@ -88,7 +88,7 @@ describe.skipIf(lack)("a board and its fleet", () => {
     await expect.poll(() => fleet.last(topic), { timeout: 10_000 }).toMatchObject({ state: "offline", session: 7 });
   });
 
-  test("the birth is told again only where it changed, or the broker knows nothing of us any more", async () => {
+  test("the birth is published again only after a change, or if the broker lost the session", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     for (let starts = 0; starts < 3; starts++) {
@@ -106,7 +106,7 @@ describe.skipIf(lack)("a board and its fleet", () => {
     await expect.poll(() => fleet.said(board.topic("birth"))).toHaveLength(2);
   });
 
-  test("of a status only what means something is told, and at most every ten seconds", async () => {
+  test("only relevant changes of the status are published, at most every ten seconds", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board({ mqtt: { minInterval: "2s", heartbeat: "1h" } });
     board.status = status({ board: { tempC: 51 } });
@@ -122,7 +122,7 @@ describe.skipIf(lack)("a board and its fleet", () => {
     expect(fleet.said(board.topic("status"))).toHaveLength(2);
   });
 
-  test("only the leader speaks for the site, takes its commands, and says when it goes", async () => {
+  test("only the leader publishes for the site and accepts its commands, and it announces its end", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.status = status();
@@ -137,7 +137,7 @@ describe.skipIf(lack)("a board and its fleet", () => {
       .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
       .toMatchObject({ holder: "pi-1", term: 17, seq: expect.any(Number) });
     await expect.poll(() => fleet.last(board.siteTopic("status"))).toMatchObject({ v: 1, seq: expect.any(Number) });
-    // A new leader begins to listen when the former one has stopped.
+    // A new leader subscribes after the former one has unsubscribed.
     await pause(4000);
     const id = await fleet.command("sw1/acme/plant7/_site", "controllers.pause", { controller: "pod-gc", ttl: 60 });
     await expect
@@ -156,24 +156,24 @@ describe.skipIf(lack)("a board and its fleet", () => {
     );
     await pause(500);
     expect(board.effects).toEqual(["pause pod-gc"]);
-    expect(fleet.heard.filter(({ topic }) => /res\/.*\/(EARLY|LATE)$/.test(topic))).toEqual([]);
-    // A leader that stops does not leave its name behind either.
+    expect(fleet.received.filter(({ topic }) => /res\/.*\/(EARLY|LATE)$/.test(topic))).toEqual([]);
+    // A leader that stops also deletes its retained name.
     board.standing = { isLeader: true, leader: "pi-1", term: 19 };
     await expect
       .poll(() => fleet.last(board.siteTopic("leader")), { timeout: 5000 })
       .toMatchObject({ holder: "pi-1", term: 19 });
     await board.stop();
     await expect.poll(() => fleet.last(board.siteTopic("leader"))).toMatchObject({ holder: null, term: 19 });
-    // What is asked of the site from now on is for whoever leads next; the broker does not keep it for this board.
+    // Later commands of the site are for the next leader; the broker does not queue them for this board.
     await fleet.command("sw1/acme/plant7/_site", "zone.confirm-dead", { zone: "a", ttl: 600 }, { id: "GONE" });
     board.standing = { isLeader: false, leader: "pi-2", term: 20 };
     board.start();
     await expect.poll(() => fleet.last(board.topic("up")), { timeout: 5000 }).toMatchObject({ session: 2 });
     await pause(500);
-    expect(fleet.heard.filter(({ topic }) => /res\/.*\/GONE$/.test(topic))).toEqual([]);
+    expect(fleet.received.filter(({ topic }) => /res\/.*\/GONE$/.test(topic))).toEqual([]);
   });
 
-  test("settings that waited at the broker are tried against a link that was well: they came over it", async () => {
+  test("settings that were queued at the broker are tried against the link that delivered them, which was up", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();

@@ -3,13 +3,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { newKeyPair, signatureOf } from "../../agent/commands/desk/signature.ts";
-import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/requests/exchange.ts";
 import type { AgentProcess } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 import { lack, soon, TestFleet } from "./site.ts";
 
-/** A site that elects within seconds. */
+/** Settings with which a site elects within seconds. */
 const quick = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "4s", startupGracePeriod: "4s" },
@@ -20,7 +20,7 @@ const commandTopic = "sw1/acme/plant7/_site/cmd";
 const [counters, holds] = ["siteward.dev/counters", "siteward.dev/holds"];
 const leaseUrl = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-plant7";
 
-/** A signed command as it crossed the broker: whoever recorded it can publish these bytes again. */
+/** A signed command as it crossed the broker; an attacker who recorded it can publish the same bytes again. */
 interface Recording {
   readonly id: string;
   readonly name: string;
@@ -28,7 +28,7 @@ interface Recording {
   readonly sig: string;
 }
 
-/** Two real agents that trust one key, and an operator who has it. */
+/** Two real agents that trust one key, and the operator who owns it. */
 class SignedSite {
   readonly fleet = new TestFleet();
   readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-signed-"));
@@ -43,7 +43,7 @@ class SignedSite {
     open.push(this);
   }
 
-  /** From now on writes of the Lease that say so never arrive, until nothing is held back any more. Answers whether one was. */
+  /** From now on, matching writes of the Lease never arrive; undefined ends that. The result says whether there was one. */
   holdBack(what: RegExp | undefined): () => boolean {
     this.#held = what;
     this.#isHolding = false;
@@ -86,7 +86,7 @@ class SignedSite {
     return this.#site;
   }
 
-  /** The public key lies in the folder of all boards under this name. */
+  /** Stores the public key under this name on all boards. */
   trust(kid: string): void {
     writeFileSync(path.join(this.folder, "trust.d", `${kid}.pub`), this.#pair.publicKey);
   }
@@ -106,7 +106,7 @@ class SignedSite {
     };
   }
 
-  /** Publishes the recorded bytes, with an expiry of whoever publishes. Answers with the leader's last word. */
+  /** Publishes the recorded bytes with a new expiry. Returns the leader's terminal answer. */
   async publish({ id, name, payload, sig }: Recording, kid = "ops"): Promise<Record<string, unknown>> {
     const topic = `sw1/acme/plant7/_site/res/${name}/${id}`;
     const { length } = this.fleet.said(topic);
@@ -119,7 +119,7 @@ class SignedSite {
         .said(topic)
         .slice(length)
         .find(({ state }) => state !== "accepted" && state !== "running");
-    // A new leader listens a few seconds late; until then the broker has nobody to give it to.
+    // A new leader subscribes a few seconds late; until then the broker has no recipient.
     for (let tries = 0; tries < 20 && answer() === undefined; tries++) {
       await send();
       for (let waited = 0; waited < 15 && answer() === undefined; waited++)
@@ -136,7 +136,7 @@ class SignedSite {
     return metadata.annotations ?? {};
   }
 
-  /** As somebody who may write the Lease, or an etcd that was restored, leaves them. */
+  /** Writes the counters of the Lease, as an attacker with that permission or a restored etcd would leave them. */
   async annotate(annotations: Readonly<Record<string, string | null>>): Promise<void> {
     const patch = "application/merge-patch+json";
     await this.#started.request("PATCH", leaseUrl, { metadata: { annotations } }, patch);
@@ -158,8 +158,8 @@ afterEach(async () => {
   for (const site of open.splice(0)) await site.stop();
 });
 
-describe.skipIf(lack)("a signed command of the site that somebody recorded", () => {
-  test("the next leader refuses it: a thaw from before the present freeze ends no freeze", async () => {
+describe.skipIf(lack)("a recorded signed command of the site", () => {
+  test("is refused by the next leader: a thaw from before the current freeze does not end it", async () => {
     const site = await new SignedSite().start();
     expect(await site.publish(site.sign("eviction.freeze", 3, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });
     const thaw = site.sign("eviction.thaw", 4);
@@ -170,17 +170,17 @@ describe.skipIf(lack)("a signed command of the site that somebody recorded", () 
     await soon(() => site.second.isReady, 40).toBe(true);
     expect(await site.publish(thaw)).toMatchObject({ board: "pi-2", state: "rejected", error: "stale-counter" });
     expect(await site.isFrozen()).toBe(true);
-    // The operator goes on where the counter stands.
+    // The operator continues from the current counter.
     expect(await site.publish(site.sign("eviction.thaw", 6))).toMatchObject({ board: "pi-2", state: "succeeded" });
   });
 
-  test("a board that only followed refuses it after a power cut of all, from a restored Lease, under the key's new name", async () => {
+  test("is refused by a former follower after a power cut of all boards, a restored Lease, and a renaming of the key", async () => {
     const site = await new SignedSite().start();
     const freeze = site.sign("eviction.freeze", 7, { ttl: 3600 });
     expect(await site.publish(freeze)).toMatchObject({ board: "pi-1", state: "succeeded" });
     const counted = (await site.annotations())[counters];
     expect(counted).toMatch(/^[\w-]{16}=7$/);
-    // A follower reads the Lease once in a term.
+    // A follower reads the Lease once per term.
     await rest(9);
     for (const agent of [site.first, site.second]) await agent.stop("SIGKILL");
     await site.annotate({ [counters]: counted?.replace("=7", "=6") ?? null });
@@ -199,7 +199,7 @@ describe.skipIf(lack)("a signed command of the site that somebody recorded", () 
     });
   });
 
-  test("a thaw that a power cut interrupted ends no freeze that another leader was told since", async () => {
+  test("does not end a later freeze of another leader if it is a thaw that a power cut interrupted", async () => {
     const site = await new SignedSite().start();
     expect(await site.publish(site.sign("eviction.freeze", 3, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });
     const isHeld = site.holdBack(/"changes.{1,3}:2/);
@@ -214,7 +214,7 @@ describe.skipIf(lack)("a signed command of the site that somebody recorded", () 
       board: "pi-2",
       code: 200,
     });
-    // The Lease is free when the first one comes back.
+    // The Lease is free when the first board is back.
     const stopped = site.second.stop();
     site.first.start();
     expect(await stopped).toBe(0);

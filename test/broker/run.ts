@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { lackOfMosquitto } from "../support/mosquitto.ts";
+import { lackOfMosquitto } from "../support/broker/mosquitto.ts";
 import { optionsOf } from "../support/options.ts";
 import { floodBroker } from "./flood.ts";
 import { killBroker } from "./kills.ts";
@@ -24,7 +24,7 @@ if (values.kills === undefined && values.flood === undefined) {
 }
 const lack = lackOfMosquitto();
 if (lack !== undefined) {
-  console.log(`left out: the stories with a broker, because ${lack}`);
+  console.log(`skipped: the stories with a broker, because ${lack}`);
   process.exit(1);
 }
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
@@ -32,12 +32,12 @@ const begun = performance.now();
 const say = (what: string): void =>
   console.log(`${String(Math.round((performance.now() - begun) / 1000)).padStart(5)} s  ${what}`);
 say(`seed ${seed}`);
-const told = { seed, progress: say };
+const options = { seed, progress: say };
 const { problems, ...report } =
   values.kills === undefined
-    ? await floodBroker({ commands: Number(values.flood), ...told })
-    : await killBroker({ kills: Number(values.kills), ...told });
+    ? await floodBroker({ commands: Number(values.flood), ...options })
+    : await killBroker({ kills: Number(values.kills), ...options });
 say(JSON.stringify(report));
 for (const problem of problems) say(`FAILED ${problem}`);
-say(problems.length === 0 ? "each command had its effect once, or none" : `again with --seed ${seed}`);
+say(problems.length === 0 ? "each command took effect once or expired" : `again with --seed ${seed}`);
 process.exit(problems.length === 0 ? 0 : 1);

@@ -1,12 +1,12 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { HostileBroker } from "../support/hostile-broker.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { HostileBroker } from "../support/broker/hostile-broker.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 import { lack, TestFleet } from "./site.ts";
 
-/** A site that decides within seconds. */
+/** Settings with which a site decides within seconds. */
 const quick = {
   site: { name: "plant7" },
   board: { name: "pi-1", clock: "trusted" },
@@ -16,7 +16,7 @@ const quick = {
   status: { minInterval: "200ms", every: "5s" },
 };
 
-/** The service has 20 s; whoever stops it should not have to think about its broker. */
+/** Milliseconds. The service has 20 s to stop; the broker must not use that up. */
 const promised = 5000;
 
 const sites: LinkedSite[] = [];
@@ -39,7 +39,7 @@ async function hostile(): Promise<HostileBroker> {
   return broker;
 }
 
-/** How long the agent takes to end when it is asked to. */
+/** Stops the agent and returns the time that it took. */
 async function ending(site: LinkedSite): Promise<number> {
   const begun = performance.now();
   expect(await site.agent.stop()).toBe(0);
@@ -55,7 +55,7 @@ const lease = (site: LinkedSite) =>
 const broken = (site: LinkedSite) =>
   site.agent.status()?.health.conditions.find(({ type }) => type === "BrokerUnreachable");
 
-/** Another setting of the board's own: a new life of the agent begins. */
+/** Changes a setting of the board, which begins a new life of the agent. */
 function change(site: LinkedSite): void {
   const file = path.join(site.agent.dir, "siteward.yaml");
   writeFileSync(file, readFileSync(file, "utf8").replace("gracePeriod: 4s", "gracePeriod: 5s"));
@@ -73,17 +73,17 @@ describe.skipIf(lack)("a mosquitto that hangs", () => {
     return { fleet, site };
   }
 
-  test("does not keep the leader from ending, nor from giving its Lease back", async () => {
+  test("does not delay the leader's exit or the release of its Lease", async () => {
     const { fleet, site } = await connected();
     fleet.broker.suspend();
-    // So long that something is under way which nobody acknowledges.
+    // Long enough for an unacknowledged message to be in flight.
     await rest(6);
     expect(await ending(site)).toBeLessThan(promised);
     expect((await lease(site)).spec.holderIdentity).toBe("");
     fleet.broker.resume();
   });
 
-  test("does not keep a board from ending whose API is cut off too", async () => {
+  test("does not delay the exit of a board that is also cut off from the API", async () => {
     const { fleet, site } = await connected();
     fleet.broker.suspend();
     site.link.set({ silent: true });
@@ -93,8 +93,8 @@ describe.skipIf(lack)("a mosquitto that hangs", () => {
   });
 });
 
-describe("a broker that answers pings and acknowledges nothing", () => {
-  test.each(["publish", "subscribe"] as const)("does not keep the agent from ending (%s)", async (what) => {
+describe("a broker that answers pings but acknowledges nothing", () => {
+  test.each(["publish", "subscribe"] as const)("does not delay the agent's exit (%s)", async (what) => {
     const broker = await hostile();
     broker.acknowledges[what] = false;
     const site = await siteWith({ url: broker.url });
@@ -103,7 +103,7 @@ describe("a broker that answers pings and acknowledges nothing", () => {
     expect((await lease(site)).spec.holderIdentity).toBe("");
   });
 
-  test("does not keep a new life of the agent from beginning, which looks after the site", async () => {
+  test("does not prevent a new life of the agent, which manages the site", async () => {
     const broker = await hostile();
     broker.acknowledges.publish = false;
     const site = await siteWith({ url: broker.url });
@@ -117,22 +117,22 @@ describe("a broker that answers pings and acknowledges nothing", () => {
     await expect.poll(() => site.taints(1), { timeout: 20_000 }).toContain("unreachable:NoSchedule");
   });
 
-  test("is told in the status, and asked again more and more rarely", async () => {
+  test("is reported in the status and retried less and less often", async () => {
     const broker = await hostile();
     broker.acknowledges.publish = false;
     const site = await siteWith({ url: broker.url, reconnect: { first: "100ms", most: "1s", refused: "1s" } });
     await expect
       .poll(() => broken(site)?.message, { timeout: 45_000 })
-      .toContain("does not acknowledge what this board sends");
+      .toContain("does not acknowledge messages of this board");
     await expect.poll(() => broker.connections, { timeout: 10_000 }).toBe(2);
-    // It is not taken for well because it answers a CONNECT.
+    // An answer to CONNECT alone does not count as healthy.
     await rest(3);
     expect(broken(site)).toBeDefined();
     expect(site.agent.log()).not.toContain("another client uses this board's identity");
   });
 });
 
-test("a broker that refuses what this board has to hear is named, with what helps", async () => {
+test("a broker that refuses the board's subscriptions is reported with a hint", async () => {
   const broker = await hostile();
   broker.reasonFor = (what) => (what.endsWith("pi-1/cmd/#") ? 0x87 : undefined);
   const site = await siteWith({ url: broker.url, reconnect: { first: "100ms", most: "2s", refused: "1s" } });
@@ -146,12 +146,12 @@ test("a broker that refuses what this board has to hear is named, with what help
   await expect.poll(() => broker.connections, { timeout: 20_000 }).toBeGreaterThan(2);
 });
 
-test("a broker that refuses its leader the commands of the site costs it nothing else", async () => {
+test("a broker that refuses the site's commands to its leader has no other effect", async () => {
   const broker = await hostile();
   broker.reasonFor = (what) => (what.includes("_site/cmd") ? 0x87 : undefined);
   const site = await siteWith({ url: broker.url });
-  const told = () => site.agent.status()?.health.conditions.find(({ type }) => type === "SiteCommandsRefused");
-  await expect.poll(told, { timeout: 20_000 }).toMatchObject({
+  const problem = () => site.agent.status()?.health.conditions.find(({ type }) => type === "SiteCommandsRefused");
+  await expect.poll(problem, { timeout: 20_000 }).toMatchObject({
     message: expect.stringContaining("_site/cmd/#"),
     hint: expect.stringContaining("siteward broker-acl"),
   });

@@ -3,18 +3,18 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { MqttClient } from "mqtt";
 import { afterEach, expect } from "vitest";
-import { mosquittoAcl } from "../../agent/fleet/broker-acl.ts";
-import { FleetBoard, type FleetBoardOptions } from "../support/fleet-board.ts";
-import { type BrokerOptions, lackOfMosquitto, Mosquitto } from "../support/mosquitto.ts";
+import { mosquittoAcl } from "../../agent/fleet/mqtt/broker-acl.ts";
+import { FleetBoard, type FleetBoardOptions } from "../support/broker/fleet-board.ts";
+import { type BrokerOptions, lackOfMosquitto, Mosquitto } from "../support/broker/mosquitto.ts";
 
-/** Why these suites are left out here, if they are. */
+/** Why these suites are skipped on this machine; undefined if they run. */
 export const lack = lackOfMosquitto();
-if (lack) console.log(`left out: the fleet against a real broker, because ${lack}`);
+if (lack) console.log(`skipped: the fleet with a real broker, because ${lack}`);
 
-/** Waits for what real processes do. */
+/** Polling times for conditions that real processes must meet. */
 export const soon = (what: () => unknown, seconds = 20) => expect.poll(what, { timeout: seconds * 1000 });
 
-/** What an operator gets from `siteward broker-acl` for two sites, with himself as `ops`. */
+/** The output of `siteward broker-acl` for two sites and the operator `ops`. */
 export const acl = mosquittoAcl({
   fleet: "acme",
   sites: new Map([
@@ -24,7 +24,7 @@ export const acl = mosquittoAcl({
   operators: ["ops", "newcomer"],
 });
 
-export interface Heard {
+export interface Received {
   readonly topic: string;
   readonly payload: string;
   readonly retained: boolean;
@@ -38,10 +38,10 @@ export interface Told {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-/** A fleet for the length of one test: broker, boards, and an operator who hears everything. */
+/** A fleet for the duration of one test: broker, boards, and an operator who receives everything. */
 export class TestFleet {
   readonly broker: Mosquitto;
-  readonly heard: Heard[] = [];
+  readonly received: Received[] = [];
   ops: MqttClient | undefined;
   readonly #folder = mkdtempSync(path.join(tmpdir(), "siteward-fleet-"));
   readonly #boards: FleetBoard[] = [];
@@ -57,7 +57,7 @@ export class TestFleet {
     this.ops = await this.broker.client("ops");
     this.ops.on("message", (topic, payload, { retain, properties }) => {
       const code = properties?.userProperties?.code;
-      this.heard.push({
+      this.received.push({
         topic,
         payload: String(payload),
         retained: retain,
@@ -75,7 +75,7 @@ export class TestFleet {
     return board;
   }
 
-  /** Settings of the section `mqtt` for an agent of plant7 that is a process of its own: it comes back at once. */
+  /** Settings of the section `mqtt` for a real agent of plant7, which reconnects at once. */
   agentSettings(board = "pi-1") {
     const { url, authority } = this.broker;
     const reconnect = { first: "100ms", most: "1s", refused: "1s" };
@@ -84,22 +84,22 @@ export class TestFleet {
 
   /** The documents that were published on a topic, in order. */
   said(topic: string): readonly Record<string, unknown>[] {
-    return this.heard.filter((one) => one.topic === topic).map(({ payload }) => JSON.parse(payload));
+    return this.received.filter((one) => one.topic === topic).map(({ payload }) => JSON.parse(payload));
   }
 
   last(topic: string): Record<string, unknown> | undefined {
     return this.said(topic).at(-1);
   }
 
-  /** The events that boards told, in order. */
+  /** The events that boards published, in order. */
   events(): readonly Told[] {
-    return this.heard.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload));
+    return this.received.filter(({ topic }) => /\/event\//.test(topic)).map(({ payload }) => JSON.parse(payload));
   }
 
-  /** What a newcomer is sent of a topic: what is retained there now. */
-  async retained(topic: string): Promise<Heard | undefined> {
+  /** The message that is now retained on a topic, as a new subscriber receives it. */
+  async retained(topic: string): Promise<Received | undefined> {
     const newcomer = await this.broker.client("newcomer");
-    const found = await new Promise<Heard | undefined>((resolve) => {
+    const found = await new Promise<Received | undefined>((resolve) => {
       const late = setTimeout(() => resolve(undefined), 400);
       newcomer.on("message", (at, payload, { retain, properties }) => {
         clearTimeout(late);
@@ -112,7 +112,7 @@ export class TestFleet {
     return found;
   }
 
-  /** Sends a command as the operator; answers with its id. */
+  /** Sends a command as the operator and returns its id. */
   async command(
     prefix: string,
     name: string,

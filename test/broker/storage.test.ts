@@ -4,14 +4,14 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../agent/base/clock.ts";
-import { lastingEnd, lastingEndText } from "../../agent/base/lasting-end.ts";
+import { lastingEnd, lastingEndText } from "../../agent/base/time/lasting-end.ts";
 import { bootId } from "../../agent/board/facts.ts";
 import { readFact } from "../../agent/board/read-fact.ts";
 import { CommandLog } from "../../storage/command-log.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import type { AgentProcess } from "../support/agent-process.ts";
 import { Card } from "../support/card.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
 import { rest } from "../support/rest.ts";
 import { statePragmas } from "../support/state-pragmas.ts";
@@ -26,12 +26,12 @@ afterEach(async () => {
 
 const me = "sw1/acme/plant7/pi-1";
 
-/** A site that decides within seconds. */
+/** Settings with which a site decides within seconds. */
 const quick = {
   board: { name: "pi-1", clock: "trusted" },
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
   nodeLifecycle: { monitorPeriod: "500ms" },
-  // Little is kept in memory, so that the file is read and written again and again.
+  // A small cache in memory, so that the file is read and written all the time.
   cache: { decodedBytes: "64KiB", sqlite: { cacheKiB: 64 } },
 };
 
@@ -53,7 +53,7 @@ function disk(options: string): string {
   return folder;
 }
 
-/** The agent may take some of the room that was found, before it is taken here. */
+/** Fills the disk. ENOSPC is expected, because the agent may write in between. */
 function fillUp(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   try {
@@ -70,7 +70,7 @@ const remount = (folder: string, how: "ro" | "rw"): void => {
 const conditions = (agent: AgentProcess): readonly string[] =>
   agent.status()?.health.conditions.map(({ type }) => type) ?? [];
 
-/** The command is answered, and what the answer says. */
+/** Waits for the answer to a command and returns it. */
 async function answered(fleet: TestFleet, name: string, args: Record<string, unknown> = {}): Promise<unknown> {
   const id = await fleet.command(me, name, args);
   await soon(() => fleet.last(`${me}/res/${name}/${id}`)?.state).toMatch(/^(succeeded|rejected|failed)$/);
@@ -79,7 +79,7 @@ async function answered(fleet: TestFleet, name: string, args: Record<string, unk
 
 const debug = { level: "debug", ttl: 600 };
 
-/** As the desk writes down what it accepts. */
+/** Writes an accepted command like the desk. */
 function accept(folder: string, id: string): void {
   const { state, cache } = open(folder);
   const moment = { now: new SystemClock().now(), bootId: bootId(readFact), isSynced: true };
@@ -100,7 +100,7 @@ const sessions = (fleet: TestFleet): readonly number[] =>
     .filter(({ state }) => state === "online")
     .map(({ session }) => Number(session));
 
-/** Every number once or, where an acknowledgement was lost, once more with the same content; what is missing was told. */
+/** Checks that each number arrived once or, after a lost acknowledgement, again with the same content; gaps were reported. */
 function expectSoundEvents(fleet: TestFleet): void {
   const events = fleet.events();
   const contents = new Map<number, string>();
@@ -116,13 +116,13 @@ function expectSoundEvents(fleet: TestFleet): void {
   expect(Array.from({ length: Math.max(...known) }, (_, at) => at + 1).filter((seq) => !known.has(seq))).toEqual([]);
 }
 
-const whyNoMount = lack ?? (canMount() ? undefined : "this user may not mount a file system of its own");
+const whyNoMount = lack ?? (canMount() ? undefined : "this user may not mount a file system");
 const whyNoCard = lack ?? Card.whyNot();
 for (const why of new Set([whyNoMount, whyNoCard]))
-  if (why) console.log(`left out: boards without storage, because ${why}`);
+  if (why) console.log(`skipped: boards without storage, because ${why}`);
 
 describe.skipIf(whyNoMount)("a board that starts with a read-only state folder", () => {
-  test("is in its fleet, tells and answers, refuses what it could not remember, and is whole again by itself", async () => {
+  test("joins its fleet, publishes and answers, refuses commands that it cannot store, and recovers without a restart", async () => {
     const fleet = await new TestFleet().start();
     const folder = disk("size=16m");
     const site = await siteOn(folder, fleet);
@@ -131,7 +131,7 @@ describe.skipIf(whyNoMount)("a board that starts with a read-only state folder",
     const known = await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.last(`${me}/res/log.level/${known}`)?.state).toBe("succeeded");
     await agent.stop("SIGKILL");
-    // Accepted, and not carried out yet when the power failed.
+    // Accepted but not yet executed when the power failed.
     accept(folder, "PENDING");
     remount(folder, "ro");
 
@@ -151,12 +151,12 @@ describe.skipIf(whyNoMount)("a board that starts with a read-only state folder",
       error: "journal-unavailable",
       message: expect.stringContaining("state.db: the file cannot be read or written"),
     });
-    // A broker that delivers once more what was done before is told so again, and not that it was refused.
+    // A redelivered command that was executed before gets its former answer, not a refusal.
     const before = fleet.said(`${me}/res/log.level/${known}`).length;
     await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.said(`${me}/res/log.level/${known}`).length).toBeGreaterThan(before);
     expect(fleet.last(`${me}/res/log.level/${known}`)).toMatchObject({ state: "succeeded", replayed: true });
-    // Two terms, and more: nobody else is there to lead, and still it does not.
+    // Longer than two terms: it does not lead, although there is no other board.
     await rest(14);
     expect([agent.pid, agent.leads]).toEqual([pid, false]);
     expect(fleet.said(`${me}/res/log.level/PENDING`)).toEqual([]);
@@ -176,7 +176,7 @@ describe.skipIf(whyNoMount)("a board that starts with a read-only state folder",
 });
 
 describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
-  test("costs it the Lease and not the fleet; mended, it goes on with all that it had accepted", async () => {
+  test("costs it the Lease but not the fleet; once repaired, the board resumes all accepted commands", async () => {
     const fleet = await new TestFleet().start();
     const card = new Card();
     ends.push(() => card.remove());
@@ -187,7 +187,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
     expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "succeeded" });
     await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.last(`${me}/res/log.level/KNOWN`)?.state).toBe("succeeded");
-    const told = fleet.events().length;
+    const eventsBefore = fleet.events().length;
 
     card.fail();
     await soon(() => conditions(agent), 40).toEqual(expect.arrayContaining(["AgentHeld", "StorageReadOnly"]));
@@ -196,7 +196,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
     expect(await answered(fleet, "ping")).toMatchObject({ state: "succeeded" });
     expect(await answered(fleet, "log.level", debug)).toMatchObject({ state: "rejected", code: 507 });
 
-    // Nothing of it is open: otherwise nobody could take it out while the agent runs.
+    // No file on it is open, so that it can be removed while the agent runs.
     card.mend();
     await soon(() => agent.isReady, 80).toBe(true);
     expect(agent.pid).toBe(pid);
@@ -204,9 +204,9 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
     const before = fleet.said(`${me}/res/log.level/KNOWN`).length;
     await fleet.command(me, "log.level", debug, { id: "KNOWN", expiry: 600 });
     await soon(() => fleet.said(`${me}/res/log.level/KNOWN`).length).toBeGreaterThan(before);
-    // The broker may deliver the first answer once more in between.
+    // The broker may deliver the first answer again in between.
     await soon(() => fleet.last(`${me}/res/log.level/KNOWN`)).toMatchObject({ state: "succeeded", replayed: true });
-    await soon(() => fleet.events().length, 40).toBeGreaterThan(told);
+    await soon(() => fleet.events().length, 40).toBeGreaterThan(eventsBefore);
     await soon(() => fleet.last(`${me}/event/outbox.dropped`), 40).toBeDefined();
     expectSoundEvents(fleet);
     expect(site.harm).toEqual([]);
@@ -215,7 +215,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
 });
 
 describe.skipIf(whyNoMount)("a disk that fills up while the board leads", () => {
-  test("leaves what was accepted alone, and takes commands again when there is room", async () => {
+  test("loses no accepted command, and accepts commands again once there is room", async () => {
     const fleet = await new TestFleet().start();
     const folder = disk("size=8m");
     const site = await siteOn(folder, fleet);

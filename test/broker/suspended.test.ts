@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import type { Status } from "../../agent/status/schema.ts";
 import { AgentProcess } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 import { siteward } from "../support/siteward-command.ts";
 import { lack, soon, TestFleet } from "./site.ts";
@@ -22,12 +22,12 @@ const quick = {
   status: { minInterval: "200ms", every: "5s" },
 };
 
-/** For so long the process gets no time at all; the broker tells the will 30 s after it missed the link. */
+/** Seconds of the suspension; the broker publishes the will 30 s after it noticed the lost link. */
 const suspension = Number(process.env.SITEWARD_TEST_SUSPENSION ?? 60);
 
 const statusOf = (agent: AgentProcess): Status => JSON.parse(readFileSync(agent.statusFile, "utf8")) as Status;
 
-/** The status that the operator's socket answers with; nothing: it answers nothing. */
+/** The HTTP status of the operator's socket; undefined if it does not answer. */
 const ready = (agent: AgentProcess): Promise<number | undefined> =>
   new Promise((resolve) => {
     const socketPath = path.join(agent.dir, "run/ctl.sock");
@@ -41,7 +41,7 @@ const ready = (agent: AgentProcess): Promise<number | undefined> =>
   });
 
 describe.skipIf(lack)("a leader that is suspended", () => {
-  test("is missed by everybody, and takes everything up again when it wakes", async () => {
+  test("is noticed by site and fleet, and resumes completely when it wakes up", async () => {
     const fleet = await new TestFleet().start();
     const mqtt = { ...fleet.agentSettings(), keepalive: "10s" };
     const config = { ...quick, board: { name: "pi-1", clock: "trusted" }, mqtt };
@@ -63,11 +63,11 @@ describe.skipIf(lack)("a leader that is suspended", () => {
     const { pid } = agent;
     agent.suspend();
     const begun = performance.now();
-    // At once, while the broker takes the link for one that lives, and so sends it on.
+    // At once, while the broker still considers the link alive and forwards the message.
     const short = await fleet.command(me, "ping", {}, { expiry: 20 });
     await soon(() => other.isReady, 30).toBe(true);
-    const told = async (): Promise<number> => (await siteward(["status", "--file", agent.statusFile])).code;
-    await soon(told, 30).toBe(3);
+    const exitCode = async (): Promise<number> => (await siteward(["status", "--file", agent.statusFile])).code;
+    await soon(exitCode, 30).toBe(3);
     expect(await ready(agent)).toBeUndefined();
     const id = await fleet.command(me, "log.level", { level: "debug", ttl: 600 }, { expiry: 600 });
     await soon(() => fleet.last(`${me}/up`), 60).toMatchObject({ state: "offline", session: 1, cause: "lost" });
@@ -76,21 +76,21 @@ describe.skipIf(lack)("a leader that is suspended", () => {
 
     agent.resume();
     await soon(() => fleet.last(`${me}/up`)).toMatchObject({ state: "online", session: 2 });
-    // What was sent meanwhile waited at the broker, and is carried out once.
+    // Commands sent in between waited at the broker and are executed once.
     await soon(() => fleet.last(`${me}/res/log.level/${id}`)).toMatchObject({ state: "succeeded" });
-    // Of what the broker had sent on, the time ran on where nobody read it.
+    // The expiry of forwarded commands elapsed while they were unread.
     await soon(() => fleet.last(`${me}/res/ping/${short}`)).toMatchObject({ state: "expired", code: 408 });
     await soon(() => ready(agent)).toBe(200);
     await soon(() => statusOf(agent).leader?.role).toBe("standby");
     await soon(() => statusOf(agent).leader?.holder).toBe("pi-2");
-    expect(await told()).toBeLessThan(3);
+    expect(await exitCode()).toBeLessThan(3);
     expect(agent.pid).toBe(pid);
-    // No loop is to blame for it.
+    // No loop is blamed for it.
     expect(agent.log()).not.toContain("a loop does not move");
-    expect(fleet.heard.filter(({ payload }) => payload.includes("LoopStuck"))).toEqual([]);
+    expect(fleet.received.filter(({ payload }) => payload.includes("LoopStuck"))).toEqual([]);
     await rest(10);
     expect([agent.leads, other.isReady, other.status()?.leader?.term]).toEqual([false, true, term]);
-    // It takes over like anybody, and catches up with what it missed.
+    // It takes over like any board and catches up on missed changes.
     await other.stop();
     await soon(() => agent.isReady, 30).toBe(true);
     expect(site.harm).toEqual([]);

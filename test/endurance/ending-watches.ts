@@ -1,10 +1,10 @@
 import * as resources from "../../agent/api/resources.ts";
-import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/requests/exchange.ts";
 import type { SeededChance } from "../support/load-chance.ts";
 
-/** In milliseconds, each watch. */
+/** Duration of each watch in milliseconds. */
 const longest = 100;
-/** One of so many watches ends with the news that the history is lost. */
+/** One of this many watches ends with 410 Expired. */
 const oneExpires = 100;
 
 const expired = {
@@ -12,7 +12,7 @@ const expired = {
   object: { kind: "Status", apiVersion: "v1", status: "Failure", reason: "Expired", code: 410, message: "too old" },
 };
 
-/** A server that ends each watch soon, in order or with 410; while it is paused, none. */
+/** A server that ends each watch soon, cleanly or with 410; while paused it ends none. */
 export class EndingWatches {
   readonly #chance: SeededChance;
   readonly #open = new Set<() => void>();
@@ -81,7 +81,7 @@ function bookmarkFor(pathname: string, resourceVersion: string): object {
   const plural = pathname.slice(pathname.lastIndexOf("/") + 1);
   const known = Object.values(resources).filter((one) => typeof one === "object");
   const resource = known.find((one) => one.plural === plural);
-  if (resource === undefined) throw new Error(`a watch of ${pathname}, which is no collection`);
+  if (resource === undefined) throw new Error(`a watch of ${pathname}, which is not a collection`);
   const { kind } = resource;
   return {
     type: "BOOKMARK",

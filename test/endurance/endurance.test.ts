@@ -7,16 +7,16 @@ import { Endurance } from "./endurance.ts";
 import { judge } from "./report.ts";
 
 const missing = missingCompiler();
-if (missing !== undefined) console.warn(`left out: changes of leader in fast time, because ${missing}`);
+if (missing !== undefined) console.warn(`skipped: changes of leader in fast time, because ${missing}`);
 
 /**
- * The bounded share of `npm run test:endurance`. V8 still learns the code of a term then, which is 4 KB each time: a term
- * that stays as a whole, with its controllers and queues, is ten times as much.
+ * The bounded part of `npm run test:endurance`. In that phase V8 still optimises the code of a term, about 4 KB each time; a
+ * leaked term with its controllers and queues would be ten times as much.
  */
 const [ofTerms, ofWatches] = [200, 20];
 
 test.skipIf(missing)(
-  "after 40 changes of leader and 600 watches two agents hold what they held before",
+  "two agents hold no more resources after 40 changes of leader and 600 watches than before",
   { timeout: 170_000 },
   async () => {
     const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-endurance-"));

@@ -1,34 +1,34 @@
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { nodeFlags } from "../../agent/board/runtime-flags.ts";
+import { nodeFlags } from "../../agent/board/profile/runtime-flags.ts";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { fastTime } from "../support/fast-time.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import { rest } from "../support/rest.ts";
 import { EndingWatches } from "./ending-watches.ts";
 
 export interface EnduranceOptions {
-  /** How often the Lease changes hands between the two agents. */
+  /** The number of changes of leader between the two agents. */
   readonly terms: number;
-  /** How many watches the leader opens, each of which the server ends soon. */
+  /** The number of watches that the leader opens and the server soon ends. */
   readonly watches: number;
   readonly seed: number;
-  /** A folder for what is made on the way. */
+  /** A folder for temporary files. */
   readonly dir: string;
-  /** How often is looked at each of both. */
+  /** The number of samples in each phase. */
   readonly looks: number;
   readonly say: (line: string) => void;
 }
 
-/** What an agent holds when everything is collected that nobody needs. */
+/** The resources of an agent after a full garbage collection. */
 export interface Held {
   readonly heap: number;
   readonly rss: number;
   readonly descriptors: number;
-  /** Of Node: timers, sockets, requests. */
+  /** Active resources of Node: timers, sockets, requests. */
   readonly resources: number;
-  /** The databases on the disk, without their logs, which begin anew where they are full. */
+  /** The size of the databases without their logs, which start over when they are full. */
   readonly disk: number;
   readonly logs: number;
 }
@@ -45,14 +45,14 @@ export interface Endured {
   readonly harm: readonly string[];
 }
 
-/** For the agents time passes so many times as fast: half a second lies between two renewals, whatever is configured. */
+/** The factor by which time is faster for the agents: two renewals are half a second apart, whatever the settings. */
 const pace = 20;
 const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-endurance";
 
 const config = {
   site: { name: "endurance" },
   leader: { duration: "60s", renewDeadline: "40s", retry: "200ms", followers: "poll" },
-  // Bookmarks come in the server's time.
+  // Bookmarks follow the server's clock.
   link: { watchStall: "1h" },
   nodeLifecycle: { gracePeriod: "10m" },
   client: { qps: 1000, burst: 1000 },
@@ -60,7 +60,7 @@ const config = {
   log: { level: "error" },
 };
 
-/** Two real agents on the embedded site, and what they hold while the Lease changes hands and watches end, over and over. */
+/** Two real agents on the embedded site, and their resources during repeated changes of leader and ends of watches. */
 export class Endurance {
   readonly #options: EnduranceOptions;
   readonly #chance: SeededChance;
@@ -100,7 +100,7 @@ export class Endurance {
     const found = [await this.#look(0)];
     let last = (await this.#lease()).term;
     for (let term = 1; term <= terms; term++) {
-      // At any moment of a term: before its controllers run, while they begin, when they are done.
+      // At any moment of a term: before its controllers run, while they start, after they have finished.
       await rest((2 * this.#chance.next()) / pace);
       await this.#release();
       last = await this.#nextTerm(last);
@@ -117,14 +117,14 @@ export class Endurance {
       this.#endings.begin();
       await this.#until("its watches were opened again", () => this.#endings.ended >= wanted, 600);
       this.#endings.pause();
-      // Connections break too, all at once; what follows is a backoff.
+      // All connections break at once too, followed by a backoff.
       if (this.#chance.below(3) === 0) this.#site.link.reset();
       found.push(await this.#look(this.#endings.ended));
     }
     return found;
   }
 
-  /** Always in the same roles: a board that leads holds more than one that follows. */
+  /** Always in the same roles: a leader holds more than a follower. */
   async #look(step: number): Promise<HeldAt> {
     const [first] = this.#agents;
     for (;;) {
@@ -149,23 +149,28 @@ export class Endurance {
     const file = path.join(dir, "memory.json");
     rmSync(file, { force: true });
     process.kill(pid, "SIGUSR2");
-    let told: { readonly heap: number; readonly rss: number; readonly resources: number } | undefined;
+    let measured: { readonly heap: number; readonly rss: number; readonly resources: number } | undefined;
     const isTold = (): boolean => {
       try {
-        told = JSON.parse(readFileSync(file, "utf8"));
+        measured = JSON.parse(readFileSync(file, "utf8"));
       } catch {
-        // Not there yet, or half written.
+        // Missing or incomplete.
       }
-      return told !== undefined;
+      return measured !== undefined;
     };
     await this.#until("the memory is counted", isTold, 30);
-    if (told === undefined) throw new Error("nothing was counted");
+    if (measured === undefined) throw new Error("nothing was counted");
     const state = path.join(dir, "state");
     const size = (ending: RegExp): number =>
       readdirSync(state)
         .filter((name) => ending.test(name))
         .reduce((sum, name) => sum + sizeOf(path.join(state, name)), 0);
-    return { ...told, descriptors: readdirSync(`/proc/${pid}/fd`).length, disk: size(/\.db$/), logs: size(/-wal$/) };
+    return {
+      ...measured,
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      disk: size(/\.db$/),
+      logs: size(/-wal$/),
+    };
   }
 
   async #lease(): Promise<{ readonly holder: string; readonly term: number }> {
@@ -176,7 +181,7 @@ export class Endurance {
     return { holder: spec.holderIdentity ?? "", term: spec.leaseTransitions ?? 0 };
   }
 
-  /** As by the hand of an administrator: its holder finds out at its next renewal. */
+  /** Changes the Lease like an administrator: its holder notices at its next renewal. */
   #release(): Promise<unknown> {
     return this.#site.request("PATCH", lease, { spec: { holderIdentity: "" } }, "application/merge-patch+json");
   }
@@ -188,7 +193,7 @@ export class Endurance {
       found = term;
       return holder !== "" && term > before;
     };
-    // Mostly sooner than anything that asks 20 times a second finds out.
+    // Mostly sooner than a poll 20 times a second can see.
     for (let tries = 0; tries < 20 && !(await isNext()); tries++) await rest(0.01);
     await this.#until("the next term begins", isNext, 60);
     return found;
@@ -199,7 +204,7 @@ export class Endurance {
   }
 }
 
-/** Whether one of so many looks falls on this step. */
+/** Whether a sample is due at this step. */
 const isTurn = (step: number, steps: number, looks: number): boolean =>
   Math.floor((step * looks) / steps) > Math.floor(((step - 1) * looks) / steps);
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
 
-// Loaded into an agent before its program: at SIGUSR2 it collects everything that nobody holds, and counts what is left.
+// Loaded into an agent before its program: at SIGUSR2 it runs a full garbage collection and measures the rest.
 const folder = path.dirname(process.argv.at(-1));
 
 process.on("SIGUSR2", async () => {

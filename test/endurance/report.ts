@@ -1,10 +1,10 @@
-import { slopeOf, type Verdict, verdictOn } from "../support/slope.ts";
+import { slopeOf, type Verdict, verdictOn } from "../support/patterns/slope.ts";
 import type { Held, HeldAt } from "./endurance.ts";
 
 /**
- * What each step may leave behind: less than the smallest thing that code can forget once in a step. A closure or a listener
- * and its place in a set are 64 bytes of heap; a handle or a statement outside of it 256 bytes. A descriptor or a timer is
- * whole: one in a hundred steps would be a path that few of them take.
+ * The permitted growth per step, less than the smallest possible leak of one per step. A closure or a listener with its entry
+ * in a set is 64 bytes of heap; a handle or a statement outside the heap 256 bytes. Descriptors and timers are integers: one
+ * in a hundred steps would be a leak on a rare path.
  */
 const limits = [
   { what: "heap", name: "heap, bytes", least: 64, unit: 0 },
@@ -16,11 +16,11 @@ const limits = [
   readonly what: keyof Held;
   readonly name: string;
   readonly least: number;
-  /** Where it is counted in whole ones, no line says more than that. */
+  /** The resolution of integer counts. */
   readonly unit: number;
 }[];
 
-/** Caches and databases fill first. */
+/** Samples at the beginning are ignored, while caches and databases fill. */
 const warmUp = 0.25;
 
 export interface Judged {
@@ -29,8 +29,8 @@ export interface Judged {
 }
 
 /**
- * A line of the report for each agent and each thing that it holds. `slack`: by how much the limits are wider, those of whole
- * things by 25 at most: one in four steps.
+ * One line of the report for each agent and each resource. `slack` is the factor by which limits are wider, at most 25 for
+ * integer counts: one in four steps.
  */
 export function judge(kind: string, looks: readonly HeldAt[], slack = 1): readonly Judged[] {
   const last = looks.at(-1)?.step ?? 0;

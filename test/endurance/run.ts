@@ -30,7 +30,7 @@ const values = optionsOf(help, {
 const [terms, watches, looks] = [Number(values.terms), Number(values.watches), Number(values.looks)];
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 if (![terms, watches, looks, seed].every(Number.isInteger) || looks < 8 || terms < 0 || watches < 0) {
-  console.error("--terms, --watches and --seed take whole numbers, --looks one from 8 on");
+  console.error("--terms, --watches and --seed must be whole numbers, --looks a whole number from 8");
   process.exit(64);
 }
 const missing = missingCompiler();
@@ -53,7 +53,7 @@ try {
   for (const { line } of judged) say(line);
   for (const harm of endured.harm) say(`HARM: ${harm}`);
   const isFlat = judged.every(({ verdict }) => verdict === "flat") && endured.harm.length === 0;
-  say(isFlat ? "nothing is left behind" : "NOT SHOWN: something may be left behind");
+  say(isFlat ? "no leak" : "NOT PROVEN: there may be a leak");
   process.exitCode = isFlat ? 0 : 1;
 } finally {
   rmSync(dir, { recursive: true, force: true });

@@ -2,8 +2,8 @@ import { readFileSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { KubeCluster, missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { KubeCluster, missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
 
@@ -24,7 +24,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     await fill(other, { nodes: 1, pods: 3, seed: 2 });
     site.beat(0, 1);
     writeFileSync(kubeconfig(), readFileSync(site.cluster.kubeconfig));
-    // Little is kept in memory, so that the file is read again and again.
+    // A small cache in memory, so that the file is read all the time.
     agent = site.agent("pi-1", { leader, cache: { decodedBytes: "64KiB", sqlite: { cacheKiB: 64 } } }, kubeconfig());
     await until(
       "it is ready",
@@ -41,7 +41,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
   const podsSeen = (): number | undefined =>
     agent.status()?.watches?.find(({ resource }) => resource === "pods")?.objects;
 
-  test("a first start, and a restart, are no rebuild", async () => {
+  test("a first start and a restart do not count as a rebuild", async () => {
     expect(conditionOf(agent, "CacheRebuilt")).toBeUndefined();
     await agent.stop();
     agent.start();
@@ -49,7 +49,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     expect(conditionOf(agent, "CacheRebuilt")).toBeUndefined();
   });
 
-  test("damaged under a running agent: it is made anew and filled again, and the agent goes on", async () => {
+  test("a cache damaged under a running agent is rebuilt and filled again, without a restart of the agent", async () => {
     const { pid } = agent;
     for (const name of ["cache.db", "cache.db-wal"]) {
       const file = path.join(agent.dir, "state", name);
@@ -61,14 +61,14 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     }
     const timer = setInterval(() => touch(site.cluster, 7, String(performance.now())).catch(() => undefined), 200);
     await until(
-      "it is told",
+      "the rebuild is reported",
       () => conditionOf(agent, "CacheRebuilt") !== undefined,
       20,
       () => agent.log().slice(-800),
     );
     clearInterval(timer);
     expect(conditionOf(agent, "CacheRebuilt")).toMatch(
-      /^cache\.db was made anew .* ago: .*cache\.db: the file is damaged$/,
+      /^cache\.db was recreated .* ago: .*cache\.db: the file is damaged$/,
     );
     await until("it is ready", () => agent.isReady && podsSeen() === 300, 20);
     expect(agent.pid).toBe(pid);
@@ -76,7 +76,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
   });
 
   test.skipIf(!canMount())(
-    "without room for it while it runs: the agent gives the Lease back, stays, and says why",
+    "an agent whose cache has no room releases the Lease, keeps running, and reports why",
     async () => {
       await agent.stop();
       const folder = mount(site.cluster.dir, "size=4m");
@@ -94,14 +94,14 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
           for (let i = 0; i < 20; i++) touch(site.cluster, i, String(performance.now())).catch(() => undefined);
         }, 200);
         await until(
-          "it has stopped leading and says why",
-          () => /no room left on the disk|less than 1 MiB/.test(JSON.stringify(full.status()?.health)) && !full.leads,
+          "it has stopped leading and reports why",
+          () => /the disk is full|less than 1 MiB/.test(JSON.stringify(full.status()?.health)) && !full.leads,
           30,
           () => full.log().slice(-800),
         );
         clearInterval(timer);
         expect(full.running).toBe(true);
-        await until("the Lease is given back", async () => (await site.lease()).spec.holderIdentity === "", 10);
+        await until("the Lease is released", async () => (await site.lease()).spec.holderIdentity === "", 10);
       } finally {
         await full.stop("SIGKILL");
         unmount(folder);
@@ -111,7 +111,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     },
   );
 
-  test("filled from another cluster: it is thrown away, and nothing of it is used", async () => {
+  test("a cache filled from another cluster is discarded, and nothing in it is used", async () => {
     await agent.stop();
     writeFileSync(kubeconfig(), readFileSync(other.kubeconfig));
     agent.start();
@@ -121,7 +121,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
       30,
       () => agent.log().slice(-800),
     );
-    expect(conditionOf(agent, "CacheRebuilt")).toMatch(/it was filled from another cluster$/);
+    expect(conditionOf(agent, "CacheRebuilt")).toMatch(/the cache was filled from another cluster$/);
     const asked = other.audit().filter(({ userAgent }) => userAgent?.includes("(pi-1)"));
     const of = (resource: string, verb: string) =>
       asked.filter(({ objectRef, verb: does }) => objectRef?.resource === resource && does === verb);
@@ -131,7 +131,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     expect(of("pods", "watch").filter(({ requestReceivedTimestamp }) => requestReceivedTimestamp < firstList)).toEqual(
       [],
     );
-    // Which cluster it is costs one small request.
+    // To identify the cluster takes one small request.
     expect(of("namespaces", "get").map(({ objectRef }) => objectRef?.name)).toContain("kube-system");
   });
 });

@@ -1,9 +1,9 @@
 import { describe } from "vitest";
 import { etcdCompaction, targetOf } from "../conformance/target.ts";
 import { testRules } from "../conformance/test-rules.ts";
-import { KubeCluster, missingAssets } from "../support/kube-cluster.ts";
+import { KubeCluster, missingAssets } from "../support/kube/kube-cluster.ts";
 
-/** The same rules as the embedded API's: where one is not met here, it is the rule that is wrong. */
+/** The rules that the embedded API is tested with. If the real API server breaks one, the rule is wrong. */
 describe.skipIf(missingAssets() !== undefined)("conformance", () => {
   testRules("a real kube-apiserver", async () => {
     const cluster = new KubeCluster();

@@ -5,15 +5,20 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { type AgentCondition, type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets, type PolicyRule } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets, type PolicyRule } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { siteward } from "../support/siteward-command.ts";
 
 const leader = { duration: "6s", renewDeadline: "4s", retry: "1s" };
 
-/** Waits for the one condition that names the cause, and answers how long that took from the first status on. */
-async function told(agent: AgentProcess, type: string, seconds: number, subject?: string): Promise<AgentCondition> {
+/** Waits for the condition that names the cause. Returns the time from the first status until then. */
+async function conditionOf(
+  agent: AgentProcess,
+  type: string,
+  seconds: number,
+  subject?: string,
+): Promise<AgentCondition> {
   const find = (): AgentCondition | undefined =>
     agent
       .status()
@@ -26,13 +31,13 @@ async function told(agent: AgentProcess, type: string, seconds: number, subject?
     () => tail(agent),
   );
   const condition = find();
-  if (!condition) throw new Error("it went away again");
+  if (!condition) throw new Error("the condition was cleared again");
   return condition;
 }
 
 const tail = (agent: AgentProcess): string => agent.log().slice(-1500);
 
-/** A sentence for people: said once, without the words of the machinery. */
+/** Checks that a message is a sentence for people: stated once, without words of the implementation. */
 function expectOneSentence(message: string): void {
   expect(message).not.toMatch(/\bE[A-Z]{5,}\b|errno|syscall|node:|\bat .*\.js/);
   const phrases = message.split(": ");
@@ -66,7 +71,7 @@ describeKube("credentials that cannot be used", () => {
     ["is missing", "CredentialsInvalid", /^kubeconfig \S+ does not exist/, 2, (file) => rmSync(file, { force: true })],
     ["is a folder", "CredentialsInvalid", /^kubeconfig \S+ is a folder/, 2, (file) => mkdirSync(file)],
     [
-      "is no YAML",
+      "is not YAML",
       "CredentialsInvalid",
       /^kubeconfig \S+ is not YAML: /,
       2,
@@ -87,7 +92,7 @@ describeKube("credentials that cannot be used", () => {
     [
       "names another authority",
       "ServerNotTrusted",
-      /its certificate is signed by an authority that we do not trust/,
+      /its certificate is signed by an authority that this board does not trust/,
       2,
       (file) =>
         writeFileSync(file, site.cluster.kubeconfigFor(site.cluster.server, { token: "x" }, authority?.ca ?? "")),
@@ -100,14 +105,14 @@ describeKube("credentials that cannot be used", () => {
       (file) => writeFileSync(file, site.cluster.kubeconfigFor(`https://127.0.0.1:${portOf(plain)}`)),
     ],
     [
-      "names a host that nobody knows",
+      "names an unknown host",
       "ApiUnreachable",
       /its host name is not known|no name server answers/,
       1,
       (file) => writeFileSync(file, site.cluster.kubeconfigFor("https://no-such-host.invalid:6443")),
     ],
     [
-      "names a port on which nobody listens",
+      "names a closed port",
       "ApiUnreachable",
       /the connection was refused/,
       1,
@@ -120,14 +125,14 @@ describeKube("credentials that cannot be used", () => {
       2,
       (file) => writeFileSync(file, site.cluster.kubeconfigFor(site.cluster.server, { token: "stale" })),
     ],
-  ])("a kubeconfig that %s is told within two seconds, and the agent leads once it is right", async (row) => {
+  ])("a kubeconfig that %s is reported within two seconds, and the agent leads once it is corrected", async (row) => {
     const [, type, sentence, code, spoil] = row;
     const board = `pi-${++boards}`;
     const file = path.join(site.cluster.dir, `kubeconfig-${board}`);
     spoil(file);
-    // The shipped pace of the status: only what is new is told at once.
+    // The shipped intervals of the status: only news is written at once.
     const agent = site.agent(board, { leader, status: { minInterval: "10s" } }, file);
-    const condition = await told(agent, type, 2);
+    const condition = await conditionOf(agent, type, 2);
     expect(condition.message).toMatch(sentence);
     expectOneSentence(condition.message);
     expect(condition.hint).toBeTruthy();
@@ -159,7 +164,7 @@ describeKube("credentials that cannot be used", () => {
     const agent = site.agent("pi-late", { leader });
     await until("it leads", () => agent.leads, 20);
     await site.cluster.killApi();
-    await told(agent, "ApiUnreachable", 10);
+    await conditionOf(agent, "ApiUnreachable", 10);
     await site.cluster.startApi();
     await until("it leads again", () => agent.leads && agent.status()?.health.level === "ok", 30);
     await agent.stop();
@@ -172,7 +177,7 @@ const rule = (group: string, resources: string, verbs: string): PolicyRule => ({
   verbs: verbs.split(" "),
 });
 
-/** What the agent needs. */
+/** The permissions that the agent needs. */
 const needed = [
   rule("coordination.k8s.io", "leases", "get list watch create patch"),
   rule("", "nodes", "get list watch patch"),
@@ -189,7 +194,7 @@ const without = (verb: string, resource: string): readonly PolicyRule[] =>
     )
     .filter(({ verbs }) => verbs.length > 0);
 
-describeKube("a user who may not do everything", () => {
+describeKube("a user without some permissions", () => {
   const site = new KubeSite();
   let boards = 0;
   let kubeconfig = "";
@@ -210,7 +215,7 @@ describeKube("a user who may not do everything", () => {
   const start = async (): Promise<AgentProcess> => {
     await forgetSites();
     const board = `pi-${++boards}`;
-    // One site each, so that each has a Lease of its own to create; the boards that they judge do not matter here.
+    // Each agent is a site of its own, so that it creates its own Lease; the judged boards do not matter here.
     return site.agent(
       board,
       {
@@ -223,14 +228,14 @@ describeKube("a user who may not do everything", () => {
     );
   };
 
-  /** Older sites would keep the boards to themselves. */
+  /** Deletes the Leases of older sites, whose claims would win the boards. */
   const forgetSites = () =>
     site.cluster.request(
       "DELETE",
       "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases?labelSelector=app.kubernetes.io/managed-by=siteward",
     );
 
-  test("with all of these permissions, and no other, it leads without a problem", async () => {
+  test("with exactly these permissions the agent leads without a problem", async () => {
     await site.cluster.grant(needed);
     const agent = await start();
     await until(
@@ -251,10 +256,10 @@ describeKube("a user who may not do everything", () => {
         ({ type, message }) => type === "PermissionMissing" && message.includes(`may not ${verb} ${resource}`),
       );
 
-  /** The agent begins without the permission; `provoke` gives it something to do that needs it. */
+  /** Starts an agent without the permission; `provoke` causes work that needs it. */
   async function expectTold(verb: string, resource: string, provoke?: () => unknown): Promise<AgentProcess> {
     await site.cluster.grant(without(verb, resource));
-    // The server needs a moment to take the roles in.
+    // The server needs a moment to load the roles.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const agent = await start();
     if (provoke) {
@@ -267,7 +272,7 @@ describeKube("a user who may not do everything", () => {
     const group = resource === "leases" ? "coordination.k8s.io" : "";
     expect(message).toMatch(new RegExp(`^user agent may not ${verb} ${resource}( in namespace \\S+)?$`));
     expect(hint).toContain(`apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]`);
-    // What follows from it is not told beside it.
+    // Its consequences are not reported as well.
     const expected = ["PermissionMissing", "WorkloadsNotRun", "ZoneDisrupted", "BoardsLost"];
     const others = agent.status()?.health.conditions.filter(({ type }) => !expected.includes(type));
     expect(others?.map(({ type, message }) => `${type}: ${message}`)).toEqual([]);
@@ -283,20 +288,23 @@ describeKube("a user who may not do everything", () => {
     ["list", "pods"],
     ["watch", "pods"],
     ["patch", "nodes/status", () => site.silence(0)],
-  ])("without %s on %s it says so, and goes on by itself once that is granted", async ([verb, resource, provoke]) => {
-    const agent = await expectTold(verb, resource, provoke);
-    await site.cluster.grant(needed);
-    const isWell = (): boolean => agent.isReady && missing(agent, verb, resource) === undefined;
-    await until("it is told no more", isWell, 40, () => tail(agent));
-    site.beat(0);
-  });
+  ])(
+    "a missing permission to %s %s is reported, and the agent resumes without a restart once it is granted",
+    async ([verb, resource, provoke]) => {
+      const agent = await expectTold(verb, resource, provoke);
+      await site.cluster.grant(needed);
+      const isWell = (): boolean => agent.isReady && missing(agent, verb, resource) === undefined;
+      await until("the problem is cleared", isWell, 40, () => tail(agent));
+      site.beat(0);
+    },
+  );
 
-  test("a pod that may not be deleted is told, and so are Events, which harm nobody", async () => {
+  test("a missing permission to delete pods is reported, as is one for Events", async () => {
     const pods = await expectTold("delete", "pods", () =>
       taint(site, 1, [{ key: "maintenance", effect: "NoExecute" }]),
     );
     expect(pods.status()?.health.level).toBe("critical");
-    // Or it would make its Lease anew, and claim the boards of the next one.
+    // Otherwise it would create its Lease again and claim the boards of the next site.
     await pods.stop("SIGKILL");
     const events = await expectTold("create", "events");
     expect(events.status()?.health.level).toBe("degraded");

@@ -4,8 +4,8 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { assets, missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { assets, missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 
 interface Listed<T> {
   readonly items: readonly T[];
@@ -28,7 +28,7 @@ const config = {
   controllers: { nodeLifecycle: { mode: "off" }, taintEviction: { mode: "off" } },
 };
 
-/** What makes it hard: characters that Go writes in another way than others, and numbers, maps and lists of all kinds. */
+/** The difficult cases of a template: characters that Go escapes in its own way, and numbers, maps and lists of all kinds. */
 const template = {
   metadata: { labels: { app: "agent" }, annotations: { b: "<x>", a: "1 & 2" } },
   spec: {
@@ -57,14 +57,14 @@ const sets = "/apis/apps/v1/namespaces/default/daemonsets";
 describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a scheduler", () => {
   const site = new KubeSite();
   let kubelets: NodeJS.Timeout | undefined;
-  /** While no leader of ours does it. */
+  /** Runs while no agent leads. */
   let binds = false;
 
   beforeAll(async () => {
     await site.start();
     await board("n1", "2");
     await board("n2", "2");
-    // Has no room for it.
+    // Has no room for the pod.
     await board("n3", "50m");
     site.agent("pi-1", config);
     kubelets = setInterval(() => void play().catch(() => undefined), 200);
@@ -75,21 +75,21 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     await site.stop();
   });
 
-  test("each board that has room gets its pod, and the other one is told what it lacks", async () => {
+  test("each board with enough room gets its pod, and an Event names what the other board lacks", async () => {
     const spec = { selector: { matchLabels: { app: "agent" } }, template };
     await site.cluster.request("POST", sets, { metadata: { name: "agent" }, spec });
     await until("both run", async () => (await running(1)).length === 2, 30);
     expect((await running(1)).map(({ spec }) => spec.nodeName).sort()).toEqual(["n1", "n2"]);
     const waiting = (await list<PodObject>(pods)).find(({ spec }) => spec.nodeName === undefined);
-    const told = (): string | undefined =>
+    const schedulingMessage = (): string | undefined =>
       waiting?.status.conditions?.find(({ type }) => type === "PodScheduled")?.message;
-    expect(told()).toBe("Insufficient cpu");
+    expect(schedulingMessage()).toBe("Insufficient cpu");
     await kubectl("label", "node", "n3", "kubernetes.io/os=other", "--overwrite");
-    await until("nobody waits any more", async () => (await list(pods)).length === 2, 20);
+    await until("no pod is pending", async () => (await list(pods)).length === 2, 20);
     expect(await kubectl("rollout", "status", "daemonset/agent", "--timeout=30s")).toContain("successfully rolled out");
   });
 
-  test("a new image is rolled out, and has a history", async () => {
+  test("a new image is rolled out and added to the history", async () => {
     await kubectl("set", "image", "daemonset/agent", "main=example/agent:2");
     expect(await kubectl("rollout", "status", "daemonset/agent", "--timeout=60s")).toContain("successfully rolled out");
     expect(await running(2)).toHaveLength(2);
@@ -97,25 +97,25 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     expect(await kubectl("rollout", "history", "daemonset/agent", "--revision=1")).toContain("example/agent:1");
   });
 
-  test("kubectl rollout undo brings the first one back, which becomes the newest", async () => {
+  test("kubectl rollout undo restores the first revision and makes it the newest", async () => {
     expect(await kubectl("rollout", "undo", "daemonset/agent")).toContain("rolled back");
     expect(await kubectl("rollout", "status", "daemonset/agent", "--timeout=60s")).toContain("successfully rolled out");
     expect(await running(1)).toHaveLength(2);
     expect(await revisions()).toEqual([2, 3]);
   });
 
-  test("kubectl knows our revisions byte by byte: there is nothing to undo to the present one", async () => {
+  test("kubectl finds our revisions identical byte for byte and skips an undo to the current one", async () => {
     const answer = await kubectl("rollout", "undo", "daemonset/agent", "--to-revision=3");
     expect(answer).toContain("skipped rollback (current template already matches revision 3)");
   });
 
-  test("kube-controller-manager takes over, and hands back: no pod and no revision is made anew", async () => {
+  test("kube-controller-manager takes over and hands back without recreating a pod or a revision", async () => {
     const before = await identities();
     await site.agents[0]?.stop();
     binds = true;
     const manager = startManager();
     try {
-      await until("it looked at the set", () => seenBy("kube-controller-manager"), 60);
+      await until("it has observed the set", () => seenBy("kube-controller-manager"), 60);
       await pause(5000);
       expect(await identities()).toEqual(before);
       await kubectl("set", "image", "daemonset/agent", "main=example/agent:3");
@@ -141,7 +141,7 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
       metadata: { name, labels },
       status: { allocatable, conditions },
     });
-    // The API server taints every new Node; nobody judges boards here.
+    // The API server taints every new Node; no controller judges boards here.
     await site.cluster.request(
       "PATCH",
       `/api/v1/nodes/${name}`,
@@ -154,7 +154,7 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     return (await site.cluster.request<Listed<T>>("GET", at)).items;
   }
 
-  /** Pods with the image of that number that are bound, and not on their way out. */
+  /** Bound pods with the image of that number, without those that are terminating. */
   async function running(image: number): Promise<readonly PodObject[]> {
     return (await list<PodObject>(pods)).filter(
       ({ metadata, spec }) =>
@@ -176,7 +176,7 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     return made.map(({ metadata }) => `${metadata.name} ${metadata.uid}`).sort();
   }
 
-  /** Every pod that has a board is ready at once, and one that is asked to go is gone at once. */
+  /** Acts for the kubelets: a bound pod is ready at once, and a terminating one is removed at once. */
   async function play(): Promise<void> {
     for (const { metadata, spec, status } of await list<PodObject>(pods)) {
       const at = `${pods}/${metadata.name}`;

@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets, type PolicyRule } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets, type PolicyRule } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 import { applyRbac } from "../support/rbac.ts";
 import { siteward } from "../support/siteward-command.ts";
@@ -37,7 +37,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
   beforeEach(() => configured({}));
   afterAll(() => site.stop());
 
-  /** A board that is not running yet, with everything of its own below the cluster's folder. */
+  /** A board whose agent is not running yet, with all its files below the cluster's folder. */
   function configured(changes: Readonly<Record<string, object>>): void {
     const folder = path.join(site.cluster.dir, "board");
     mkdirSync(folder, { recursive: true });
@@ -67,7 +67,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     await new Promise((resolve) => setTimeout(resolve, 500));
   };
 
-  test("without any role every verb is missing, and it says which and how to grant them", async () => {
+  test("without any role all missing verbs are listed, with the way to grant them", async () => {
     await grant([]);
     const { level, message, hint } = (await findings("api")).get("api.rbac") ?? {};
     expect(level).toBe("fail");
@@ -76,7 +76,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     expect(hint).toContain("patch leases.coordination.k8s.io in kube-system");
   });
 
-  test("with systemd/rbac.yaml all are there, and the server is told with its version", async () => {
+  test("with systemd/rbac.yaml no verb is missing, and the server's version is shown", async () => {
     await grant([]);
     await applyRbac(site.cluster);
     await until("granted", async () => (await findings("api.rbac")).get("api.rbac")?.level === "ok", 15);
@@ -88,10 +88,10 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     expect((await findings("version")).get("version.skew")).toMatchObject({ level: "ok" });
   });
 
-  test("a site whose Lease nobody holds is told, and one that is led says by whom", async () => {
+  test("a site without a leader is reported, and the leader of a site is named", async () => {
     expect((await findings("lease")).get("lease.conflict")).toMatchObject({
       level: "warn",
-      message: "nobody holds the site's Lease",
+      message: "no board holds the site's Lease",
     });
     const agent = site.agent("pi-1", config);
     await until("it leads", () => agent.isReady, 30);
@@ -102,7 +102,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     await stopped(agent);
   });
 
-  test("two processes that take the Lease from each other are found", async () => {
+  test("two processes that take the Lease from each other are detected", async () => {
     const at = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
     let turn = 0;
     const fight = setInterval(() => {
@@ -119,14 +119,14 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     }
   });
 
-  test("beside a running agent everything that can be looked at is well, and the exit codes say so", async () => {
+  test("beside a running agent all checks pass and the exit code is 0", async () => {
     const agent = site.agent("pi-2", config);
     await until("it leads", () => agent.isReady, 30);
     const own = path.join(agent.dir, "siteward.yaml");
     const all = await siteward(["doctor", "--config", own]);
     expect(all.stdout).not.toContain("[FAIL]");
     expect(all.code).toBe(0);
-    expect(all.stdout).toMatch(/^\[ok\] +journal\.integrity +\S+state\.db is in use by its agent.*cache\.db is sound/m);
+    expect(all.stdout).toMatch(/^\[ok\] +journal\.integrity +\S+state\.db is in use by the agent.*cache\.db is sound/m);
     expect(all.stdout).toMatch(/^\[skip: no fleet is configured \(mqtt\.url\)\] mqtt\.tls$/m);
     expect(all.stdout.trim().split("\n").at(-1)).toMatch(/^\d+ checks: /);
     const lines = all.stdout
@@ -141,14 +141,14 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     await stopped(agent);
   });
 
-  test("a warning is no failure unless it is asked for as one", async () => {
+  test("a warning counts as a failure only with --warnings-as-errors", async () => {
     const only = ["--only", "lease.conflict", "--config", file];
     await site.cluster.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default");
     expect((await siteward(["doctor", ...only])).code).toBe(0);
     expect((await siteward(["doctor", ...only, "--warnings-as-errors"])).code).toBe(1);
   });
 
-  test("a configuration that cannot be read is told with file and line, and the rest is skipped", async () => {
+  test("an unreadable configuration is reported with file and line, and the other checks are skipped", async () => {
     configured({ leader: { durration: "6s" } });
     const { code, stdout } = await siteward(["doctor", "--config", file]);
     expect(code).toBe(1);
@@ -156,13 +156,13 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     expect(stdout).toMatch(/^\[skip: the configuration cannot be read\] api\.tls$/m);
   });
 
-  test("a token of another cluster is told as such", async () => {
+  test("a token of another cluster is identified", async () => {
     const other = path.join(site.cluster.dir, "kubeconfig-stale");
     writeFileSync(other, site.cluster.kubeconfigFor(site.cluster.server, { token: "stale" }), { mode: 0o600 });
     configured({ api: { kubeconfig: other } });
     expect((await findings("api")).get("api.tls")).toMatchObject({
       level: "fail",
-      message: expect.stringContaining("does not accept our credentials"),
+      message: expect.stringContaining("does not accept this board's credentials"),
     });
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 
 const timing = { duration: "6s", renewDeadline: "4s", retry: "1s" };
@@ -23,7 +23,7 @@ describe.skipIf(missingAssets())("three agents and one Lease on a real kube-apis
   });
   afterAll(() => site.stop());
 
-  test("one of them leads, the others follow it", async () => {
+  test("one of them leads and the others follow", async () => {
     await until("a leader", () => site.leader !== undefined, 15);
     await until(
       "the others follow",
@@ -34,7 +34,7 @@ describe.skipIf(missingAssets())("three agents and one Lease on a real kube-apis
     expect(spec.holderIdentity).toMatch(new RegExp(`^${site.leader?.board}_`));
   });
 
-  test("the server keeps no notes on the fields of their Lease, which all of them read over and over", async () => {
+  test("their Lease, which all of them read often, has no managedFields", async () => {
     await until("it is renewed", async () => (await site.lease()).metadata.managedFields === undefined, 15);
     const { resourceVersion } = (await site.lease()).metadata;
     await until(
@@ -62,15 +62,15 @@ describe.skipIf(missingAssets())("three agents and one Lease on a real kube-apis
 
   test("a leader that was suspended writes nothing once another leads", async () => {
     const former = site.leader;
-    if (!former) throw new Error("nobody leads");
-    // A board that falls silent gives whoever leads something to write.
+    if (!former) throw new Error("there is no leader");
+    // A board that falls silent gives the leader something to write.
     site.silence(2);
     former.suspend();
     const suspended = new Date().toISOString();
     await until("another leader", () => site.agents.some((agent) => agent !== former && agent.leads), 3 * leaseSeconds);
     await new Promise((resolve) => setTimeout(resolve, 2 * leaseSeconds * 1000));
     const successor = site.agents.find((agent) => agent !== former && agent.leads);
-    if (!successor) throw new Error("nobody leads");
+    if (!successor) throw new Error("there is no leader");
     const began =
       site
         .writesOf(successor)
@@ -88,7 +88,7 @@ describe.skipIf(missingAssets())("three agents and one Lease on a real kube-apis
     expect(await site.taints(2)).toContain("unreachable:NoExecute");
   });
 
-  test("a leader that is told to stop releases the Lease and ends with 0 within five seconds", async () => {
+  test("a leader that gets a signal to stop releases the Lease and exits with 0 within five seconds", async () => {
     const leader = site.leader;
     const begun = performance.now();
     expect(await leader?.stop("SIGTERM")).toBe(0);

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { type Audited, missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { type Audited, missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
@@ -41,31 +41,31 @@ describe.skipIf(missingAssets())("behind a real API server", () => {
       .writesOf(agent)
       .filter(({ verb, objectRef }) => objectRef?.resource === "pods" && (verb === "delete" || verb === "patch"));
 
-  test("that lost its etcd nobody is blamed for the silence, though every connection stays open", async () => {
+  test("that lost its etcd no board is blamed for the silence, though all connections stay open", async () => {
     const [agent] = site.agents;
     if (!agent) throw new Error("no agent");
     site.cluster.suspendEtcd();
-    await until("the agent says that something is wrong", () => agent.status()?.health.level !== "ok", 90);
+    await until("the agent reports a problem", () => agent.status()?.health.level !== "ok", 90);
     await rest(25);
     site.cluster.resumeEtcd();
-    await until("it leads and sees the site again", () => agent.isReady, 60);
+    await until("it leads again and its caches are current", () => agent.isReady, 60);
     await rest(5);
     for (const board of [0, 1, 2]) expect(await site.taints(board)).toEqual([]);
     expect(harm(agent)).toEqual([]);
   });
 
-  test("that is back without its history the agent lists once, and its cache is the server's", async () => {
+  test("that has lost its watch history the agent lists once, and its cache then equals the server's objects", async () => {
     const [agent] = site.agents;
     if (!agent) throw new Error("no agent");
     const before = listsOf(agent, "pods");
     await agent.stop("SIGKILL");
-    for (let round = 0; round < 5; round++) await touch(site.cluster, round, "while the agent was away");
+    for (let round = 0; round < 5; round++) await touch(site.cluster, round, "while the agent was stopped");
     await site.cluster.request("DELETE", "/api/v1/namespaces/default/pods/app-000005?gracePeriodSeconds=0");
     await site.cluster.compact();
     await site.cluster.killApi();
     await site.cluster.startApi();
     agent.start();
-    await until("it leads and sees the site", () => agent.isReady, 60);
+    await until("it leads and its caches are current", () => agent.isReady, 60);
     await rest(3);
     expect(listsOf(agent, "pods")).toBe(before + 1);
     site.silence(0, 1, 2);

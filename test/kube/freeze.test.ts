@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { order } from "../support/order.ts";
 
@@ -24,16 +24,16 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     await fill(site.cluster, { nodes: 6, pods: 12, seed: 1 });
     site.beat(0, 1, 2, 3, 4, 5);
     for (const board of [first, second]) site.agent(boardName(board), config);
-    await until("somebody leads", () => site.leader?.isReady === true, 30);
+    await until("there is a leader", () => site.leader?.isReady === true, 30);
   });
   afterAll(() => site.stop());
 
-  test("a freeze outlives the SIGKILL of the leader that was told, and the next one thaws it", async () => {
-    const told = site.leader;
-    if (!told) throw new Error("nobody leads");
-    const other = site.agents.find((agent) => agent !== told);
-    expect(await order(told, "eviction.freeze", { scope: "site", ttl: 3600 })).toMatchObject({ state: "succeeded" });
-    await told.stop("SIGKILL");
+  test("a freeze outlives the SIGKILL of the leader that accepted it, and the next leader can thaw it", async () => {
+    const former = site.leader;
+    if (!former) throw new Error("there is no leader");
+    const other = site.agents.find((agent) => agent !== former);
+    expect(await order(former, "eviction.freeze", { scope: "site", ttl: 3600 })).toMatchObject({ state: "succeeded" });
+    await former.stop("SIGKILL");
     site.silence(victim);
     await until("the other one leads", () => other?.isReady === true, 30);
     await until("the board is Unknown", async () => (await site.ready(victim)) === "Unknown", 30);
@@ -53,10 +53,10 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     await until("the board is tainted", isTainted, 30, () => other.log().slice(-2000));
   });
 
-  test("a leader that is told to gives the Lease to the board that was named, once that one stands by", async () => {
+  test("a leader with the order to step down hands the Lease to the named board once that board stands by", async () => {
     const { leader } = site;
     const heir = site.agents.find((agent) => agent !== leader);
-    if (!leader || !heir) throw new Error("nobody leads, or nobody else is there");
+    if (!leader || !heir) throw new Error("there is no leader or no second board");
     const stepDown = () => order(leader, "leader.step-down", { to: heir.board, holdOff: 120 });
     expect(heir.running).toBe(false);
     heir.start();
@@ -85,9 +85,9 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     expect(leader.leads).toBe(false);
   });
 
-  test("a drain asks disruption budgets, and goes on when they permit it", async () => {
+  test("a drain respects disruption budgets and resumes when they permit it", async () => {
     const agent = site.leader;
-    if (!agent) throw new Error("nobody leads");
+    if (!agent) throw new Error("there is no leader");
     const [mine = ""] = (await podsOn(site, agent.board)).map(({ metadata }) => metadata.name);
     const labels = { guarded: "yes" };
     await site.cluster.request("PATCH", `${pods}/${mine}`, { metadata: { labels } }, merge);

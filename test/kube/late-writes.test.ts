@@ -17,10 +17,16 @@ import { notReady, taintKeys, unreachable } from "../../agent/api/taints.ts";
 import { timestamp } from "../../agent/api/timestamps.ts";
 import { atOnce } from "../../agent/base/steps.ts";
 import { adoption } from "../../agent/controllers/claims.ts";
-import { decide as bind } from "../../agent/controllers/daemon-binding/decide.ts";
-import { nothingTaken } from "../../agent/controllers/daemon-binding/fit.ts";
+import { decide as bind, waitingPod } from "../../agent/controllers/daemon-binding/decide.ts";
+import { UsedCapacity } from "../../agent/controllers/daemon-binding/fit.ts";
 import { decide as decideSet } from "../../agent/controllers/daemonset/decide.ts";
-import { historyOf, newRevision, presentHash, surplusRevisions } from "../../agent/controllers/daemonset/history.ts";
+import {
+  historyOf,
+  knownRevision,
+  newRevision,
+  presentHash,
+  surplusRevisions,
+} from "../../agent/controllers/daemonset/history.ts";
 import { firstMemory } from "../../agent/controllers/daemonset/memory.ts";
 import type { SetWork } from "../../agent/controllers/daemonset/pass.ts";
 import { podWrites } from "../../agent/controllers/daemonset/pod-writes.ts";
@@ -42,16 +48,16 @@ import { type Action, refTo } from "../../agent/execution/actions.ts";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { until } from "../support/agent-process.ts";
 import { FormerLeader } from "../support/former-leader.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
-import { type Held, LateLink, type LateRequest } from "../support/late-link.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
+import { type Held, LateLink, type LateRequest } from "../support/links/late-link.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 
 /*
- * docs/late-writes.md as tests: every kind of write, sent by the program's own client and executor while it was right, and
- * delivered when it is not any more. A real agent leads the site all the while, and puts right what can be put right.
+ * docs/late-writes.md as tests: every kind of write, sent by the program's own client and executor while it was correct, and
+ * delivered when it no longer is. A real agent leads the site throughout and repairs the effects that can be repaired.
  *
- * LATE_SECONDS=60 npx vitest run --project kube test/kube/late-writes.test.ts -t 'evicts'   delivers that late.
+ * LATE_SECONDS=60 npx vitest run --project kube test/kube/late-writes.test.ts -t 'evicts'   delays the delivery by 60 s.
  */
 const late = Number(process.env.LATE_SECONDS ?? 0) * 1000;
 const merge = "application/merge-patch+json";
@@ -60,9 +66,10 @@ const inDefault = (plural: string, group = "api/v1"): string => `/${group}/names
 const podsAt = inDefault("pods");
 const [own, board, other] = [0, 1, 2].map(boardName) as [string, string, string];
 const cause = { board, verdict: "unproven", rule: "silent" };
+const grounds = { act: "board-marked", board, because: { kind: "silence", ...cause } } as const;
 const link = {
   live: true,
-  deafSince: undefined,
+  notLiveSince: undefined,
   restoredAt: undefined,
   proof: { nodes: undefined, leases: undefined },
 };
@@ -80,9 +87,9 @@ const document = readFileSync(path.resolve(import.meta.dirname, "../../docs/late
 
 interface Scene {
   readonly held: Held;
-  /** What the site does before the request arrives. */
+  /** The change on the site before the request arrives. */
   readonly meanwhile: () => Promise<unknown>;
-  /** What is true of the site then. */
+  /** The state of the site afterwards. */
   readonly after?: () => Promise<unknown>;
 }
 
@@ -120,7 +127,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
   const patch = (url: string, body: object, type = merge) => cluster.request("PATCH", url, body, type);
   let reports = 0;
   const conditions = (url: string, type: string, status: string) => {
-    // A write that changes nothing makes no new version.
+    // A write without a change does not create a new resourceVersion.
     const condition = { type, status, lastTransitionTime: stamp(), message: `report ${++reports}` };
     return patch(`${url}/status`, { status: { conditions: [condition] } }, strategic);
   };
@@ -154,10 +161,12 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       pod: await pod(name),
       board,
       taints: [{ key, effect: "NoExecute" }],
+      isInStep: true,
       ready: "Unknown",
       link,
       verdict: undefined,
-      heldUntil: undefined,
+      silentSince: undefined,
+      hold: undefined,
       inherited: undefined,
     } as const;
     return former.send(evict(state, undefined, lifecycle, now()).actions, sent(method, `/pods/${name}`));
@@ -183,7 +192,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
 
   const node = () => former.read(nodes, board);
   const nodeAt = `/api/v1/nodes/${board}`;
-  /** As it comes back, or with any other change of its status. */
+  /** The kubelet of the board writes its Node, as after a return or any other change of its status. */
   const kubeletReports = async () => {
     await conditions(nodeAt, "Ready", "False");
     await conditions(nodeAt, "Ready", "True");
@@ -235,13 +244,13 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     boards: [],
     vanished: [],
     pods: [],
-    history: { ...atOnce(historyOf(set, [])), made: atOnce(newRevision(set)) },
+    history: { ...historyOf([]), made: atOnce(newRevision(set)) },
     claims: [],
     expected: new Map(),
     ...more,
   });
 
-  /** Its pods are of an older template. */
+  /** A DaemonSet whose pods have an older template. */
   const edited = (set: DaemonSet): DaemonSet => ({
     ...set,
     metadata: { ...set.metadata, annotations: { "deprecated.daemonset.template.generation": "99" } },
@@ -363,7 +372,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "eviction from a lost board",
       "uid, version",
-      "nobody wrote the pod",
+      "the pod is unchanged",
       200,
       async () => ({
         held: await evicts("a4", taintKeys.unreachable, "DELETE"),
@@ -437,19 +446,19 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       409,
       async () => {
         await makePod("c1", { on: board });
-        const held = await former.send(markNotReady(await pod("c1"), cause, now()), sent("PATCH", "/c1"));
+        const held = await former.send(markNotReady(refTo(pods, await pod("c1")), cause, now()), sent("PATCH", "/c1"));
         return { held, meanwhile: kubeletWrites("c1") };
       },
     ],
     [
       "pod marked not ready",
       "uid, version",
-      "nobody wrote the pod",
+      "the pod is unchanged",
       200,
       async () => {
         await makePod("c2", { on: board });
-        const held = await former.send(markNotReady(await pod("c2"), cause, now()), sent("PATCH", "/c2"));
-        // The kubelet compares what it holds with what the API says, every ten seconds.
+        const held = await former.send(markNotReady(refTo(pods, await pod("c2")), cause, now()), sent("PATCH", "/c2"));
+        // Every ten seconds the kubelet compares its pods with those of the API.
         return { held, meanwhile: async () => undefined, after: kubeletWrites("c2") };
       },
     ],
@@ -466,6 +475,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
           cached: read.metadata.resourceVersion,
           taints,
           cause,
+          grounds: undefined,
           turn: undefined,
         });
         return {
@@ -478,10 +488,10 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "NoExecute taint",
       "uid, version",
-      "nobody wrote the Node",
+      "the Node is unchanged",
       200,
       async () => {
-        // Tolerates the taint for no time.
+        // Tolerates the taint for zero seconds.
         await makePod("c3", { on: board });
         const read = await node();
         const taints = swapped(read, { wanted: unreachable, opposite: notReady }, now());
@@ -490,13 +500,14 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
           cached: read.metadata.resourceVersion,
           taints,
           cause,
+          grounds: undefined,
           turn: undefined,
         });
         return {
           held: await toNode([action]),
           meanwhile: async () => undefined,
           after: async () => {
-            await until("the leader takes it off", async () => (await taintsOf()).length === 0, 20);
+            await until("the leader removes it", async () => (await taintsOf()).length === 0, 20);
             await stays("c3")();
           },
         };
@@ -510,7 +521,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const read = await node();
         return {
-          held: await toNode([writeConditions(read, silentConditions(read, stamp()))]),
+          held: await toNode([writeConditions(read, silentConditions(read, stamp()), grounds)]),
           meanwhile: kubeletReports,
         };
       },
@@ -518,17 +529,17 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "conditions of a silent board",
       "uid, version",
-      "nobody wrote the Node",
+      "the Node is unchanged",
       200,
       async () => {
         await makePod("d1", { on: board });
         const read = await node();
-        const held = await toNode([writeConditions(read, silentConditions(read, stamp()))]);
+        const held = await toNode([writeConditions(read, silentConditions(read, stamp()), grounds)]);
         return {
           held,
           meanwhile: async () => undefined,
           after: async () => {
-            // Until the kubelet reports, at its next ten seconds: marks and NoSchedule at most.
+            // Until the kubelet's next report, within ten seconds, at most marks and a NoSchedule taint.
             await pause(3000);
             expect((await taintsOf()).filter((taint) => taint.endsWith(":NoExecute"))).toEqual([]);
             for (const type of ["MemoryPressure", "DiskPressure", "PIDPressure"])
@@ -562,6 +573,24 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       }),
     ],
     [
+      "board confirmed dead",
+      "uid, version",
+      "the kubelet renewed its Lease only",
+      200,
+      async () => {
+        const lease = await former.read(leases, board, "kube-node-lease");
+        const held = await toNode([takeOutOfService(await node(), lease, "ops", now())]);
+        const isRenewed = async () =>
+          (await former.read(leases, board, "kube-node-lease")).metadata.resourceVersion !==
+          lease.metadata.resourceVersion;
+        return {
+          held,
+          meanwhile: () => until("the Lease is renewed", isRenewed, 20),
+          after: () => until("the leader removes it", async () => (await taintsOf()).length === 0, 20),
+        };
+      },
+    ],
+    [
       "creation of a daemon pod",
       "nothing",
       "the next leader made it",
@@ -569,7 +598,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const set = await makeSet("e1");
         const work = workOf(set, { boards: [{ name: board, run: true, stay: true }] });
-        const { actions } = podWrites(work, { ...context, hash: atOnce(presentHash(set)) }, now());
+        const { actions } = atOnce(podWrites(work, { ...context, hash: atOnce(presentHash(set)) }, now()));
         return {
           held: await former.send(actions, sent("POST", "/pods")),
           meanwhile: async () => undefined,
@@ -587,7 +616,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         const old = await podOfSet("e2");
         const boards = [{ name: board, run: true, stay: true, silence: { cause, isHeld: false } }];
         const work = workOf(edited(set), { boards, pods: [old] });
-        const { actions } = podWrites(work, { ...context, hash: "another" }, now());
+        const { actions } = atOnce(podWrites(work, { ...context, hash: "another" }, now()));
         return {
           held: await former.send(actions, sent("DELETE", old.metadata.name)),
           meanwhile: kubeletWrites(old.metadata.name),
@@ -604,7 +633,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         const set = await makeSet("e3");
         const old = await podOfSet("e3");
         const work = workOf(edited(set), { boards: [{ name: board, run: true, stay: true }], pods: [old] });
-        const { actions } = podWrites(work, { ...context, hash: "another" }, now());
+        const { actions } = atOnce(podWrites(work, { ...context, hash: "another" }, now()));
         return {
           held: await former.send(actions, sent("DELETE", old.metadata.name)),
           meanwhile: kubeletWrites(old.metadata.name),
@@ -620,13 +649,14 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const set = await makeSet("e4");
         const hash = atOnce(presentHash(set));
-        const history = atOnce(historyOf(set, [await former.read(controllerRevisions, `e4-${hash}`, "default")]));
+        const revision = await former.read(controllerRevisions, `e4-${hash}`, "default");
+        const history = historyOf([atOnce(knownRevision(set, revision))]);
         const { actions } = decideSet(workOf(set, { history }), firstMemory, now());
         const scheduled = async () => (await former.read(daemonSets, "e4", "default")).status?.currentNumberScheduled;
         return {
           held: await former.send(actions, sent("PATCH", "/daemonsets/e4/status")),
           meanwhile: () => patch(inDefault("daemonsets/e4", "apis/apps/v1"), { metadata: { annotations: { a: "b" } } }),
-          after: () => until("the leader puts it right", async () => (await scheduled()) === 3, 20),
+          after: () => until("the leader corrects it", async () => (await scheduled()) === 3, 20),
         };
       },
     ],
@@ -654,7 +684,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         const name = `e6-${atOnce(presentHash(set))}`;
         const revision = await former.read(controllerRevisions, name, "default");
         const next = { ...set, spec: { ...set.spec, revisionHistoryLimit: 0 } } as DaemonSet;
-        const actions = surplusRevisions(next, { present: [], old: [revision] }, []);
+        const actions = surplusRevisions(next, { present: [], old: [atOnce(knownRevision(set, revision))] }, []);
         return {
           held: await former.send(actions, sent("DELETE", name)),
           meanwhile: () => patch(inDefault(`controllerrevisions/${name}`, "apis/apps/v1"), { revision: 7 }),
@@ -670,7 +700,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         await makePod("f1");
         const { actions } = bind(
-          { node: await node(), taken: nothingTaken, waiting: [await pod("f1")] },
+          { node: await node(), taken: new UsedCapacity(), waiting: [waitingPod(await pod("f1"), await node())] },
           new Set(),
           now(),
         );
@@ -690,7 +720,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         await makePod("f2");
         const { actions } = bind(
-          { node: await node(), taken: nothingTaken, waiting: [await pod("f2")] },
+          { node: await node(), taken: new UsedCapacity(), waiting: [waitingPod(await pod("f2"), await node())] },
           new Set(),
           now(),
         );
@@ -761,6 +791,24 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
           held: await former.send(actions, sent("DELETE", "/endpoints/g3")),
           meanwhile: made.blink,
           after: async () => expect(await made.addressed()).toBe(1),
+        };
+      },
+    ],
+    [
+      "deletion of leftover Endpoints",
+      "uid, version",
+      "their service came, without a selector",
+      200,
+      async () => {
+        const subsets = [{ addresses: [{ ip: "192.0.2.1" }], ports: [{ port: 80 }] }];
+        await cluster.request("POST", inDefault("endpoints"), { metadata: { name: "g7" }, subsets });
+        const left = await former.read(endpoints, "g7", "default");
+        const { actions } = decideEndpoints({ kind: "gone", endpoints: left }, noEndpoints);
+        const service = { metadata: { name: "g7" }, spec: { ports: [{ port: 80 }] } };
+        return {
+          held: await former.send(actions, sent("DELETE", "/endpoints/g7")),
+          meanwhile: () => cluster.request("POST", inDefault("services"), service),
+          after: () => expect(former.read(endpoints, "g7", "default")).rejects.toThrow("not found"),
         };
       },
     ],

@@ -6,15 +6,15 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
-import { HttpTransport } from "../../agent/client/http-transport.ts";
-import { defaultHealth } from "../../agent/client/http2-wire.ts";
+import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
-import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
-import { trimPod } from "../../agent/informer/trim.ts";
-import { fullPod, fullPodStatus } from "../agent/client/samples/full-pod.ts";
-import { KubeCluster, missingAssets } from "../support/kube-cluster.ts";
+import { HttpTransport } from "../../agent/client/transport/http-transport.ts";
+import { defaultHealth } from "../../agent/client/transport/http2-wire.ts";
+import { trimPod } from "../../agent/informer/kinds/trim.ts";
+import { fullPod, fullPodStatus } from "../agent/client/decoding/samples/full-pod.ts";
+import { KubeCluster, missingAssets } from "../support/kube/kube-cluster.ts";
 import { fill } from "../support/load.ts";
 
 const collection = "/api/v1/namespaces/default/pods";
@@ -58,7 +58,7 @@ describe.skipIf(missingAssets())("a list of pods from a real kube-apiserver", ()
     await cluster.stop();
   });
 
-  test("is kept the same whichever form it has, by pages too", async () => {
+  test("is stored identically in every form, with and without pages", async () => {
     const kept: Pod[] = [];
     const each = (pod: Pod): void => void kept.push(trimPod(pod));
     let token: string | undefined;
@@ -76,7 +76,7 @@ describe.skipIf(missingAssets())("a list of pods from a real kube-apiserver", ()
     expect(kept).toHaveLength(21);
   });
 
-  test("that is refused says why", async () => {
+  test("that is refused reports the reason", async () => {
     const refused = client.list(pods, { limit: 8, continue: "nonsense" }, () => {}, signal);
     await expect(refused).rejects.toMatchObject({ status: 400, reason: "BadRequest" });
     await expect(refused).rejects.toThrow(/continue/);

@@ -2,20 +2,20 @@ import { cpSync, readdirSync, statfsSync, unlinkSync, writeFileSync } from "node
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentOptions, AgentProcess, until } from "../support/agent-process.ts";
-import { FaultyLink } from "../support/faulty-link.ts";
-import { type Audited, missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { type Audited, missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
+import { FaultyLink } from "../support/links/faulty-link.ts";
 import { boardName, fill, podName } from "../support/load.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
 import { rest } from "../support/rest.ts";
 import { missingCompiler, WallClock } from "../support/wall-clock.ts";
 
-/** For so long the process gets no time; ten minutes by SITEWARD_TEST_SUSPENSION=600. */
+/** Seconds of the suspension; SITEWARD_TEST_SUSPENSION=600 makes it ten minutes. */
 const suspension = Number(process.env.SITEWARD_TEST_SUSPENSION ?? 30);
 const lease = 9;
 const sinceEpoch = Date.now() / 1000;
 
-/** Each story has a site of its own on the same cluster: three boards and their pods, of which the last board dies. */
+/** The site of one story: three boards with their pods, of which the last one dies. All sites share a cluster. */
 const stories = ["suspended", "cloned", "full", "clocks"] as const;
 type Story = (typeof stories)[number];
 const boardsOf = (story: Story): readonly [number, number, number] => {
@@ -23,9 +23,9 @@ const boardsOf = (story: Story): readonly [number, number, number] => {
   return [first, first + 1, first + 2];
 };
 
-const lackOfMounts = canMount() ? undefined : "this user may not mount a file system of its own";
+const lackOfMounts = canMount() ? undefined : "this user may not mount a file system";
 for (const why of [lackOfMounts, missingCompiler()])
-  if (why) console.log(`mid-term.test.ts leaves stories out, because ${why}`);
+  if (why) console.log(`mid-term.test.ts skips stories because ${why}`);
 
 describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", { concurrent: true }, () => {
   const site = new KubeSite();
@@ -78,7 +78,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
 
   const descriptors = ({ pid }: AgentProcess): number => readdirSync(`/proc/${pid}/fd`).length;
 
-  /** What a process holds, to come back to. */
+  /** The resources of a process before a story, which it must return to. */
   const held = (agent: AgentProcess) => ({ descriptors: descriptors(agent), rss: agent.memory().rss });
 
   async function expectReturned(agent: AgentProcess, before: ReturnType<typeof held>): Promise<void> {
@@ -86,7 +86,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     expect(agent.memory().rss).toBeLessThan(before.rss + 10);
   }
 
-  /** Writes to boards and pods while somebody else had written the Lease last. */
+  /** Writes to boards and pods by an agent while the Lease was last written by another one. */
   function actsOfOthers(story: Story): readonly string[] {
     const who = ({ user, userAgent }: Audited): string => `${user.username} ${userAgent}`;
     const names = boardsOf(story).flatMap((i) => [boardName(i), podName(i)]);
@@ -108,7 +108,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     return wrong;
   }
 
-  /** The dead board is given up, the living ones and their pods are as they were, and one agent did it at a time. */
+  /** The dead board is tainted, living boards and their pods are untouched, and only the holder of the Lease wrote. */
   async function expectJudged(story: Story, agent: AgentProcess): Promise<void> {
     const [first, second, dead] = boardsOf(story);
     await when(
@@ -124,7 +124,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     expect(actsOfOthers(story)).toEqual([]);
   }
 
-  test(`a leader that is stopped for ${suspension} s is replaced, and comes back as a follower without a write`, {
+  test(`a leader that is suspended for ${suspension} s is replaced, and resumes as a follower without a write`, {
     timeout: (suspension + 170) * 1000,
   }, async () => {
     const first = board("suspended", "1");
@@ -152,14 +152,14 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     await expectReturned(first, before);
   });
 
-  test("two boards of one card that get their power back at the same moment: one of them leads", {
+  test("of two boards with copies of one card that start at the same moment, one leads", {
     timeout: 170_000,
   }, async () => {
     const { cluster } = site;
     const original = board("cloned", "1");
     await when("the original leads", original, () => original.isReady, 60);
     await original.stop("SIGKILL");
-    // Another user, so that the server tells which of the two asked.
+    // A second user, so that the server's audit log can distinguish the two.
     const kubeconfig = path.join(cluster.dir, "kubeconfig-of-the-clone");
     writeFileSync(kubeconfig, cluster.kubeconfigFor(cluster.server, { token: cluster.agentToken }));
     const dir = path.join(cluster.dir, "clone");
@@ -174,7 +174,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     await expectJudged("cloned", leader);
     await rest(lease);
     expect(both.filter((one) => one.leads)).toEqual([leader]);
-    // The other one takes over like any board, and remembers that there were terms behind its own.
+    // The other one takes over like any board, and its count of terms includes the former ones.
     const term = Number(leader.status()?.leader?.term);
     await expectReturned(leader, before);
     await leader.stop("SIGKILL");
@@ -185,7 +185,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
   });
 
   test.skipIf(lackOfMounts)(
-    "a disk that fills up while a board dies: another board judges it, and the first one is whole again with room",
+    "when the leader's disk fills up, another board judges the dead one, and the first recovers once it has room",
     { timeout: 170_000 },
     async () => {
       const folder = mount(site.cluster.dir, "size=6m");
@@ -204,9 +204,9 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
         await when("the second leads", second, () => second.isReady, 60);
         expect(full.leads).toBe(false);
         await when(
-          "the first says why",
+          "the first reports why",
           full,
-          () => /no room left|less than 1 MiB/.test(JSON.stringify(full.status()?.health)),
+          () => /the disk is full|less than 1 MiB/.test(JSON.stringify(full.status()?.health)),
           30,
         );
         await expectJudged("full", second);
@@ -224,7 +224,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
   );
 
   test.skipIf(missingCompiler())(
-    "a clock that falls back to 1970 while the board leads: the term goes on, a new connection waits for the time",
+    "when the leader's clock falls back to 1970, its term continues, and new connections wait for the right time",
     { timeout: 170_000 },
     async () => {
       const { cluster } = site;
@@ -238,9 +238,9 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
       wall.set(-sinceEpoch);
       const agent = board("clocks", "1", { kubeconfig, through: wall.through });
       try {
-        // The server's certificate is not valid yet, as that board sees it.
+        // To that board the server's certificate is not valid yet.
         await when(
-          "it says that it does not get through",
+          "it reports that the connection fails",
           agent,
           () => /not yet valid|clock/i.test(JSON.stringify(agent.status()?.health ?? "")),
           60,
@@ -255,10 +255,10 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
           await rest(lease / 2);
           expect([agent.leads, agent.status()?.leader?.term]).toEqual([true, term]);
         }
-        // Connections break while the clock says 1970: nothing harmful follows, and the site is led again with the time.
+        // Connections break while the clock shows 1970: nothing harmful follows, and with the right time the site is led again.
         wall.set(-sinceEpoch);
         link.reset();
-        await when("it leads no more", agent, () => !agent.leads, 3 * lease);
+        await when("it has stopped leading", agent, () => !agent.leads, 3 * lease);
         site.silence(boardsOf("clocks")[2]);
         wall.set(0);
         await when("it leads again", agent, () => agent.isReady, 90);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill, podName } from "../support/load.ts";
 
 const config = {
@@ -22,7 +22,7 @@ describe.skipIf(missingAssets())("a board falls silent on a real kube-apiserver"
   });
   afterAll(() => site.stop());
 
-  test("while all boards beat, nobody is tainted", async () => {
+  test("while all boards send heartbeats none is tainted", async () => {
     await new Promise((resolve) => setTimeout(resolve, 8000));
     for (const board of [0, 1, 2, 3]) expect(await site.taints(board)).toEqual([]);
   });
@@ -40,7 +40,7 @@ describe.skipIf(missingAssets())("a board falls silent on a real kube-apiserver"
     expect(await site.podNames()).toContain(podName(0));
   });
 
-  test("a pod without toleration leaves a board that a person taints, and the others stay", async () => {
+  test("a pod without a toleration is evicted from a board that a person taints, and no other pod is", async () => {
     const path = `/api/v1/nodes/${boardName(1)}`;
     await site.cluster.request(
       "PATCH",
@@ -48,11 +48,11 @@ describe.skipIf(missingAssets())("a board falls silent on a real kube-apiserver"
       { spec: { taints: [{ key: "maintenance", effect: "NoExecute" }] } },
       "application/merge-patch+json",
     );
-    await until("the pod leaves", async () => !(await site.podNames()).includes(podName(1)), 10);
+    await until("the pod is evicted", async () => !(await site.podNames()).includes(podName(1)), 10);
     expect(await site.podNames()).toEqual(expect.arrayContaining([podName(2), podName(3)]));
   });
 
-  test("the board that comes back loses its taints", async () => {
+  test("a board that recovers loses its taints", async () => {
     const status = {
       status: {
         conditions: [

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 
@@ -12,7 +12,7 @@ interface ReportedNode {
   readonly status: { readonly conditions: readonly { readonly type: string; readonly status: string }[] };
 }
 
-describe.skipIf(missingAssets())("what a board writes to its own Node", () => {
+describe.skipIf(missingAssets())("the report of a board on its own Node", () => {
   const site = new KubeSite();
   let agent: AgentProcess;
 
@@ -29,8 +29,8 @@ describe.skipIf(missingAssets())("what a board writes to its own Node", () => {
   });
   afterAll(() => site.stop());
 
-  test("its conditions stand beside those of the kubelet, and that it could lead", async () => {
-    await until("it says that it stands by", async () => (await standby()) === "ready", 60);
+  test("adds its conditions to those of the kubelet, and whether the board could lead", async () => {
+    await until("it reports that it stands by", async () => (await standby()) === "ready", 60);
     const { status } = await own();
     const types = status.conditions.map(({ type }) => type);
     expect(types).toContain("Ready");
@@ -38,7 +38,7 @@ describe.skipIf(missingAssets())("what a board writes to its own Node", () => {
     expect(types.filter((type) => type === "StorageVolatile")).toHaveLength(1);
   });
 
-  test("then it is silent: nothing of it is a heartbeat", async () => {
+  test("is written only on a change and never counts as a heartbeat", async () => {
     const before = writesToNode().length;
     expect(before).toBeLessThanOrEqual(3);
     const { resourceVersion } = (await own()).metadata;
@@ -47,7 +47,7 @@ describe.skipIf(missingAssets())("what a board writes to its own Node", () => {
     expect((await own()).metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  test("stopped, it no longer stands by; started again, it does, and says nothing twice", async () => {
+  test("withdraws the standby when the agent stops, restores it at the next start, and repeats nothing", async () => {
     await agent.stop();
     expect(await standby()).toBe("stopped");
     const before = writesToNode().length;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 
 const boards = [0, 1, 2, 3];
@@ -14,7 +14,7 @@ const config = {
   controllers: boardsOnly,
 };
 
-describe.skipIf(missingAssets())("the API server is gone for longer than the grace period", () => {
+describe.skipIf(missingAssets())("the API server is down for longer than the grace period", () => {
   const site = new KubeSite();
 
   beforeAll(async () => {
@@ -27,14 +27,14 @@ describe.skipIf(missingAssets())("the API server is gone for longer than the gra
   });
   afterAll(() => site.stop());
 
-  test("boards that lived are neither tainted nor evicted when it is back, and the lost one is", async () => {
+  test("when it is back, living boards are neither tainted nor evicted, and the lost board is", async () => {
     const [agent] = site.agents;
     if (!agent) throw new Error("no agent");
     const pods = await site.podNames();
     await site.cluster.killApi();
-    // One of them dies while nobody can see it.
+    // One of them dies while its heartbeats cannot be observed.
     site.silence(3);
-    await until("the agent says that the API is gone", () => agent.status()?.health.level !== "ok", 15);
+    await until("the agent reports that the API is down", () => agent.status()?.health.level !== "ok", 15);
     await new Promise((resolve) => setTimeout(resolve, 10_000));
     await site.cluster.startApi();
     await until("it leads again", () => agent.leads, 30);

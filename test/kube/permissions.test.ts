@@ -2,14 +2,14 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { order } from "../support/order.ts";
 import { applyRbac, askedFor, permitted } from "../support/rbac.ts";
 
 const config = {
-  // Not the whole cluster, so that the namespaces are watched as well.
+  // With selectors, so that the namespaces are watched as well.
   site: { name: "default", nodeSelector: "kubernetes.io/os=linux", namespaceSelector: "kubernetes.io/metadata.name" },
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" },
   nodeLifecycle: { monitorPeriod: "500ms", gracePeriod: "4s", startupGracePeriod: "5s", evictionRate: 5 },
@@ -18,8 +18,8 @@ const config = {
 };
 
 /**
- * Asked only where the watch stays behind our own writes, or where two writers meet at the wrong moment: no story brings
- * it about with certainty.
+ * Requested only if the watch lags behind our own writes, or if two writers collide: no story can provoke that with
+ * certainty.
  */
 const rare = ["get endpointslices.discovery.k8s.io", "get controllerrevisions.apps", "get services"];
 
@@ -41,7 +41,7 @@ class Story extends KubeSite {
     return this.cluster.request("GET", url);
   }
 
-  /** As the kubelets do: what is terminating goes. */
+  /** Acts for the kubelets: removes terminating pods. */
   async sweep(): Promise<void> {
     const { items } = await this.list(`${core}/pods`);
     for (const { metadata } of items) {
@@ -50,7 +50,7 @@ class Story extends KubeSite {
     }
   }
 
-  /** On each board a pod of this image, bound, and none of another. */
+  /** Waits until each board has a bound pod of this image and none of another. */
   async rolledOut(image: string, more: () => string): Promise<void> {
     const isDone = async (): Promise<boolean> => {
       await this.sweep();
@@ -105,7 +105,7 @@ const service = (name: string, spec: object): object => ({
   spec: { ports: [{ port: 80 }], ...spec },
 });
 
-describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothing else", () => {
+describe.skipIf(missingAssets())("with the permissions of systemd/rbac.yaml and no others", () => {
   const site = new Story();
   let agent: AgentProcess;
 
@@ -113,7 +113,7 @@ describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothi
     await site.start();
     await fill(site.cluster, { nodes: 3, pods: 6, seed: 1 });
     site.beat(0, 1, 2);
-    // Left over by a service that is gone.
+    // Left over from a deleted service.
     await site.cluster.request("POST", `${core}/endpoints`, { metadata: { name: "left-over" } });
     await applyRbac(site.cluster);
     const kubeconfig = path.join(site.cluster.dir, "kubeconfig-of-the-agent");
@@ -128,17 +128,17 @@ describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothi
   });
   afterAll(() => site.stop());
 
-  test("a DaemonSet is rolled out, and back, and a pod of the same labels is adopted", async () => {
+  test("a DaemonSet is rolled out and rolled back, and a pod with the same labels is adopted", async () => {
     const spec = { containers: [{ name: "a", image: "a" }], nodeName: boardName(0) };
     await site.cluster.request("POST", `${core}/pods`, { metadata: { name: "orphan", labels: { app: "logs" } }, spec });
     await site.cluster.request("POST", sets, daemonSet);
     await site.rolledOut("logs:1", tail);
     await site.image("logs:2");
     await site.rolledOut("logs:2", tail);
-    await until("the first revision goes", async () => (await site.revisions()) === 1, 10, tail);
+    await until("the first revision is deleted", async () => (await site.revisions()) === 1, 10, tail);
   });
 
-  test("another image, and the former one again: its revision is raised", async () => {
+  test("going back to a former image raises the number of its revision", async () => {
     await site.cluster.request("PATCH", `${sets}/logs`, { spec: { revisionHistoryLimit: 5 } }, merge);
     await site.image("logs:3");
     await site.rolledOut("logs:3", tail);
@@ -146,7 +146,7 @@ describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothi
     await until("it is raised", () => has("patch controllerrevisions.apps"), 20, tail);
   });
 
-  test("services come, change and go, those made by hand too", async () => {
+  test("services are created, changed and deleted, and those with manual Endpoints are mirrored", async () => {
     await site.cluster.request("POST", `${core}/services`, service("web", { selector: { tier: "bench" } }));
     await until("slices", async () => (await site.list(discovery)).items.length > 0, 15);
     await site.cluster.request(
@@ -163,26 +163,26 @@ describe.skipIf(missingAssets())("with what systemd/rbac.yaml permits, and nothi
     await site.cluster.request("DELETE", `${core}/endpoints/outside`);
     await site.cluster.request("DELETE", `${core}/services/web`);
     await until(
-      "all is gone",
+      "all are deleted",
       () => has("delete endpoints") && has("delete endpointslices.discovery.k8s.io"),
       15,
       tail,
     );
   });
 
-  test("a board falls silent twice, another one is tainted and its pods go, a third one is deleted", async () => {
+  test("a board falls silent twice, the pods of a tainted one are evicted, a third one is deleted", async () => {
     site.silence(0);
     await until("it is Unknown", async () => (await site.ready(0)) === "Unknown", 20, tail);
     site.beat(0);
     await site.speak(0);
-    await until("its taints go", async () => (await site.taints(0)).length === 0, 20, tail);
+    await until("its taints are removed", async () => (await site.taints(0)).length === 0, 20, tail);
     const taints = [{ key: "maintenance", effect: "NoExecute" }];
     await site.cluster.request("PATCH", `/api/v1/nodes/${boardName(1)}`, { spec: { taints } }, merge);
-    await until("pods go", () => has("delete pods"), 15, tail);
+    await until("pods are deleted", () => has("delete pods"), 15, tail);
     await site.cluster.request("DELETE", `/api/v1/nodes/${boardName(2)}`);
-    await until("the API is asked what became of it", () => has("get nodes"), 15, tail);
+    await until("the deleted Node is read from the API", () => has("get nodes"), 15, tail);
     site.silence(0);
-    await until("the same Event once more", () => has("patch events"), 30, tail);
+    await until("the same Event again", () => has("patch events"), 30, tail);
   });
 
   test("its own board is drained", async () => {

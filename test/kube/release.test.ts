@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { siteward } from "../support/siteward-command.ts";
 
@@ -53,7 +53,7 @@ describe.skipIf(missingAssets())("siteward release", () => {
   const versions = async (): Promise<readonly string[]> =>
     (await boards()).map(({ metadata }) => metadata.resourceVersion);
 
-  /** What siteward left on the boards of the site. */
+  /** The traces of siteward on the boards of the site. */
   const ours = async (): Promise<readonly string[]> =>
     (await boards()).flatMap(({ metadata, spec, status }) => [
       ...(spec.taints ?? []).filter(({ key }) => key.startsWith("node.kubernetes.io/")).map(({ key }) => key),
@@ -61,15 +61,15 @@ describe.skipIf(missingAssets())("siteward release", () => {
       ...status.conditions.map(({ type }) => type).filter((type) => type === "PowerUndervoltage"),
     ]);
 
-  test("is refused while a board leads the site: what it took away would be back in seconds", async () => {
+  test("is refused while a board leads the site, because its taints would be back within seconds", async () => {
     const { code, stderr } = await siteward(["release", "--yes", ...own]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^siteward: pi-1_\S+ leads the site\n {2}Stop the agents of all its boards first/);
+    expect(stderr).toMatch(/^siteward: pi-1_\S+ leads the site\n {2}Stop the agents of all boards of the site first/);
     expect(await ours()).not.toEqual([]);
     await agent.stop();
   });
 
-  test("asks first where nobody can answer, and a dry run changes nothing", async () => {
+  test("changes nothing without a confirmation or in a dry run", async () => {
     expect((await siteward(["release", ...own])).code).toBe(64);
     const before = await versions();
     const { code, stdout } = await siteward(["release", "--dry-run", ...own]);
@@ -80,11 +80,11 @@ describe.skipIf(missingAssets())("siteward release", () => {
     expect((await site.lease()).metadata.annotations).toHaveProperty("siteward.dev/node-selector");
   });
 
-  test("cut off in the middle leaves a site that the next run finishes", async () => {
+  test("is completed by the next run after an interruption", async () => {
     const main = path.resolve(import.meta.dirname, "../../dist/main.js");
     const child = spawn(process.execPath, [main, "release", "--yes", ...own], { stdio: ["ignore", "pipe", "inherit"] });
     const gone = new Promise((resolve) => child.once("exit", resolve));
-    // After the first board that it changed.
+    // After the first changed board.
     await new Promise<void>((resolve) =>
       child.stdout.on("data", (text: Buffer) => {
         if (text.toString().includes(": removed ")) resolve();
@@ -97,8 +97,10 @@ describe.skipIf(missingAssets())("siteward release", () => {
     const podsBefore = await site.podNames();
     const { code, stdout } = await siteward(["release", "--yes", ...own]);
     expect(code, stdout).toBe(0);
-    expect(stdout).toMatch(/held the site's Lease last; waiting until it is sure that nobody renews it/);
-    expect(stdout).toMatch(/^lease kube-system\/siteward-default: released, and its claim on the boards with it$/m);
+    expect(stdout).toMatch(/held the site's Lease last; waiting long enough to see that no board renews it/);
+    expect(stdout).toMatch(
+      /^lease kube-system\/siteward-default: released, and the site's claim on its boards removed$/m,
+    );
     expect(await ours()).toEqual([]);
     expect(await site.podNames()).toEqual(podsBefore);
     const { metadata, spec } = await site.lease();
@@ -106,7 +108,7 @@ describe.skipIf(missingAssets())("siteward release", () => {
     expect(Object.keys(metadata.annotations ?? {}).filter((name) => name.startsWith("siteward.dev/"))).toEqual([]);
   });
 
-  test("leaves what others put there: a person's taints and annotations, and the kubelets' conditions", async () => {
+  test("keeps the taints and annotations of people and the conditions of kubelets", async () => {
     const [first, second] = await boards();
     expect(first?.metadata.annotations).toHaveProperty("team.example/owner", "plant");
     expect(second?.spec.taints).toEqual([{ key: "maintenance", value: "disk", effect: "NoSchedule" }]);
@@ -115,15 +117,15 @@ describe.skipIf(missingAssets())("siteward release", () => {
     );
   });
 
-  test("done once more changes nothing", async () => {
+  test("changes nothing when it is repeated", async () => {
     const before = await versions();
     const { code, stdout } = await siteward(["release", "--yes", ...own]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^6 Nodes looked at, 0 changed/m);
+    expect(stdout).toMatch(/^6 Nodes checked, 0 changed/m);
     expect(await versions()).toEqual(before);
   });
 
-  test("is not the end: an agent that is started again leads with a higher term", async () => {
+  test("is not final: a restarted agent leads with a higher term", async () => {
     const before = (await site.lease()).spec.leaseTransitions ?? 0;
     agent.start();
     await until("it leads", () => agent.isReady, 30);

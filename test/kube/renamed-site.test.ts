@@ -2,18 +2,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fillBoards } from "../support/load.ts";
 
-if (missingAssets())
-  console.log("renamed-site.test.ts is left out: it needs the servers that KUBEBUILDER_ASSETS names");
+if (missingAssets()) console.log("renamed-site.test.ts is skipped: it needs the servers that KUBEBUILDER_ASSETS names");
 
 interface SiteLease {
   readonly spec: { readonly holderIdentity?: string; readonly leaseTransitions?: number };
 }
 
-/** With the timing that boards have in earnest: who waits for a Lease that nobody holds waits for a minute. */
+/** With the shipped timing: a wait for an expired Lease takes a minute. */
 describe.skipIf(missingAssets())("a board whose configuration names another site", () => {
   const site = new KubeSite();
   let agent: AgentProcess;
@@ -21,7 +20,7 @@ describe.skipIf(missingAssets())("a board whose configuration names another site
   const lease = (name: string): Promise<SiteLease> =>
     site.cluster.request("GET", `/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-${name}`);
 
-  /** As `systemctl reload siteward` does. */
+  /** Acts like `systemctl reload siteward`. */
   function rename(from: string, to: string): void {
     const file = path.join(agent.dir, "siteward.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace(`name: ${from}\n`, `name: ${to}\n`));
@@ -45,9 +44,9 @@ describe.skipIf(missingAssets())("a board whose configuration names another site
   });
   afterAll(() => site.stop());
 
-  test("leads the new one at once, under terms of its own, and gives the old one back", async () => {
+  test("leads the new site at once, with its own count of terms, and releases the old site's Lease", async () => {
     const { pid } = agent;
-    // So that the old site's count is not the new one's by chance.
+    // So that the counts of the two sites differ.
     for (const round of [1, 2]) {
       await agent.stop();
       agent.start();
@@ -57,14 +56,14 @@ describe.skipIf(missingAssets())("a board whose configuration names another site
     expect(agent.pid).not.toBe(pid);
     const before = agent.pid;
     rename("plant7", "plant8");
-    await until("the other Lease is there", () => lease("plant8").then(Boolean, () => false), 15);
+    await until("the other Lease exists", () => lease("plant8").then(Boolean, () => false), 15);
     await leads("plant8", 10);
     expect(agent.pid).toBe(before);
     expect((await lease("plant8")).spec.leaseTransitions).toBe(0);
     expect((await lease("plant7")).spec.holderIdentity ?? "").toBe("");
   });
 
-  test("leads the old one at once when it is named again, and counts on there", async () => {
+  test("leads the old site at once when it is named again, and continues its count of terms", async () => {
     const { leaseTransitions: last = 0 } = (await lease("plant7")).spec;
     rename("plant8", "plant7");
     await leads("plant7", 15);

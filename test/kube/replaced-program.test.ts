@@ -2,14 +2,14 @@ import { cpSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const timing = { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" };
 
-describe.skipIf(missingAssets())("an upgrade takes away the files of a program that still runs", () => {
+describe.skipIf(missingAssets())("an upgrade removes the files of a running program", () => {
   const site = new KubeSite();
 
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.skipIf(missingAssets())("an upgrade takes away the files of a program t
   });
   afterAll(() => site.stop());
 
-  /** A program of its own, as an upgrade finds it in /usr/lib. */
+  /** A separate copy of the program, like the one in /usr/lib that an upgrade replaces. */
   function installed(): string {
     const folder = path.join(site.cluster.dir, "installed");
     for (const name of ["dist", "firmware-profiles", "package.json"]) {
@@ -29,7 +29,7 @@ describe.skipIf(missingAssets())("an upgrade takes away the files of a program t
     return path.join(folder, "dist");
   }
 
-  test("a board that follows, and should lead then, ends and says why; the next start leads", async () => {
+  test("a follower that wins the Lease then exits with the reason in its log; after a restart it leads", async () => {
     const first = site.agent("pi-1", { leader: timing });
     await until("the first leads", () => first.isReady, 30);
     const dist = installed();
@@ -50,8 +50,8 @@ describe.skipIf(missingAssets())("an upgrade takes away the files of a program t
     await until("the second has ended", () => agent.exitCode !== null, 30);
     expect(agent.exitCode).toBe(1);
     expect(agent.log()).toContain("the program was replaced or damaged since its start");
-    expect(agent.log()).toContain("Start it again");
-    // Nothing of a term was begun, and the Lease waits for nobody.
+    expect(agent.log()).toContain("Restart the service");
+    // No term was begun, and the Lease is free.
     expect((await site.lease()).spec.holderIdentity).toBe("");
     cpSync(path.join(root, "dist"), dist, { recursive: true });
     agent.start();

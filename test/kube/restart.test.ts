@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 
 describe.skipIf(missingAssets())("an agent restarts on a real kube-apiserver", () => {
@@ -17,7 +17,7 @@ describe.skipIf(missingAssets())("an agent restarts on a real kube-apiserver", (
   afterAll(() => site.stop());
 
   test.for(["SIGTERM", "SIGKILL"] as const)(
-    "after %s it resumes its watches and lists no pods and no nodes",
+    "after %s it resumes its watches without listing pods or nodes",
     async (signal) => {
       const [agent] = site.agents;
       if (!agent) throw new Error("no agent");
@@ -27,7 +27,7 @@ describe.skipIf(missingAssets())("an agent restarts on a real kube-apiserver", (
       await until("the first list is stored", () => listed("pods") > 0 && agent.isReady, 20);
       const before = { pods: listed("pods"), nodes: listed("nodes") };
       await agent.stop(signal);
-      await touch(site.cluster, 7, `while it was away, after ${signal}`);
+      await touch(site.cluster, 7, `while it was stopped, after ${signal}`);
       agent.start();
       await until("it leads again", () => agent.leads, 30);
       await new Promise((resolve) => setTimeout(resolve, 2000));

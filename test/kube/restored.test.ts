@@ -2,8 +2,8 @@ import path from "node:path";
 import Sqlite from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
@@ -35,7 +35,7 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await cluster.request("POST", sets, daemonSet("ds"));
     site.beat(0, 1, 2);
     site.agent("pi-1", config);
-    await until("the daemon pods are made", async () => (await daemonPods("ds")) === 3, 60);
+    await until("the daemon pods are created", async () => (await daemonPods("ds")) === 3, 60);
     await cluster.backUp("first");
     await until("the agent leads again", () => agent().isReady, 60);
   });
@@ -59,15 +59,15 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     return findings[0];
   };
 
-  /** What the restored store does not know, and what it has again. */
+  /** Checks objects that the restored store lacks, and objects that it has again. */
   const diverge = async (): Promise<void> => {
     await cluster.request("DELETE", `${pods}/app-000005?gracePeriodSeconds=0`);
     await cluster.request("DELETE", `${sets}/ds`);
     await cluster.request("POST", sets, daemonSet("ds2"));
-    await until("the agent acts on what is new", async () => (await daemonPods("ds2")) === 3, 30);
+    await until("the agent acts on new objects", async () => (await daemonPods("ds2")) === 3, 30);
   };
 
-  /** Writes until the store's count lies beyond what it was. */
+  /** Writes until the store's revision is higher than it was before. */
   const pass = async (revision: number): Promise<void> => {
     for (let round = 0; (await cluster.revision()) <= revision; round++) await touch(cluster, round % 5, `${round}`);
   };
@@ -80,32 +80,32 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     site.beat(0, 1, 2);
   };
 
-  test("is noticed by an agent that runs, within a renewal, and what the store has again is looked after", async () => {
+  test("is noticed by a running agent within one renewal, and restored objects are managed again", async () => {
     await diverge();
     const before = await cluster.revision();
     await cluster.restore("first");
     await pass(before);
-    await until("it is said", isSaid, 30, () => agent().log().slice(-2000));
+    await until("it is reported", isSaid, 30, () => agent().log().slice(-2000));
     await until("the agent leads again", () => agent().isReady, 60);
     for (const name of (await namesOf(pods)).filter((one) => one.startsWith("ds-"))) {
       await cluster.request("DELETE", `${pods}/${name}?gracePeriodSeconds=0`);
     }
-    await until("the set that is there again has its pods", async () => (await daemonPods("ds")) === 3, 30);
+    await until("the restored set has its pods", async () => (await daemonPods("ds")) === 3, 30);
     expect(await daemonPods("ds2")).toBe(0);
     expect(await examined()).toMatchObject({ level: "ok" });
-    // As a restore would that went unnoticed.
+    // As after a restore that went unnoticed.
     const cache = new Sqlite(path.join(agent().dir, "state/cache.db"), { timeout: 1000 });
     cache.prepare("DELETE FROM objects WHERE key = 'default/app-000001'").run();
     cache.close();
     expect(await examined()).toMatchObject({
       level: "fail",
-      message: "the cache is not what the API server has: pods default/app-000001 is missing",
+      message: "the cache differs from the API server: pods default/app-000001 is not in the cache",
     });
-    await touch(cluster, 1, "and it comes again");
+    await touch(cluster, 1, "another change");
     await mirrorsTheServer();
   });
 
-  test("is noticed by an agent that was off, however far the store has come since", async () => {
+  test("is noticed by an agent that was off, however far the store has advanced since", async () => {
     agent().start();
     await until("the agent leads", () => agent().isReady, 60);
     await diverge();
@@ -113,7 +113,7 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     const before = await cluster.revision();
     await cluster.restore("first");
     await pass(before + 50);
-    // As if another board had led meanwhile.
+    // As if another board had led in between.
     await cluster.request(
       "PATCH",
       lease,
@@ -121,13 +121,13 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
       merge,
     );
     agent().start();
-    await until("it is said", isSaid, 30, () => agent().log().slice(-2000));
+    await until("it is reported", isSaid, 30, () => agent().log().slice(-2000));
     await until("the agent leads again", () => agent().isReady, 60);
     expect(await daemonPods("ds2")).toBe(0);
     await mirrorsTheServer();
   });
 
-  test("is listed by an agent that was off so long that the store cannot tell any more", async () => {
+  test("causes a list by an agent that was off for longer than the store's history reaches", async () => {
     agent().start();
     await until("the agent leads", () => agent().isReady, 60);
     await diverge();

@@ -3,9 +3,9 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Authority } from "../agent/client/certificates.ts";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
-import { LaggingFront } from "../support/lagging-front.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
+import { LaggingFront } from "../support/kube/lagging-front.ts";
 import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
@@ -17,7 +17,7 @@ const config = {
 };
 const lag = 30_000;
 
-describe.skipIf(missingAssets())("a server that was not restored is not taken for one", () => {
+describe.skipIf(missingAssets())("a server that was not restored is not mistaken for a restored one", () => {
   const site = new KubeSite();
   const { cluster } = site;
   const authority = new Authority();
@@ -52,20 +52,20 @@ describe.skipIf(missingAssets())("a server that was not restored is not taken fo
     return agent;
   };
 
-  test("where its watch cache starts empty it is listed at most once", async () => {
+  test("after a start with an empty watch cache it is listed at most once", async () => {
     const before = lists(only());
     await cluster.killApi();
     await cluster.startApi();
-    await until("the agent sees the site again", () => only().isReady, 60);
+    await until("the agent's caches are current again", () => only().isReady, 60);
     await rest(3);
     expect(isSaid(only())).toBe(false);
     expect(lists(only()) - before).toBeLessThanOrEqual(1);
   });
 
-  test("where its etcd was moved, its count went up and its history is compacted, it is listed once", async () => {
+  test("after a move of its etcd to a higher revision with a compacted history it is listed once", async () => {
     const before = lists(only());
     await cluster.move(1000);
-    await until("the agent sees the site again", () => only().isReady, 60);
+    await until("the agent's caches are current again", () => only().isReady, 60);
     await rest(3);
     expect(isSaid(only())).toBe(false);
     expect(lists(only()) - before).toBe(1);
@@ -77,7 +77,7 @@ describe.skipIf(missingAssets())("a server that was not restored is not taken fo
     site.beat(0, 1, 2);
   });
 
-  test("where another one behind the same address lags by half a minute nothing is listed again", async () => {
+  test("if a second server behind the same address lags by half a minute nothing is listed again", async () => {
     let round = 0;
     churn = setInterval(() => void touch(cluster, round++ % 5, `${round}`).catch(() => undefined), 500);
     const agent = site.agent("pi-2", config, path.join(cluster.dir, "through-front"));
@@ -85,13 +85,13 @@ describe.skipIf(missingAssets())("a server that was not restored is not taken fo
     await rest(3);
     const before = lists(agent);
     front.reset();
-    await until("the watches are on the one that lags", () => front.laggingWatches > 0, 30);
+    await until("the lagging server has the watches", () => front.laggingWatches > 0, 30);
     await rest(40);
     front.reset();
     await rest(5);
     expect(isSaid(agent)).toBe(false);
     expect(lists(agent)).toBe(before);
     expect(front.laggingWatches).toBeGreaterThan(2);
-    await until("the agent sees the site", () => agent.isReady, 60);
+    await until("the agent's caches are current", () => agent.isReady, 60);
   });
 });

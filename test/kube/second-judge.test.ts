@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentCondition, type AgentProcess, until } from "../support/agent-process.ts";
-import { ControllerManager } from "../support/controller-manager.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { ControllerManager } from "../support/kube/controller-manager.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { siteward } from "../support/siteward-command.ts";
 
@@ -12,7 +12,7 @@ const config = {
   judgement: { policy: "kubernetes" },
 };
 
-/** It judges sooner than we do, so that it is the one who writes. */
+/** It judges sooner than the agent, so that it writes first. */
 const quick = { "node-monitor-grace-period": "4s", "node-monitor-period": "1s", "node-startup-grace-period": "4s" };
 
 describe.skipIf(missingAssets())("a kube-controller-manager that judges the same boards", () => {
@@ -31,7 +31,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
       30,
       () => agent.log().slice(-1500),
     );
-    // Each board is looked at once, so that what comes later is known to be new.
+    // Each board is checked once first, so that later changes are known to be new.
     await new Promise((resolve) => setTimeout(resolve, 25_000));
   });
   afterAll(async () => {
@@ -42,7 +42,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
   const second = (): AgentCondition | undefined =>
     agent.status()?.health.conditions.find(({ type }) => type === "SecondJudge");
 
-  /** The board's kubelet is back, and says so. */
+  /** The board's kubelet is back and reports ready. */
   async function back(board: number): Promise<void> {
     const now = new Date().toISOString().replace(/\.\d+Z/, "Z");
     const times = { lastHeartbeatTime: now, lastTransitionTime: now };
@@ -56,26 +56,26 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     site.beat(board);
   }
 
-  test("with the flags that we name it judges nobody: our own judgement is never taken for another's", async () => {
+  test("with the documented flags it judges no board, and our own judgement is never attributed to it", async () => {
     await manager.start("*,-node-lifecycle-controller,-taint-eviction-controller", quick);
     site.silence(0);
-    await until("we taint it", async () => (await site.taints(0)).includes("unreachable:NoExecute"), 40);
+    await until("the agent taints it", async () => (await site.taints(0)).includes("unreachable:NoExecute"), 40);
     await new Promise((resolve) => setTimeout(resolve, 35_000));
     expect(second()).toBeUndefined();
     const doctor = await siteward(["doctor", "--only", "node.judge", "--config", `${agent.dir}/siteward.yaml`]);
-    expect(doctor.stdout).toMatch(/^\[ok\] +node\.judge +nobody else judges the 3 boards/m);
+    expect(doctor.stdout).toMatch(/^\[ok\] +node\.judge +no other controller judges the 3 boards/m);
     expect(doctor.code).toBe(0);
     await back(0);
     await until("it is clean", async () => (await site.taints(0)).length === 0, 20);
     await manager.stop();
   });
 
-  test("without them it is found when it writes, as a critical problem with the flags that end it", async () => {
+  test("without the flags its first write is reported as a critical problem, with the flags as the hint", async () => {
     await manager.start("node-lifecycle-controller", quick);
     site.silence(1);
-    await until("somebody taints it", async () => (await site.taints(1)).includes("unreachable:NoExecute"), 40);
+    await until("it is tainted", async () => (await site.taints(1)).includes("unreachable:NoExecute"), 40);
     await until(
-      "it is told",
+      "the problem is reported",
       () => second() !== undefined,
       90,
       () => agent.log().slice(-1500),
@@ -83,9 +83,11 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     const condition = second();
     expect(condition).toMatchObject({ severity: "critical", subject: "kube-controller-manager" });
     expect(condition?.message).toMatch(
-      /^kube-controller-manager judges the boards of this site too: it wrote \w+ of board-0001/,
+      /^kube-controller-manager judges the boards of this site too: this program wrote \w+ of board-0001/,
     );
-    expect(condition?.hint).toContain("-node-lifecycle-controller,-taint-eviction-controller to its --controllers");
+    expect(condition?.hint).toContain(
+      "-node-lifecycle-controller,-taint-eviction-controller to the --controllers of kube-controller-manager",
+    );
     expect((await siteward(["status", "--file", agent.statusFile])).code).toBe(2);
 
     const doctor = await siteward(["doctor", "--only", "node.judge", "--config", `${agent.dir}/siteward.yaml`]);
@@ -93,7 +95,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     expect(doctor.code).toBe(1);
   });
 
-  test("the looks cost little: metadata of single Nodes, and no list", async () => {
+  test("the checks are cheap: metadata of single Nodes and no list", async () => {
     const looks = site
       .requestsOf(agent)
       .filter(({ verb, objectRef }) => verb === "get" && objectRef?.resource === "nodes");

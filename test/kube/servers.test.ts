@@ -1,11 +1,11 @@
 import { test } from "vitest";
-import { missingAssets } from "../support/kube-cluster.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
 
-/** Says aloud that the suites in this folder were left out, where they were. */
-test("the servers that this folder's suites need are there", ({ skip }) => {
+/** Prints a line if the suites in this folder were skipped. */
+test("the servers that this folder's suites need are installed", ({ skip }) => {
   const missing = missingAssets();
   if (missing !== undefined) {
-    process.stdout.write(`left out: the suites against a real kube-apiserver: ${missing}\n`);
+    process.stdout.write(`skipped: the suites against a real kube-apiserver: ${missing}\n`);
     skip(missing);
   }
 });

@@ -2,8 +2,8 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AgentProcess, until } from "../support/agent-process.ts";
 import { BoardTree } from "../support/board-tree.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { canMount } from "../support/mounts.ts";
 import { rest } from "../support/rest.ts";
@@ -11,15 +11,15 @@ import { rest } from "../support/rest.ts";
 const alarm = "/sys/devices/platform/soc/soc:firmware/raspberrypi-hwmon/hwmon/hwmon1/in0_lcrit_alarm";
 
 const why = missingAssets() ? "needs the servers that KUBEBUILDER_ASSETS names" : "needs the right to mount";
-if (missingAssets() || !canMount()) console.log(`sick-leader.test.ts is left out: ${why}`);
+if (missingAssets() || !canMount()) console.log(`sick-leader.test.ts is skipped: ${why}`);
 
 interface ReportedNode {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly status: { readonly conditions: readonly { readonly type: string; readonly status: string }[] };
 }
 
-/** Two agents, each of which finds the /sys of a Raspberry Pi 3B+ where its machine has its own. */
-describe.skipIf(missingAssets() || !canMount())("a leader whose supply gives way", () => {
+/** Two agents, each with the /sys of a Raspberry Pi 3B+ mounted over that of this machine. */
+describe.skipIf(missingAssets() || !canMount())("a leader whose supply voltage drops", () => {
   const site = new KubeSite();
   const trees = [new BoardTree("raspberry-pi-3-b-plus"), new BoardTree("raspberry-pi-3-b-plus")];
   const agents: AgentProcess[] = [];
@@ -59,15 +59,15 @@ describe.skipIf(missingAssets() || !canMount())("a leader whose supply gives way
     for (const tree of trees) tree.remove();
   });
 
-  test("stays the leader while it is alone: a site with a sick leader is better off than one with none", async () => {
+  test("keeps leading while it is alone, because a sick leader is better than none", async () => {
     trees[0]?.set({ [alarm]: "1\n" });
-    await until("Kubernetes sees it", async () => (await undervoltage(0)) === "True", 60);
+    await until("the Node shows it", async () => (await undervoltage(0)) === "True", 60);
     await rest(15);
     expect(agents[0]?.leads).toBe(true);
     expect(await standby(0)).toBe("unwell");
   });
 
-  test("gives the Lease to a board that stands by, and does not take it back", async () => {
+  test("hands the Lease to a board that stands by, and does not take it back", async () => {
     const second = board(1);
     await until("the second stands by", async () => (await standby(1)) === "ready", 60);
     await until(
@@ -82,8 +82,8 @@ describe.skipIf(missingAssets() || !canMount())("a leader whose supply gives way
     expect(agents[0]?.status()?.health.conditions.map(({ type }) => type)).toContain("UnderVoltage");
   });
 
-  test("leads again where the other one is gone", async () => {
+  test("leads again when the other board is down", async () => {
     await agents[1]?.stop("SIGKILL");
-    await until("the first leads, sick as it is", () => agents[0]?.leads === true, 60);
+    await until("the sick board leads", () => agents[0]?.leads === true, 60);
   });
 });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 
 const config = {
@@ -37,7 +37,7 @@ class Story extends KubeSite {
   }
 }
 
-describe.skipIf(missingAssets())("a site with boards and namespaces of its own", () => {
+describe.skipIf(missingAssets())("a site with selectors for boards and namespaces", () => {
   const site = new Story();
   let agent: AgentProcess;
 
@@ -52,7 +52,7 @@ describe.skipIf(missingAssets())("a site with boards and namespaces of its own",
 
   const tail = (): string => agent.log().slice(-1500);
 
-  test("without a namespaceSelector it looks after boards alone, and says so", async () => {
+  test("without a namespaceSelector it manages boards only, and reports that", async () => {
     agent = site.agent("pi-1", { ...config, site: { name: "north", nodeSelector: "kubernetes.io/os=linux" } });
     await until("it is ready", () => agent.isReady, 20, tail);
     await new Promise((resolve) => setTimeout(resolve, 2000));
@@ -61,7 +61,7 @@ describe.skipIf(missingAssets())("a site with boards and namespaces of its own",
     await agent.stop();
   });
 
-  test("with one it looks after the workloads of its namespaces, and touches no others", async () => {
+  test("with one it manages the workloads of its namespaces and no others", async () => {
     const ours = { name: "north", nodeSelector: "kubernetes.io/os=linux", namespaceSelector: "area=north" };
     agent = site.agent("pi-2", { ...config, site: ours });
     await until("daemon pods", async () => (await site.count("pods", "ours")) === 2, 30, tail);
@@ -73,7 +73,7 @@ describe.skipIf(missingAssets())("a site with boards and namespaces of its own",
     expect(touched).not.toContain("theirs");
   });
 
-  test("a namespace that joins is looked after at once", async () => {
+  test("a namespace that joins is managed at once", async () => {
     await site.cluster.request(
       "PATCH",
       "/api/v1/namespaces/theirs",
@@ -84,7 +84,7 @@ describe.skipIf(missingAssets())("a site with boards and namespaces of its own",
     await until("a slice", async () => (await site.count("endpointslices", "theirs")) === 1, 15, tail);
   });
 
-  test("one that leaves is not touched any more", async () => {
+  test("a namespace that leaves is no longer touched", async () => {
     await site.cluster.request("PATCH", "/api/v1/namespaces/theirs", { metadata: { labels: { area: null } } }, merge);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const before = site.writesOf(agent).filter(({ objectRef }) => objectRef?.namespace === "theirs").length;

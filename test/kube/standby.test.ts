@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 
 const rates = { evictionRate: 2, secondaryRate: 0.5 };
 const held = { holderIdentity: "another", leaseDurationSeconds: 3 };
 
-describe.skipIf(missingAssets())("a board that listens only while it leads", () => {
+describe.skipIf(missingAssets())("a board that keeps its watches open only while it leads", () => {
   const site = new KubeSite();
   const lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
 
@@ -24,7 +24,7 @@ describe.skipIf(missingAssets())("a board that listens only while it leads", () 
   });
   afterAll(() => site.stop());
 
-  test("takes the pause while another one leads for no outage: evictions go at the usual rate", async () => {
+  test("does not mistake the term of another board for an outage: evictions have the usual rate", async () => {
     await until("it leads", () => site.leader?.isReady === true, 20);
     const [agent] = site.agents;
     const leaseTransitions = ((await site.lease()).spec.leaseTransitions ?? 0) + 1;
@@ -41,7 +41,7 @@ describe.skipIf(missingAssets())("a board that listens only while it leads", () 
       20,
     );
     await until("it judges the zones", () => agent?.status()?.zones?.[0]?.state === "Normal", 10);
-    // After an outage they would be held for a grace period, and go slowly from then on.
+    // After an outage they would be held back for a grace period, and have a reduced rate afterwards.
     await new Promise((resolve) => setTimeout(resolve, 6000));
     expect(new Set(agent?.status()?.zones?.map(({ rate }) => rate))).toEqual(new Set([rates.evictionRate]));
   });

@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 import { siteward } from "../support/siteward-command.ts";
 
@@ -31,7 +31,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
   });
   afterAll(() => site.stop());
 
-  test("no file: the agent is not running (3); a file of something else: it cannot be read (4)", async () => {
+  test("without a status file the agent counts as not running (3), and an unreadable one is reported (4)", async () => {
     const nowhere = path.join(site.cluster.dir, "nowhere.json");
     expect(await siteward(["status", "--file", nowhere])).toMatchObject({
       code: 3,
@@ -46,7 +46,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     });
   });
 
-  test("the leader is well (0), and says that it leads", async () => {
+  test("the leader is healthy (0) and shows that it leads", async () => {
     const { code, stdout } = await status(leader);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^OK {2}pi-1 · site default/);
@@ -55,21 +55,23 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     );
   });
 
-  test("a follower is well too (0), names the board that leads, and knows how old its Lease is", async () => {
+  test("a follower is healthy too (0), and shows the leading board and the age of its Lease", async () => {
     const { code, stdout } = await status(follower);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Leader +pi-1, term \d+, since .*; lease of 6s, seen \d+m?s ago; this board is standby$/m);
     const age = follower.status()?.leader?.leaseAgeMs ?? Number.POSITIVE_INFINITY;
-    // It sleeps until the term that it saw would end, and a retry more.
+    // It sleeps until the observed term would end, plus one retry.
     expect(age).toBeLessThan(6000 + 2 * 1000 + 1000);
     expect(await status(follower, "--short")).toMatchObject({ code: 0, stdout: expect.stringMatching(/led by pi-1/) });
   });
 
-  test("an agent that was suspended is stale once its time is over (3), and fresh when it goes on", async () => {
+  test("a suspended agent is stale after three seconds (3), and fresh again when it resumes", async () => {
     follower.suspend();
     await until("it is stale", async () => (await status(follower)).code === 3, 10);
     expect((await status(follower)).stdout).toMatch(
-      new RegExp(`^STALE {2}last update \\S+ ago \\(pid ${follower.pid} is there but hangs; its limit is 3s\\)`),
+      new RegExp(
+        `^STALE {2}last update \\S+ ago \\(pid ${follower.pid} exists but hangs; its status is stale after 3s\\)`,
+      ),
     );
     follower.resume();
     await until("it is fresh", async () => (await status(follower)).code === 0, 10);
@@ -77,7 +79,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
 
   test("a degraded and a critical site have exit codes of their own (1, 2)", async () => {
     await site.cluster.killApi();
-    // The watches break before the first request finds out that nobody answers any more.
+    // The watches break before the first request fails.
     const isTold = async (): Promise<boolean> =>
       /^DEGRADED .*\n {2}! ApiUnreachable/.test((await status(leader)).stdout);
     await until("degraded", isTold, 20);
@@ -90,7 +92,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     await stranger.stop();
   });
 
-  test("an agent that was killed is stale at once (3): its process is gone", async () => {
+  test("a killed agent is stale at once (3), because its process has ended", async () => {
     const { pid } = leader;
     await leader.stop("SIGKILL");
     expect(await status(leader)).toMatchObject({
@@ -99,7 +101,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     });
   });
 
-  test("everything said in a normal life is a short constant sentence with fields, as JSON lines", async () => {
+  test("all log entries of normal operation are JSON lines with short constant messages and fields", async () => {
     await until("the other board leads", () => follower.leads, 30);
     await follower.stop();
     const lines = [leader, follower].flatMap((agent) =>

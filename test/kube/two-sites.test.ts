@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill, podName } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 
@@ -23,7 +23,7 @@ interface EventObject {
   readonly involvedObject: { readonly kind: string; readonly name: string };
 }
 
-/** Boards 0-2 belong to the north, 3-5 to the south; board i runs the pods i and i + 6. */
+/** Boards 0 to 2 belong to the north, 3 to 5 to the south; board i runs the pods i and i + 6. */
 class TwoSites extends KubeSite {
   #since = "";
 
@@ -53,7 +53,7 @@ class TwoSites extends KubeSite {
     return [...new Set(names)].sort();
   }
 
-  /** These, and nothing else, soon and for a while. */
+  /** Waits until the agent has written to these, and checks for a while that it writes to nothing else. */
   async expectTouched(agent: AgentProcess, ...names: readonly string[]): Promise<void> {
     await until("all are written to", () => names.every((name) => this.touched(agent).includes(name)), 5);
     await rest(1);
@@ -99,7 +99,7 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
   });
   afterAll(() => site.stop());
 
-  test("each mirrors its own boards and pods only", () => {
+  test("each caches only its own boards and pods", () => {
     for (const agent of [north, south]) {
       const objects = agent.status()?.watches?.map(({ objects }) => objects);
       expect(objects).toEqual([3, 3, 6]);
@@ -107,8 +107,8 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
     }
   });
 
-  test("a board that falls silent is tainted by its own site, and nobody else writes to it", async () => {
-    // What is new on boards that were just made is over.
+  test("a board that falls silent is tainted by its own site, and the other site does not write to it", async () => {
+    // The first writes to the newly created boards are done.
     await rest(1);
     site.watchWrites();
     site.silence(1);
@@ -119,20 +119,20 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
     site.beat(1);
   });
 
-  test("a pod leaves the board that a person taints by its own site's hand", async () => {
+  test("when a person taints a board, its own site evicts the pods", async () => {
     const path = `/api/v1/nodes/${boardName(4)}`;
     const taints = [{ key: "maintenance", effect: "NoExecute" }];
     await site.cluster.request("PATCH", path, { spec: { taints } }, "application/merge-patch+json");
-    await until("its pods leave", async () => !(await site.podNames()).includes(podName(4)), 15);
+    await until("its pods are evicted", async () => !(await site.podNames()).includes(podName(4)), 15);
     expect(site.touched(south)).toContain(podName(4));
     expect(site.touched(north)).not.toContain(podName(4));
     await site.cluster.request("PATCH", path, { spec: { taints: null } }, "application/merge-patch+json");
   });
 
-  test("a silent board that is moved out of the selection is released: nothing is done to it, nothing is concluded", async () => {
-    // Released first, silent then: the verdict about it is nobody's.
+  test("a silent board that leaves the selection is released, without a write or a verdict", async () => {
+    // Released first and silent afterwards: no site may judge it.
     await site.label(2, null);
-    await until("it is no longer mirrored", () => north.status()?.watches?.[0]?.objects === 2, 15);
+    await until("it is no longer cached", () => north.status()?.watches?.[0]?.objects === 2, 15);
     site.watchWrites();
     site.silence(2);
     await rest(9);
@@ -147,7 +147,7 @@ describe.skipIf(missingAssets())("two sites on one kube-apiserver", () => {
     const begun = performance.now();
     await site.label(2, "south");
     await until(
-      "the south tells of it",
+      "the south reports it",
       async () => /RegisteredNode by .*pi-south/.test(String(await site.eventsAbout(2))),
       15,
     );
@@ -177,17 +177,17 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
   });
   afterAll(() => site.stop());
 
-  test("the Leases say what each site claims", async () => {
+  test("the Leases carry the claims of each site", async () => {
     const selector = async (name: string): Promise<string | undefined> =>
       (await site.lease(`siteward-${name}`)).metadata.annotations?.["siteward.dev/node-selector"];
     expect(await selector("north")).toBe("area=north");
     expect(await selector("all")).toBe("");
   });
 
-  test("the younger site tells of it and leaves those boards out; the older one does not mind", async () => {
-    await until("it is told", () => site.conflictsOf(second).length > 0, 5);
+  test("the younger site reports the conflict and ignores those boards; the older site is unaffected", async () => {
+    await until("the conflict is reported", () => site.conflictsOf(second).length > 0, 5);
     expect(site.conflictsOf(second)).toEqual([
-      "site north was here first and claims 3 of this site's boards too; nothing is done with them: " +
+      "the older site north claims 3 of this site's boards too; nothing is done with them: " +
         "board-0000, board-0001, board-0002",
     ]);
     expect(second.status()?.health.level).toBe("critical");
@@ -203,7 +203,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     site.beat(1, 4);
   });
 
-  test("a board that the older site lets go is looked after by the younger one, with a fresh grace", async () => {
+  test("a board that leaves the older site is managed by the younger one, after a fresh grace period", async () => {
     site.watchWrites();
     await site.label(0, null);
     site.silence(0);
@@ -214,13 +214,13 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     expect(site.touched(first)).not.toContain(boardName(0));
   });
 
-  test("once the older site is gone, Lease and all, the conflict is over", async () => {
+  test("the conflict ends once the older site and its Lease are deleted", async () => {
     await first.stop();
     await site.cluster.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-north");
-    await until("it is told no more", () => site.conflictsOf(second).length === 0, 40);
+    await until("the conflict is cleared", () => site.conflictsOf(second).length === 0, 40);
     site.silence(2);
     await until("it judges all boards", async () => (await site.taints(2)).includes("unreachable:NoExecute"), 20);
-    expect(second.log()).toContain("another site claims nothing of this site any more");
+    expect(second.log()).toContain("the conflict with an older site is over");
   });
 });
 
@@ -237,7 +237,7 @@ describe.skipIf(missingAssets())("two sites that claim the same namespace", () =
       spec: { selector: { app: name }, ports: [{ port: 80 }] },
     });
 
-  /** Services whose Endpoints an agent wrote. */
+  /** The services whose Endpoints an agent wrote. */
   const endpointsBy = (agent: AgentProcess): readonly string[] =>
     site
       .writesOf(agent)
@@ -259,8 +259,8 @@ describe.skipIf(missingAssets())("two sites that claim the same namespace", () =
   });
   afterAll(() => site.stop());
 
-  test("the older site keeps its services, the younger one has all others, and says so", async () => {
-    await until("it is told", () => site.conflictsOf(second).length > 0, 5);
+  test("the older site keeps its services, and the younger one serves all others and reports the conflict", async () => {
+    await until("the conflict is reported", () => site.conflictsOf(second).length > 0, 5);
     expect(site.conflictsOf(second)).toEqual([
       expect.stringContaining("and 1 of this site's namespaces; nothing is done with their workloads: shop"),
     ]);

@@ -3,32 +3,32 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { readProfiles } from "../../agent/board/profile.ts";
-import { profileFlags } from "../../agent/board/profile-unit.ts";
-import { nodeFlags } from "../../agent/board/runtime-flags.ts";
+import { readProfiles } from "../../agent/board/profile/profile.ts";
+import { profileFlags } from "../../agent/board/profile/profile-unit.ts";
+import { nodeFlags } from "../../agent/board/profile/runtime-flags.ts";
 import { architectures, ownArchitecture } from "../../packaging/architectures.ts";
 import { isThere } from "../../packaging/tools.ts";
 import { until } from "../support/agent-process.ts";
 import { quickPackage } from "../support/deb-package.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 
 const { arm64 } = architectures;
 const isNative = ownArchitecture === arm64;
 const emulator = "qemu-aarch64-static";
 const libraries = `/usr/${arm64.triplet}`;
 
-/** What the program is started through on a machine with another processor. */
+/** The emulator that starts the program on a machine with another processor. */
 const through = isNative ? [] : [emulator, "-L", libraries];
 
 const why =
-  (isThere("dpkg-deb") ? undefined : "dpkg-deb is not here") ??
+  (isThere("dpkg-deb") ? undefined : "dpkg-deb is missing") ??
   (isNative || isThere(emulator) ? undefined : `${emulator} is not here (test/support/install-tools)`) ??
   (isNative || existsSync(`${libraries}/lib/libstdc++.so.6`)
     ? undefined
     : `${libraries} has no libraries (test/support/install-tools)`);
-if (why !== undefined) console.log(`left out: the arm64 package, run: ${why}`);
+if (why !== undefined) console.log(`skipped: running the arm64 package: ${why}`);
 
-describe.skipIf(why !== undefined)("the arm64 package, run", () => {
+describe.skipIf(why !== undefined)("the installed arm64 package", () => {
   const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-arm64-"));
   const node = path.join(dir, "root/usr/lib/siteward/bin/node");
   const main = path.join(dir, "root/usr/lib/siteward/dist/main.js");
@@ -48,22 +48,22 @@ describe.skipIf(why !== undefined)("the arm64 package, run", () => {
       });
     });
 
-  test("tells its version and its processor", async () => {
+  test("prints its version and its processor", async () => {
     const { code, stdout } = await siteward("version", "--json");
     expect(code).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ platform: "linux-arm64" });
   });
 
-  test("looks the board over without the network", async () => {
+  test("runs the doctor's checks of the board without a network", async () => {
     const { code, stdout } = await siteward("doctor", "--offline", "--json");
-    // This machine is no board, so some checks may fail; what matters is that each of them can be made there.
+    // This machine is not a board, so some checks may fail; each of them must run, however.
     expect([0, 1]).toContain(code);
     expect(stdout).toMatch(/"config\.parse"/);
     expect(stdout).not.toMatch(/TypeError|ReferenceError|ERR_/);
   });
 
   test.each(["raspberry-pi-zero-2-w", "raspberry-pi-5"])(
-    "leads a site as a %s starts it: mirrors it, finds the board that died, and stops in good order",
+    "leads a site with the start options of a %s: caches it, detects a dead board, and stops cleanly",
     async (id) => {
       const config = {
         leader: { duration: "15s", renewDeadline: "10s", retry: "2s" },
@@ -91,7 +91,7 @@ describe.skipIf(why !== undefined)("the arm64 package, run", () => {
   );
 });
 
-/** As the unit of such a board starts Node. */
+/** Node's options from the unit on such a board. */
 function flagsOf(id: string): readonly string[] {
   const profile = readProfiles(path.resolve(import.meta.dirname, "../../firmware-profiles"), "/nowhere").profiles.find(
     (one) => one.id === id,

@@ -9,22 +9,22 @@ import { SystemdHost } from "../support/systemd-host.ts";
 
 const why =
   SystemdHost.whyNot() ??
-  (isThere("dpkg-deb") ? undefined : "dpkg-deb is not here") ??
-  (ownArchitecture ? undefined : "no package is made for this processor");
-if (why !== undefined) console.log(`left out: installations that break off: ${why}`);
+  (isThere("dpkg-deb") ? undefined : "dpkg-deb is missing") ??
+  (ownArchitecture ? undefined : "there is no package for this processor");
+if (why !== undefined) console.log(`skipped: interrupted installations: ${why}`);
 
 const unit = "siteward.service";
 const program = "/usr/lib/siteward";
 const state = "/var/lib/siteward/state.db";
-/** The script of the package that runs next is killed before its command of this number. */
+/** The file with the number of the command before which the package's next script is killed. */
 const stopAt = "/run/stop-at";
 const scripts = ["postinst", "prerm", "postrm"];
-/** CI kills at one step in so many; SITEWARD_TEST_STRIDE=1: at each. */
+/** Kill at every nth step: the 5th in CI; SITEWARD_TEST_STRIDE=1 kills at each. */
 const stride = Number(process.env.SITEWARD_TEST_STRIDE ?? 5);
-/** More than any of these scripts has. */
+/** More steps than any of these scripts has. */
 const mostSteps = 80;
 
-/** A server that does not answer: no story here needs a network. */
+/** A kubeconfig with a server that does not answer: no story here needs a network. */
 const unreachable = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -34,7 +34,7 @@ const unreachable = JSON.stringify({
   "current-context": "site",
 });
 
-/** The same scripts, for bash: it counts commands, also those of functions. */
+/** Rewrites the package's scripts for bash, which counts their commands, including those of functions, and kills them. */
 function mortal(folder: string): void {
   for (const name of scripts) {
     const file = path.join(folder, "DEBIAN", name);
@@ -45,8 +45,8 @@ trap 'n=$((n+1)); [ "$n" != "$stop" ] || kill -KILL $$' DEBUG`;
   }
 }
 
-/** One board; each test goes on where the one before it ended. */
-describe.skipIf(why !== undefined)("an installation that breaks off", () => {
+/** One board; each test continues from the end of the previous one. */
+describe.skipIf(why !== undefined)("an interrupted installation", () => {
   const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-broken-off-"));
   let first = "";
   let second = "";
@@ -67,14 +67,14 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
 
   const installed = async (): Promise<string> =>
     host.sh(["dpkg-query", "--show", `--showformat=\${Version} \${db:Status-Abbrev}`, "siteward"]);
-  /** Children that it is about to start look like it, and have it for a parent. */
+  /** The agent's process. Children that it is about to start look the same, but have it as their parent. */
   const agents = async (): Promise<readonly string[]> =>
     (await host.run(["pgrep", "--parent", "1", "--full", `${program}/dist/main.js run`])).stdout
       .split("\n")
       .filter(Boolean);
   const content = async (): Promise<string> => host.sh(`stat -c %i ${state}`);
 
-  /** One process of the service, which systemd knows, and the state it had. */
+  /** Checks that the service has one process, the one that systemd knows, and its former state. */
   const expectWhole = async (version: string, before: string): Promise<void> => {
     await host.until(unit, { ActiveState: "active", SubState: "running" }, 60);
     expect(await agents()).toEqual([(await host.unit(unit, "MainPID")).MainPID]);
@@ -85,7 +85,7 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     expect((await host.run("ls /var/lib/siteward")).stdout).not.toMatch(/damaged/);
   };
 
-  /** Kills the scripts that this runs at one step after the other; answers about how many they have. */
+  /** Repeats a command, each time killing its scripts at a later step. Returns about how many steps they have. */
   async function killedAtEachStep(command: string, meanwhile: () => Promise<void>): Promise<number> {
     for (let step = 1; step <= mostSteps; step += stride) {
       await host.write(stopAt, String(step));
@@ -99,7 +99,7 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     throw new Error(`more than ${mostSteps} steps: ${command}`);
   }
 
-  test("a first installation that is killed at any step is completed by the next one", async () => {
+  test("a first installation that was killed at any step is completed by the next one", async () => {
     await host.sh(`dpkg --unpack '${first}'`);
     const steps = await killedAtEachStep("dpkg --configure siteward", async () => {
       expect(await agents()).toEqual([]);
@@ -113,7 +113,7 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     await expectWhole("1.0", await content());
   });
 
-  test("an upgrade that is killed at any step leaves one agent at most, and is completed by dpkg --configure -a", async () => {
+  test("an upgrade that was killed at any step leaves at most one agent, and dpkg --configure -a completes it", async () => {
     const before = await content();
     await host.sh(`dpkg --unpack '${second}'`);
     const steps = await killedAtEachStep("dpkg --configure siteward", async () => {
@@ -132,7 +132,7 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     "deb-systemd-invoke",
     "systemctl",
     "siteward",
-  ])("where %s fails during an upgrade, the next installation makes up for it", async (tool) => {
+  ])("after a failure of %s during an upgrade the next installation succeeds", async (tool) => {
     const before = await content();
     await host.write(`/usr/local/sbin/${tool}`, "#!/bin/sh\necho broken >&2\nexit 1\n", "755");
     await host.run("/var/lib/dpkg/info/siteward.postinst configure 1.0");
@@ -142,10 +142,10 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     await expectWhole("2.0", before);
   });
 
-  test("without room for the new version the old one stays whole and runs, and the upgrade works once there is room", async () => {
+  test("without room for the new version the old one stays intact and running, and the upgrade works once there is room", async () => {
     const before = await content();
     const used = Number(await host.sh(`du -sk ${program} | cut -f1`));
-    // The new files lie beside the old ones until all are there.
+    // The new files are kept beside the old ones until all are unpacked.
     await host.sh(`cp -a ${program} /root/program && mount -t tmpfs -o size=${used + 30_000}k,mode=755 none ${program} &&
       cp -a /root/program/. ${program} && systemctl restart ${unit}`);
     const { code, stderr } = await host.run(["dpkg", "--install", "--force-confold", "--force-downgrade", first]);
@@ -155,23 +155,26 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     await host.sh(`mount -o remount,size=400m ${program}`);
     await host.sh(["dpkg", "--install", "--force-confold", first]);
     await expectWhole("1.0", before);
-    // What lies below the mount is older than what dpkg knows.
+    // The files below the mount are older than dpkg's records.
     await host.sh(`systemctl stop ${unit} && umount ${program} && systemctl start ${unit}`);
     await host.sh(["dpkg", "--install", "--force-confold", first]);
     await expectWhole("1.0", before);
   });
 
-  test.each([0.3, 1.2])("dpkg that is killed %s s after it began is repaired by the same command", async (seconds) => {
-    const before = await content();
-    await host.run(`dpkg --install --force-confold '${second}' & sleep ${seconds}; kill -KILL $!; wait`);
-    expect((await agents()).length).toBe(1);
-    expect(await content()).toBe(before);
-    await host.run("dpkg --configure -a");
-    await host.sh(["dpkg", "--install", "--force-confold", second]);
-    await expectWhole("2.0", before);
-  });
+  test.each([0.3, 1.2])(
+    "a dpkg that was killed %s s after its start is repaired by the same command",
+    async (seconds) => {
+      const before = await content();
+      await host.run(`dpkg --install --force-confold '${second}' & sleep ${seconds}; kill -KILL $!; wait`);
+      expect((await agents()).length).toBe(1);
+      expect(await content()).toBe(before);
+      await host.run("dpkg --configure -a");
+      await host.sh(["dpkg", "--install", "--force-confold", second]);
+      await expectWhole("2.0", before);
+    },
+  );
 
-  test("a removal that is killed at any step goes on with the next one, and keeps the state", async () => {
+  test("a removal that was killed at any step is completed by the next one, and keeps the state", async () => {
     const before = await content();
     const steps = await killedAtEachStep("dpkg --remove siteward", async () => {
       expect((await agents()).length).toBeLessThanOrEqual(1);
@@ -184,7 +187,7 @@ describe.skipIf(why !== undefined)("an installation that breaks off", () => {
     await expectWhole("2.0", before);
   });
 
-  test("a purge that is killed at any step leaves nothing in the end", async () => {
+  test("a purge that was killed at any step is completed by the next one and leaves nothing", async () => {
     const steps = await killedAtEachStep("dpkg --purge siteward", async () => undefined);
     expect(steps).toBeGreaterThan(4);
     const left = await host.sh("find /etc /usr /var /run -xdev -name '*siteward*' -not -path '/run/credentials/*'");

@@ -12,13 +12,13 @@ import { copiesOfProject, quickPackage } from "../support/deb-package.ts";
 
 const missing = ["dpkg-deb", "readelf"].filter((tool) => !isThere(tool));
 const why = missing.length === 0 ? undefined : `${missing.join(", ")}: not here (test/support/install-tools)`;
-if (why !== undefined) console.log(`left out: what the package holds: ${why}`);
-const whyNoLintian = why ?? (isThere("lintian") ? undefined : "lintian is not here (test/support/install-tools)");
-if (whyNoLintian !== undefined) console.log(`left out: what lintian says: ${whyNoLintian}`);
+if (why !== undefined) console.log(`skipped: the contents of the package: ${why}`);
+const whyNoLintian = why ?? (isThere("lintian") ? undefined : "lintian is missing (test/support/install-tools)");
+if (whyNoLintian !== undefined) console.log(`skipped: the checks of lintian: ${whyNoLintian}`);
 
 const elfMachines = { amd64: 0x3e, arm64: 0xb7 } as const;
 
-/** The newest symbols that the libstdc++ of GCC 11 has, and the ones before it that a binary may stop at. */
+/** The newest symbol versions of GCC 11's libstdc++, and the older ones that a binary may need at most. */
 const libstdcxx11 = ["3.4.26", "3.4.27", "3.4.28", "3.4.29"];
 
 const readelf = (what: string, file: string): string =>
@@ -44,7 +44,7 @@ describe.skipIf(why !== undefined)("the package", () => {
   };
 
   describe.each(["amd64", "arm64"] as const)("for %s", (name) => {
-    test("holds nothing that must not go out, and what a board needs", async () => {
+    test("contains what a board needs, and nothing that must not be shipped", async () => {
       const members = await membersOf(files[name]);
       expect(problemsOf(members, 0, "xz")).toEqual([]);
       const paths = members.map(({ path: at }) => at);
@@ -70,7 +70,7 @@ describe.skipIf(why !== undefined)("the package", () => {
       }
     });
 
-    test("has machine code of its own processor only, without symbols, for the libraries that it asks for", async () => {
+    test("has stripped machine code for its own processor only, and depends on the libraries that the code needs", async () => {
       const folder = extracted(name);
       const code = (await membersOf(files[name]))
         .map(({ path: at }) => path.join(folder, at))
@@ -95,7 +95,7 @@ describe.skipIf(why !== undefined)("the package", () => {
       expect(libstdcxx11).toContain(newest("GLIBCXX"));
     });
 
-    test("changes nothing in its configuration file but what the format needs", () => {
+    test("changes its configuration file only where the format requires it", () => {
       const text = readFileSync(path.join(extracted(name), "etc/siteward/siteward.yaml"), "utf8");
       const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
       expect(lines).toEqual(["apiVersion: siteward.dev/v1", "kind: AgentConfiguration"]);
@@ -103,7 +103,7 @@ describe.skipIf(why !== undefined)("the package", () => {
       expect(conffiles).toBe("/etc/siteward/siteward.yaml\n");
     });
 
-    test.skipIf(whyNoLintian !== undefined)("is what lintian asks for, but for what is explained", () => {
+    test.skipIf(whyNoLintian !== undefined)("passes lintian, except for the explained tags", () => {
       const options = ["--allow-root", "--fail-on=error,warning", "--tag-display-limit=0"];
       let said = "";
       try {
@@ -116,14 +116,14 @@ describe.skipIf(why !== undefined)("the package", () => {
     });
   });
 
-  test("every exception for lintian has its reason above it", () => {
+  test("every lintian override has its reason above it", () => {
     const overrides = readFileSync(path.join(extracted("arm64"), "usr/share/lintian/overrides/siteward"), "utf8");
     const lines = overrides.trimEnd().split("\n");
     const alone = lines.filter((line, i) => !line.startsWith("#") && !lines[i - 1]?.startsWith("#"));
     expect(alone).toEqual([]);
   });
 
-  test("built twice, in different folders and with another umask, it has the same bytes", async () => {
+  test("is identical, byte for byte, when it is built in another folder with another umask", async () => {
     const released = new Date("2026-01-02T03:04:05Z");
     const build = (root: string, out: string): Promise<string> =>
       buildPackage({

@@ -10,15 +10,15 @@ import { SystemdHost } from "../support/systemd-host.ts";
 
 const why =
   SystemdHost.whyNot() ??
-  (isThere("dpkg-deb") ? undefined : "dpkg-deb is not here") ??
-  (ownArchitecture ? undefined : "no package is made for this processor");
-if (why !== undefined) console.log(`left out: the life of the package on a board: ${why}`);
+  (isThere("dpkg-deb") ? undefined : "dpkg-deb is missing") ??
+  (ownArchitecture ? undefined : "there is no package for this processor");
+if (why !== undefined) console.log(`skipped: the life cycle of the package on a board: ${why}`);
 
 const unit = "siteward.service";
 const dropIns = "/etc/systemd/system/siteward.service.d";
 const kubeconfig = "/etc/siteward/credentials/kubeconfig";
 
-/** A server that does not answer: nothing here needs a network. */
+/** A kubeconfig with a server that does not answer: no story here needs a network. */
 const unreachable = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -28,7 +28,7 @@ const unreachable = JSON.stringify({
   "current-context": "site",
 });
 
-/** One board from its first installation to the last; each test goes on where the one before it ended. */
+/** One board from its first installation to the last; each test continues from the end of the previous one. */
 describe.skipIf(why !== undefined)("the package on a board", () => {
   const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-life-"));
   let first = "";
@@ -50,7 +50,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  /** As an unattended upgrade does it: nobody is asked, and what somebody edited stays. */
+  /** Installs like an unattended upgrade: without questions, and edited files stay. */
   const install = async (file: string): Promise<string> => {
     const { code, stdout, stderr } = await host.run(["dpkg", "--install", "--force-confold", file]);
     expect(code, stdout + stderr).toBe(0);
@@ -62,7 +62,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
   const installed = async (): Promise<string | undefined> =>
     (await host.sh(["dpkg-query", "--show", "siteward"])).split("	")[1];
 
-  test("without credentials it is enabled, not started, and says what to do next", async () => {
+  test("without credentials it is enabled but not started, and prints the next step", async () => {
     const said = await install(first);
     expect(said).toMatch(/not started, because this board has no credentials/);
     expect(said).toMatch(/siteward enroll/);
@@ -72,7 +72,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(await host.sh("getent passwd siteward | cut -d: -f6,7")).toMatch(/^\/var\/lib\/siteward:.*nologin$/);
   });
 
-  test("its command, its man page and its completion are there", async () => {
+  test("its command, man page and completion are installed", async () => {
     expect(await host.sh(["siteward", "version"])).toMatch(/^siteward /);
     expect((await host.run(["siteward", "status"])).code).toBe(3);
     expect(await host.sh("zcat /usr/share/man/man8/siteward.8.gz")).toMatch(/^\.TH SITEWARD 8/);
@@ -81,7 +81,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(await host.sh("dpkg --verify siteward")).toBe("");
   });
 
-  test("enrolled, it starts and is active, although no server answers", async () => {
+  test("after enrolment it starts and becomes active, although no server answers", async () => {
     await host.write("/root/plant7.yaml", unreachable, "600");
     await host.sh("siteward enroll --kubeconfig /root/plant7.yaml --site plant7 --board edge-02 --no-doctor");
     await host.sh("systemctl daemon-reload && systemctl start siteward");
@@ -95,7 +95,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(await host.sh(`ps -o user= -p ${await pid()}`)).toBe("siteward");
   });
 
-  test("the limits of its board's profile are in force", async () => {
+  test("the limits of the board's profile are in force", async () => {
     expect(await host.read(`${dropIns}/10-profile.conf`)).toMatch(/^MemoryMax=/m);
     const { DropInPaths } = await host.unit(unit, "DropInPaths");
     expect(DropInPaths).toContain("10-profile.conf");
@@ -104,7 +104,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(command.slice(command.lastIndexOf("--max-old-space-size"))).toMatch(new RegExp(`^${heap} `));
   });
 
-  test("an upgrade restarts it and keeps what was edited", async () => {
+  test("an upgrade restarts it and keeps edited files", async () => {
     await host.sh("printf 'log:\\n  level: debug\\n' >> /etc/siteward/siteward.yaml");
     const before = await pid();
     await install(second);
@@ -116,7 +116,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(await host.journal(unit)).not.toMatch(/ended by an error|MODULE_NOT_FOUND/);
   });
 
-  test("the version before can be put back", async () => {
+  test("the previous version can be installed again", async () => {
     const before = await pid();
     await install(first);
     expect(await installed()).toBe("1.0");
@@ -125,7 +125,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect(await host.read("/etc/siteward/siteward.yaml")).toMatch(/level: debug/);
   });
 
-  test("by the commands of the operator's page: upgraded from a file that stays, and back without a network", async () => {
+  test("the commands of docs/operator.md upgrade from a kept file, and downgrade without a network", async () => {
     const upgrade = blockWith("sh", "siteward_0.2.0_arm64.deb").replaceAll(
       "siteward_0.2.0_arm64.deb",
       "siteward_2.0.deb",
@@ -154,7 +154,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     await host.until(unit, { ActiveState: "active" }, 60);
   });
 
-  test("where an image is built, a policy that forbids it leaves the service as it is", async () => {
+  test("a policy-rc.d that forbids it, as while building images, leaves the service unchanged", async () => {
     const before = await pid();
     await host.write("/usr/sbin/policy-rc.d", "#!/bin/sh\nexit 101\n", "755");
     await install(second);
@@ -162,7 +162,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     await host.sh(["rm", "/usr/sbin/policy-rc.d"]);
   });
 
-  test("what an administrator has disabled stays disabled and down through an upgrade", async () => {
+  test("a disabled service stays disabled and stopped through an upgrade", async () => {
     await host.sh(["systemctl", "disable", "--now", unit]);
     await install(first);
     await install(second);
@@ -182,7 +182,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     await host.sh(`test -s ${kubeconfig} && test -s /var/lib/siteward/state.db`);
   });
 
-  test("installed again it goes on where it was", async () => {
+  test("installed again it continues from its former state", async () => {
     await install(second);
     await host.until(unit, { ActiveState: "active" }, 60);
     expect(await enabled()).toBe("enabled");
@@ -198,13 +198,13 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect((await host.run("systemctl cat siteward")).code).not.toBe(0);
   });
 
-  test("a board that was a board before starts anew after a purge", async () => {
+  test("a formerly installed board starts from scratch after a purge", async () => {
     expect(await install(second)).toMatch(/not started/);
     expect(await state()).toBe("inactive");
     expect(await enabled()).toBe("enabled");
   });
 
-  test("in an image that is being built it is installed and enabled, and nothing of this machine is written", async () => {
+  test("in an image under construction it is installed and enabled, without traces of the building machine", async () => {
     await host.sh(["dpkg", "--purge", "siteward"]);
     const inImage = "mount -t tmpfs tmpfs /run && dpkg --install";
     await host.sh(["unshare", "--mount", "bash", "-c", `${inImage} '${second}'`]);

@@ -11,7 +11,7 @@ Words about it.
 
 ### Added
 
-- What nobody has yet.
+- Not released yet.
 
 ## [1.2.0] - 2026-02-01
 
@@ -45,17 +45,17 @@ test("a released version shows its own changes, in Debian's format", () => {
 `);
 });
 
-test("a version without a part of its own shows what is not released yet", () => {
+test("a version without its own section shows the unreleased changes", () => {
   expect(debianChangelog(changelog, "1.3.0-rc.1", released)).toMatch(
-    /^siteward \(1\.3\.0~rc\.1\) unstable.*\n\n {2}\[ Added \]\n {2}\* What nobody has yet\.\n/,
+    /^siteward \(1\.3\.0~rc\.1\) unstable.*\n\n {2}\[ Added \]\n {2}\* Not released yet\.\n/,
   );
 });
 
-test("nothing written down is said", () => {
-  expect(debianChangelog("# Changelog\n", "1.0.0", released)).toMatch(/\* No changes were written down\./);
+test("an empty changelog is reported as such", () => {
+  expect(debianChangelog("# Changelog\n", "1.0.0", released)).toMatch(/\* No changes were recorded\./);
 });
 
-test("a pre-release is older than its release", () => {
+test("a pre-release sorts before its release", () => {
   expect(debianVersion("1.3.0-rc.1")).toBe("1.3.0~rc.1");
   expect(debianVersion("1.3.0")).toBe("1.3.0");
 });

@@ -17,17 +17,17 @@ function packageCommand(...args: readonly string[]): Promise<Ended> {
   });
 }
 
-test("asked for help, it says how it is called and builds nothing", async () => {
+test("--help prints the usage and builds nothing", async () => {
   const { code, stdout } = await packageCommand("--help");
   expect(code).toBe(0);
   expect(stdout).toMatch(/npm run package -- \[--arch arm64\|amd64\] \[--out FOLDER\]/);
 });
 
 test.each<[readonly string[], RegExp]>([
-  [["--arch", "armhf"], /^package: --arch takes amd64 or arm64, not "armhf"\n$/],
-  [["--arch", "toString"], /^package: --arch takes/],
+  [["--arch", "armhf"], /^package: --arch must be amd64 or arm64, not "armhf"\n$/],
+  [["--arch", "toString"], /^package: --arch must be/],
   [["--fast"], /^package: Unknown option '--fast'/],
-])("what it does not know it refuses in one sentence: %s", async (args, said) => {
+])("unknown arguments are refused with one sentence: %s", async (args, said) => {
   const { code, stderr } = await packageCommand(...args);
   expect(code).toBe(1);
   expect(stderr).toMatch(said);

@@ -14,7 +14,7 @@ const source = `export class Leader {
 new Leader().pass();
 `;
 
-/** The agent's kind of bundle of that source, and where it says that it fails. */
+/** A bundle of that source like the agent's, and the stack of its error. */
 async function failed(): Promise<{ readonly stack: string; readonly map: string }> {
   const { outputFiles } = await build({
     stdin: { contents: source, sourcefile: "agent/leader.ts", loader: "ts" },
@@ -38,7 +38,7 @@ async function failed(): Promise<{ readonly stack: string; readonly map: string 
 }
 
 describe("a stack of the shipped program", () => {
-  test("names the lines of the sources, and what stood there", async () => {
+  test("is mapped to the lines and names of the sources", async () => {
     const { stack, map } = await failed();
     expect(stack).toContain("/usr/lib/siteward/dist/agent-alone.js:1:");
     const { text, unknown } = readableStack(stack, (file) => (file === "agent-alone.js" ? map : undefined));
@@ -49,7 +49,7 @@ describe("a stack of the shipped program", () => {
     expect(unknown).not.toContain("agent-alone.js");
   });
 
-  test("of another version stays as it is, and says so", () => {
+  test("of another version stays unchanged and is reported", () => {
     const line = '{"stack":"Error\\n    at t (/usr/lib/siteward/dist/chunk-OTHER.js:1:2)"}';
     expect(readableStack(line, () => undefined)).toEqual({ text: line, unknown: ["chunk-OTHER.js"] });
   });

@@ -1,5 +1,5 @@
 /**
- * Fills and uses a state folder as an agent does, and says in the file `marks` what was acknowledged:
+ * Fills and uses a state folder like an agent, and records in the file `marks` which writes were acknowledged:
  * node block-writer.ts FOLDER SEED ROUNDS
  */
 import { closeSync, openSync, writeSync } from "node:fs";
@@ -11,7 +11,7 @@ import { pragmas } from "../storage/things.ts";
 import { deedOf } from "./memo-model.ts";
 
 const [, , folder = "", seed = "", rounds = ""] = process.argv;
-/** Checkpoints come early, so that the main files are written too. */
+/** Early checkpoints, so that the main files are written too. */
 const early = { ...pragmas, walAutocheckpointPages: 12 };
 const marks = openSync(path.join(folder, "marks"), "w");
 const starts = 3;
@@ -25,7 +25,7 @@ for (let start = 0; start < starts; start++) {
     deedOf(Number(seed), ++deeds)(memo);
     writeSync(marks, `${deeds}\n`);
   }
-  // A clean stop, and one that leaves its logs behind.
+  // One clean stop, and one that leaves the logs behind.
   if (start % 2 === 0) state.close();
   else state.abandon();
 }

@@ -24,7 +24,7 @@ import { Churn } from "./churn.ts";
 import { differencesNow, readFolder } from "./mirror.ts";
 import { RecordedSite } from "./recorded-site.ts";
 
-/** A site of its own for each story: what is broken stays broken. */
+/** One site for each story, because damage is permanent. */
 let dir: string;
 let site: RecordedSite;
 let churn: Churn;
@@ -39,7 +39,7 @@ beforeEach(async () => {
   kubeconfig = path.join(dir, "kubeconfig");
   writeKubeconfig(kubeconfig, await site.listen());
   churn.begin();
-  // More than the caches of SQLite and of decoded objects hold.
+  // More than fits into the caches of SQLite and of decoded objects.
   churn.crowd(250);
 });
 afterEach(async () => {
@@ -53,7 +53,7 @@ afterEach(async () => {
 const quick = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
   nodeLifecycle: { monitorPeriod: "500ms" },
-  // Little is kept in memory, so that the file is read again and again.
+  // A small cache in memory, so that the file is read all the time.
   cache: { decodedBytes: "64KiB", sqlite: { cacheKiB: 64 } },
 };
 
@@ -65,13 +65,13 @@ function start(board: string, state = path.join(dir, board, "state")): AgentProc
   return agent;
 }
 
-const told = (agent: AgentProcess, type: string): string | undefined =>
+const conditionMessage = (agent: AgentProcess, type: string): string | undefined =>
   agent.status()?.health.conditions.find((one) => one.type === type)?.message;
 
 const when = (what: string, agent: AgentProcess, holds: () => boolean, seconds = 20): Promise<number> =>
   until(what, holds, seconds, () => `${JSON.stringify(agent.status()?.health)} ${agent.log().slice(-1500)}`);
 
-/** Overwrites everything behind the first bytes: the header of a file that is open stays what it was. */
+/** Overwrites everything after the first bytes: the header of an open file is kept. */
 function spoil(file: string, keep = 100): void {
   const size = Math.max(0, statSync(file).size - keep);
   writeFileSync(file, Buffer.concat([readFileSync(file).subarray(0, keep), Buffer.alloc(size, 0xa5)]));
@@ -90,27 +90,27 @@ function fill(folder: string, left: number): () => void {
   return () => unlinkSync(filler);
 }
 
-/** Only what could be seen from outside counts: the files hold what the server holds. */
+/** True if the files equal the server's objects, seen from outside. */
 const isInStep = (state: string): boolean => {
   const folder = readFolder(state, path.join(dir, "copy"));
   return folder.problems.length === 0 && differencesNow(folder, site.history).length === 0;
 };
 
-test("a cache that is spoilt while nobody reads it is made anew when somebody does; the agent goes on", async () => {
+test("a damaged cache is rebuilt at the next read, without a restart of the agent", async () => {
   const agent = start("pi-1");
   const state = path.join(agent.dir, "state");
   await when("it is ready", agent, () => agent.isReady);
   const { pid } = agent;
   for (const name of ["cache.db", "cache.db-wal"]) spoil(path.join(state, name), 32);
   churn.goOn();
-  await when("it is told", agent, () => told(agent, "CacheRebuilt") !== undefined);
+  await when("the rebuild is reported", agent, () => conditionMessage(agent, "CacheRebuilt") !== undefined);
   churn.pause();
-  expect(told(agent, "CacheRebuilt")).toContain("cache.db: the file is damaged");
+  expect(conditionMessage(agent, "CacheRebuilt")).toContain("cache.db: the file is damaged");
   await when("it is in step", agent, () => agent.isReady && isInStep(state));
   expect([agent.pid, agent.running]).toEqual([pid, true]);
 });
 
-test("a state that is spoilt while the agent is off is kept aside, told in status and log, and the agent leads again", async () => {
+test("a state damaged while the agent is off is set aside and reported in status and log, and the agent leads again", async () => {
   const agent = start("pi-1");
   const state = path.join(agent.dir, "state");
   await when("it is ready", agent, () => agent.isReady);
@@ -118,27 +118,30 @@ test("a state that is spoilt while the agent is off is kept aside, told in statu
   for (const name of ["state.db", "state.db-wal"]) spoil(path.join(state, name), 0);
   agent.start();
   await when("it leads again", agent, () => agent.isReady);
-  expect(told(agent, "StateSetAside")).toMatch(/state\.db was damaged and is now \S+state\.db(-wal)?\.damaged-\d+$/);
-  expect(agent.log()).toMatch(/error.*what the agent remembered was damaged and is kept aside/);
+  expect(conditionMessage(agent, "StateSetAside")).toMatch(
+    /state\.db was damaged and is now \S+state\.db(-wal)?\.damaged-\d+$/,
+  );
+  expect(agent.log()).toMatch(/error.*state\.db was damaged and was moved aside/);
   expect(readdirSync(state).filter((name) => name.includes(".damaged-")).length).toBeGreaterThan(0);
-  // Once told, it is done with.
+  // It is reported only once.
   await agent.stop();
   agent.start();
   await when("it leads", agent, () => agent.isReady);
-  expect(told(agent, "StateSetAside")).toBeUndefined();
+  expect(conditionMessage(agent, "StateSetAside")).toBeUndefined();
 });
 
-test("a cache that somebody locks holds up the agent only as long as that lasts", async () => {
+test("a lock on the cache by another process delays the agent only while it lasts", async () => {
   const state = path.join(dir, "pi-1", "state");
   const agent = start("pi-1", state);
   await when("it is ready", agent, () => agent.isReady);
-  // Its next renewal proves what it has just listed: a fault before that costs the lists once more.
+  // The next renewal confirms the lists: after a fault before that, the agent lists again.
   await rest(2);
   const { pid } = agent;
   const other = new Sqlite(path.join(state, "cache.db"), { timeout: 1000 });
   other.exec("BEGIN IMMEDIATE");
   churn.goOn();
-  await new Promise((resolve) => setTimeout(resolve, 2000));
+  // Longer than any toleration here: the agent does not know changes that it cannot store.
+  await new Promise((resolve) => setTimeout(resolve, 6000));
   churn.pause();
   expect(agent.running).toBe(true);
   other.exec("ROLLBACK");
@@ -148,38 +151,43 @@ test("a cache that somebody locks holds up the agent only as long as that lasts"
   expect(site.ledger.problems).toEqual([]);
 });
 
-const why = canMount() ? undefined : "this user may not mount a file system of its own";
-if (why !== undefined) console.log(`left out: disks that are full or read-only, because ${why}`);
+const why = canMount() ? undefined : "this user may not mount a file system";
+if (why !== undefined) console.log(`skipped: disks that are full or read-only, because ${why}`);
 const mounting = test.skipIf(why !== undefined);
 
-mounting("a disk that fills up: the Lease goes to a board with room, and the agent stays and says why", async () => {
-  const disk = mounted("size=6m");
-  const full = start("pi-full", disk);
-  await when("it leads", full, () => full.isReady);
-  const { pid } = full;
-  const room = fill(disk, 8192);
-  const other = start("pi-other");
-  churn.goOn();
-  await when("it is held, or does not stand", full, () => !full.leads, 30);
-  churn.pause();
-  await when("the other one leads", other, () => other.isReady, 30);
-  await when("it says why", full, () => /no room left|less than 1 MiB/.test(JSON.stringify(full.status()?.health)));
-  // Nothing of that is a start: the process looks again by itself, and never takes the Lease from who can work.
-  const terms = Number(other.status()?.leader?.term);
-  await new Promise((resolve) => setTimeout(resolve, 6000));
-  expect([full.pid, full.running, other.leads]).toEqual([pid, true, true]);
-  expect(Number(other.status()?.leader?.term)).toBe(terms);
+mounting(
+  "when the disk fills up the Lease goes to a board with room, and the agent keeps running and reports why",
+  async () => {
+    const disk = mounted("size=6m");
+    const full = start("pi-full", disk);
+    await when("it leads", full, () => full.isReady);
+    const { pid } = full;
+    const room = fill(disk, 8192);
+    const other = start("pi-other");
+    churn.goOn();
+    await when("it is held, or does not stand", full, () => !full.leads, 30);
+    churn.pause();
+    await when("the other one leads", other, () => other.isReady, 30);
+    await when("it reports why", full, () =>
+      /the disk is full|less than 1 MiB/.test(JSON.stringify(full.status()?.health)),
+    );
+    // Without a restart: the process checks again, and never takes the Lease from a healthy board.
+    const terms = Number(other.status()?.leader?.term);
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect([full.pid, full.running, other.leads]).toEqual([pid, true, true]);
+    expect(Number(other.status()?.leader?.term)).toBe(terms);
 
-  room();
-  await other.stop();
-  await when("it leads again", full, () => full.isReady, 90);
-  expect(full.pid).toBe(pid);
-  await when("it is in step", full, () => isInStep(disk));
-  expect(site.ledger.problems.filter((problem) => problem.includes("deleted"))).toEqual([]);
-});
+    room();
+    await other.stop();
+    await when("it leads again", full, () => full.isReady, 90);
+    expect(full.pid).toBe(pid);
+    await when("it is in step", full, () => isInStep(disk));
+    expect(site.ledger.problems.filter((problem) => problem.includes("deleted"))).toEqual([]);
+  },
+);
 
 mounting(
-  "a disk that goes read-only at the start: it gives the Lease back, and goes on when it can write",
+  "with a disk that is read-only at the start the agent releases the Lease, and resumes once it can write",
   async () => {
     const disk = mounted("size=16m");
     const agent = start("pi-1", disk);
@@ -188,26 +196,28 @@ mounting(
     const remount = (how: string): void => {
       execFileSync("mount", ["-o", `remount,${how}`, disk], { stdio: "pipe" });
     };
-    // Files that are open for writing keep a file system from going read-only by request, as a failing card is by force.
+    // A file system with files open for writing cannot be remounted read-only; on a failing card the kernel forces it.
     await agent.stop("SIGKILL");
     remount("ro");
     agent.start();
-    await when("it is held", agent, () => told(agent, "AgentHeld") !== undefined);
-    expect(told(agent, "AgentHeld")).toMatch(/cannot be read or written; this board tells and answers/);
+    await when("it is held", agent, () => conditionMessage(agent, "AgentHeld") !== undefined);
+    expect(conditionMessage(agent, "AgentHeld")).toMatch(
+      /cannot be read or written; until then this board reports and answers/,
+    );
     const held = agent.pid;
     expect(held).not.toBe(pid);
     remount("rw");
     await when("it leads again", agent, () => agent.isReady, 30);
     expect(agent.pid).toBe(held);
-    expect(told(agent, "AgentHeld")).toBeUndefined();
+    expect(conditionMessage(agent, "AgentHeld")).toBeUndefined();
   },
 );
 
 const noCard = Card.whyNot();
-if (noCard !== undefined) console.log(`left out: cards that fail, because ${noCard}`);
+if (noCard !== undefined) console.log(`skipped: failing cards, because ${noCard}`);
 
 test.skipIf(noCard !== undefined)(
-  "a card that fails under a leader: another board leads, and keeps the Lease when the card is mended; nothing is lost",
+  "when a leader's card fails another board leads, and keeps the Lease after the repair; nothing is lost",
   async () => {
     const card = new Card();
     try {
@@ -218,16 +228,16 @@ test.skipIf(noCard !== undefined)(
       const { pid } = agent;
       card.fail();
       churn.goOn();
-      await when("it is held", agent, () => told(agent, "AgentHeld") !== undefined, 30);
+      await when("it is held", agent, () => conditionMessage(agent, "AgentHeld") !== undefined, 30);
       await when("the other one leads", other, () => other.isReady, 30);
       churn.pause();
-      expect(told(agent, "StorageReadOnly")).toMatch(/is read-only: /);
-      await when("it sees who leads", agent, () => agent.status()?.leader?.holder === "pi-2");
+      expect(conditionMessage(agent, "StorageReadOnly")).toMatch(/is read-only: /);
+      await when("it follows the new leader", agent, () => agent.status()?.leader?.holder === "pi-2");
       const term = other.status()?.leader?.term;
       card.mend();
-      await when("it is well again", agent, () => told(agent, "AgentHeld") === undefined, 70);
+      await when("it is healthy again", agent, () => conditionMessage(agent, "AgentHeld") === undefined, 70);
       expect([agent.pid, agent.leads, other.leads, other.status()?.leader?.term]).toEqual([pid, false, true, term]);
-      expect(told(agent, "StorageReadOnly")).toBeUndefined();
+      expect(conditionMessage(agent, "StorageReadOnly")).toBeUndefined();
       await other.stop();
       await when("it leads again", agent, () => agent.isReady, 30);
       await when("it is in step", agent, () => isInStep(card.folder));
@@ -241,7 +251,7 @@ test.skipIf(noCard !== undefined)(
 );
 
 test.skipIf(noCard !== undefined)(
-  "a board that starts on a card that failed before takes no Lease, not even a free one",
+  "a board that starts on a failed card takes no Lease, not even a free one",
   async () => {
     const card = new Card();
     try {
@@ -249,10 +259,10 @@ test.skipIf(noCard !== undefined)(
       await when("it leads", agent, () => agent.isReady);
       await agent.stop("SIGKILL");
       const before = agent.log().length;
-      // To who only asks, such a file system is as good as ever.
+      // Queries alone show nothing wrong with such a file system.
       card.fail();
       agent.start();
-      await when("it is held", agent, () => told(agent, "AgentHeld") !== undefined);
+      await when("it is held", agent, () => conditionMessage(agent, "AgentHeld") !== undefined);
       await new Promise((resolve) => setTimeout(resolve, 15_000));
       expect(agent.log().slice(before)).not.toContain("term began");
       expect([agent.running, agent.leads]).toEqual([true, false]);

@@ -7,7 +7,7 @@ const mostPods = 50;
 const pods = "/api/v1/namespaces/default/pods";
 const leases = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** Time that pods give a taint; undefined: no toleration at all. */
+/** The tolerationSeconds of pods; undefined: no toleration. */
 const tolerations = [
   undefined,
   { key: "maintenance", operator: "Exists", effect: "NoExecute", tolerationSeconds: 1 },
@@ -15,7 +15,7 @@ const tolerations = [
   { operator: "Exists", effect: "NoExecute" },
 ] as const;
 
-/** A site in which something happens all the time; what happens follows from the seed and from what is there. */
+/** A site that changes all the time; the changes follow from the seed and the present objects. */
 export class Churn {
   readonly #site: RecordedSite;
   readonly #random: SeededRandom;
@@ -33,7 +33,7 @@ export class Churn {
     this.steps(60);
   }
 
-  /** So many pods more that are there and do nothing, each of about 2 KB as it is stored. */
+  /** Further idle pods, each of about 2 KB in the store. */
   crowd(count: number): void {
     const labels = Object.fromEntries(Array.from({ length: 25 }, (_, at) => [`label-${at}`, `${at}`.padEnd(60, "y")]));
     for (let at = 0; at < count; at++) {
@@ -46,7 +46,7 @@ export class Churn {
     }
   }
 
-  /** Some hundred changes a second until `pause`. */
+  /** Makes some hundred changes a second until `pause`. */
   goOn(): void {
     this.#timer = setInterval(() => this.steps(1 + this.#random.integer(6)), 8);
   }
@@ -59,7 +59,7 @@ export class Churn {
     for (let step = 0; step < count; step++) this.#step();
   }
 
-  /** Taints that people have put on go; what they started ends. */
+  /** Removes the taints of people, so that their effects end. */
   calm(): void {
     for (const node of this.#nodes()) this.#taint(node.metadata.name, false);
   }
@@ -114,7 +114,7 @@ export class Churn {
     this.#site.ask("PATCH", `/api/v1/nodes/${name}/status`, { status: { conditions } });
   }
 
-  /** Of a new value each time: a taint that comes back is another one. */
+  /** With a new value each time: a repeated taint is another one. */
   #taint(name: string, on: boolean): void {
     const node = this.#nodes().find(({ metadata }) => metadata.name === name);
     const others = (node?.spec?.taints ?? []).filter(({ key }) => key !== "maintenance");
@@ -150,7 +150,7 @@ export class Churn {
     else this.#site.ask("PATCH", `${at}/status`, { status: { podIP: address, podIPs: [{ ip: address }] } });
   }
 
-  /** The kubelet takes away what was deleted, or somebody deletes one. */
+  /** The kubelet removes a deleted pod, or a person deletes one. */
   #endPod(): void {
     const ending = this.#pods().find(({ metadata }) => metadata.deletionTimestamp !== undefined);
     const pod = ending && this.#random.integer(3) > 0 ? ending : this.#anyPod();
@@ -181,7 +181,7 @@ const condition = (type: string, status: string): NodeCondition => ({
   type,
   status,
   reason: "Kubelet",
-  message: "as it says",
+  message: "healthy",
   lastHeartbeatTime: seconds(),
   lastTransitionTime: seconds(),
 });

@@ -14,13 +14,13 @@ export interface CutStates {
   readonly states: number;
   readonly deeds: number;
   readonly syncs: number;
-  /** Different moments of the cache's history at which it was found. */
+  /** The different positions of the cache after the cuts. */
   readonly positions: number;
 }
 
 /**
- * Cuts the recorded writes at `cuts` places, each with every fate of what was not synced, and opens what is left as the
- * agent does. Throws at the first state that is not what it should be, and says which one it is.
+ * Cuts the recorded writes at `cuts` places, each with every outcome for unsynced writes, and opens the remaining files like
+ * the agent. Throws at the first wrong state, and names it.
  */
 export function cutEverywhere(
   deeds: readonly Deed[],
@@ -56,7 +56,7 @@ export function cutEverywhere(
 
 const numberIn = (deed: Deed): number | undefined => (deed.do === "write" ? Number(deed.bytes.toString()) : undefined);
 
-/** Returns the position at which the cache was found. */
+/** Returns the position of the cache. */
 function check(
   files: ReadonlyMap<string, Buffer>,
   { folder, seed, acknowledged, fate }: { folder: string; seed: number; acknowledged: number; fate: Fate },
@@ -65,20 +65,20 @@ function check(
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true });
   for (const [name, bytes] of files) writeFileSync(path.join(folder, name), bytes);
-  // The index of the log was never synced: anything may lie there.
+  // The index of the log is never synced: its content is arbitrary.
   if (fate === "noise") writeFileSync(path.join(folder, "cache.db-shm"), Buffer.alloc(32_768, random.integer(256)));
   const { state, cache } = StateFolder.open({ folder, pragmas, stamp: "cut" });
   try {
-    if (cache.rebuilt) throw new Error("the cache was thrown away", { cause: cache.rebuilt });
-    // Noise where a log was just begun is told, and costs nothing: the file itself has all that was acknowledged.
+    if (cache.rebuilt) throw new Error("the cache was discarded", { cause: cache.rebuilt });
+    // Noise in a log that was just begun is reported but harmless: the main file has all acknowledged writes.
     const isLog = state.setAside?.file.includes("-wal") ?? false;
     if (state.setAside && !(isLog && fate === "noise")) {
       throw new Error("the state was set aside", { cause: state.setAside.why });
     }
     const facts = remembered(new Memo(state.database)).join("\n");
-    // The deed under way at the cut may be there, though nobody was told.
+    // The operation in progress at the cut may be stored without an acknowledgement.
     const possible = [acknowledged, acknowledged + 1].map((deeds) => rememberedAfter(seed, deeds).join("\n"));
-    if (!possible.includes(facts)) throw new Error(`state.db lost something of ${acknowledged} deeds, or invented it`);
+    if (!possible.includes(facts)) throw new Error(`state.db differs from ${acknowledged} acknowledged operations`);
     const store = cacheOf(cache.database);
     const position = expectSound(store, seed);
     follow(store, seed, 1);

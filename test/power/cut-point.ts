@@ -2,12 +2,12 @@ import { type FSWatcher, watch } from "node:fs";
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Moment, RecordedSite } from "./recorded-site.ts";
 
-/** When the power goes: after a time, or at the n-th of something that can be seen from outside. */
+/** The time of the power cut: after a delay, or at the n-th occurrence of an observable event. */
 export type CutPoint =
   | { readonly at: "start" | "load"; readonly after: number }
   | { readonly at: Moment | "cache.db-wal" | "state.db-wal" | "cache.db"; readonly count: number };
 
-/** How many of each are waited for at most; an agent acts only when it has caught up, which takes a second or two. */
+/** The highest n of each event; an agent acts only when it has caught up, after a second or two. */
 const named = {
   request: 40,
   answer: 40,
@@ -28,15 +28,15 @@ export function chooseCut(random: SeededRandom): CutPoint {
   return { at, count: 1 + random.integer(named[at]) };
 }
 
-export const told = (cut: CutPoint): string =>
+export const pointText = (cut: CutPoint): string =>
   "after" in cut
     ? `${cut.after} ms after the ${cut.at === "start" ? "start" : "load began"}`
     : `${cut.at} ${cut.count}`;
 
-/** A point that is not reached in this time is cut all the same. */
+/** Milliseconds after which the power is cut even if the point was not reached. */
 const patience = 6000;
 
-/** Calls `cut` once, when the point is reached; resolves then. */
+/** Calls `cut` once when the point is reached, then resolves. */
 export function whenReached(
   point: CutPoint,
   { site, folder }: { readonly site: RecordedSite; readonly folder: string },

@@ -1,25 +1,24 @@
 import type { SeededRandom } from "../support/seeded-random.ts";
 import type { Deed, Sync, Write } from "./recorded-writes.ts";
 
-/** What becomes of blocks that were written and not yet synced when the power goes. */
+/** The outcome for blocks that were written but not synced at the power cut. */
 export const fates = ["none", "all", "prefix", "some", "noise"] as const;
 export type Fate = (typeof fates)[number];
 
 type Pending = Exclude<Deed, Sync>;
 
 interface File {
-  /** What the disk promised. Undefined: the name is not in the folder. */
+  /** The synced content; undefined if the name is not in the folder. */
   synced: Buffer | undefined;
   pending: Pending[];
 }
 
-/** The smallest piece that a disk writes whole. */
+/** The smallest unit that a disk writes atomically. */
 const block = 512;
 
 /**
- * A disk that keeps what was synced and may do as it likes with the rest: blocks written since then may be there or not,
- * in any order, and in files that grew there may be noise. A sync of a file also keeps its name, as Linux file systems do;
- * a name that was taken away may be back until its folder is synced.
+ * A disk that keeps synced data only: later blocks may be stored or not, in any order, and grown files may contain noise. As
+ * on Linux file systems, a sync of a file also keeps its name; a removed name may reappear until its folder is synced.
  */
 export class Disk {
   readonly #files = new Map<string, File>();
@@ -35,12 +34,12 @@ export class Disk {
     else file.pending.push(deed);
   }
 
-  /** How many deeds could still be lost. */
+  /** The number of operations that could still be lost. */
   get pending(): number {
     return [...this.#files.values()].reduce((sum, { pending }) => sum + pending.length, 0);
   }
 
-  /** The files as they may be found after a cut right now. */
+  /** A possible state of the files after a cut at this moment. */
   after(fate: Fate, random: SeededRandom): ReadonlyMap<string, Buffer> {
     const found = new Map<string, Buffer>();
     for (const [name, file] of this.#files) {
@@ -70,7 +69,7 @@ function remains({ synced, pending }: File, fate: Fate, random: SeededRandom): B
   }
 }
 
-/** The deeds up to one of them, and of a write the first blocks. */
+/** The operations up to one of them, and the first blocks of a write. */
 function prefix(synced: Buffer | undefined, pending: readonly Pending[], random: SeededRandom): Buffer | undefined {
   const upTo = random.integer(pending.length + 1);
   const whole = pending.slice(0, upTo).reduce<Buffer | undefined>((bytes, deed) => applied(bytes, deed), synced);
@@ -101,7 +100,7 @@ function some(
   return bytes;
 }
 
-/** Cut at the disk's own boundaries, wherever the write began. */
+/** Splits a write at the disk's block boundaries. */
 function* blocksOf(write: Write): Generator<Write> {
   for (let at = 0; at < write.bytes.length; ) {
     const length = Math.min(block - ((write.offset + at) % block), write.bytes.length - at);
@@ -119,7 +118,7 @@ function applied(before: Buffer | undefined, deed: Pending): Buffer | undefined 
   return grown;
 }
 
-/** Always a copy: what was promised before stays as it was. */
+/** Always a copy: earlier synced content stays unchanged. */
 function resized(bytes: Buffer, length: number): Buffer {
   const other = Buffer.alloc(length);
   bytes.copy(other);

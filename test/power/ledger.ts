@@ -1,8 +1,8 @@
 import type { Node, Pod, Toleration } from "../../agent/api/core.ts";
 import { tolerates } from "../../agent/api/taints.ts";
-import type { ApiRequest } from "../../simulator/site-api/exchange.ts";
+import type { ApiRequest } from "../../simulator/site-api/requests/exchange.ts";
 
-/** What the agent asked for, in the server's words. */
+/** The agent's request, by the server's verbs. */
 export interface Asked {
   readonly does: "list" | "watch" | "write" | "other";
   readonly resource: string;
@@ -29,29 +29,28 @@ interface Spell {
   until: number | undefined;
 }
 
-/** A decision may be on its way while its reason goes away. */
+/** A decision may be in transit while its reason disappears. */
 const underWay = 1000;
-/** So long after the answer to a renewal its proof is in the file. */
+/** Milliseconds from the answer to a renewal until its proof is in the file. */
 const untilStored = 500;
-/** Clocks of whole seconds, and timers that fire a little early. */
+/** Timestamps are whole seconds, and timers fire slightly early. */
 const early = 150;
 
 /**
- * The server's own account of an agent over all its lives: which lists it asked for without need, which acts it did twice,
- * and which without a reason.
+ * The server's record of an agent over all its processes: unnecessary lists, repeated acts, and acts without a reason.
  */
 export class Ledger {
   readonly problems: string[] = [];
   readonly #owed = new Set(Object.values(collections));
-  /** What was listed, and when the site's Lease was first renewed after it. */
+  /** Each list, with the first renewal of the site's Lease after it. */
   readonly #unproven = new Map<string, number | undefined>();
   readonly #deleted = new Map<string, string>();
   #spells: Spell[] = [];
   counts = { lists: 0, refused: 0, watches: 0, probes: 0, deletions: 0, taints: 0, repeats: 0, conflicts: 0 };
 
   /**
-   * A list is right where the cache was never filled, where the server lost the history behind its position, and where the
-   * power was cut before a renewal of the Lease had proven the last one.
+   * A list is necessary if the cache was never filled, if the server lost the history of its position, or if the power was cut
+   * before a renewal of the Lease confirmed the last list.
    */
   list(resource: string, path: string): void {
     if (/[?&]continue=/.test(path)) return;
@@ -60,17 +59,16 @@ export class Ledger {
       return;
     }
     this.counts.lists++;
-    if (!this.#owed.has(resource))
-      this.problems.push(`${resource} were listed, and nobody had asked for that: ${path}`);
+    if (!this.#owed.has(resource)) this.problems.push(`${resource} were listed without need: ${path}`);
   }
 
-  /** A watch that is opened says that the list before it was stored. */
+  /** An opened watch shows that the list before it was stored. */
   watch(resource: string): void {
     this.counts.watches++;
     if (this.#owed.delete(resource)) this.#unproven.set(resource, undefined);
   }
 
-  /** The Lease was renewed: that proves what was listed before. */
+  /** A renewal of the Lease confirms the lists before it. */
   renewed(now: number): void {
     for (const [resource, since] of this.#unproven) this.#unproven.set(resource, since ?? now);
   }
@@ -82,7 +80,7 @@ export class Ledger {
     this.#unproven.clear();
   }
 
-  /** The server cannot say any more what it was when the Lease was written that a board knows: nothing is proven. */
+  /** The server lost the state at the Lease write that a board knows, so nothing is confirmed. */
   forgotten(): void {
     for (const resource of Object.values(collections)) this.#owed.add(resource);
   }
@@ -96,12 +94,11 @@ export class Ledger {
     this.counts.conflicts++;
   }
 
-  /** A pod that the server agreed to delete. */
+  /** A deletion of a pod that the server accepted. */
   deletion(pod: Pod, options: string | undefined, now: number): void {
     const { name, uid, deletionTimestamp } = pod.metadata;
     this.counts.deletions++;
-    if (!options?.includes(`"uid":"${uid}"`))
-      this.problems.push(`pod ${name} was deleted whatever its uid: ${options}`);
+    if (!options?.includes(`"uid":"${uid}"`)) this.problems.push(`pod ${name} was deleted without a uid: ${options}`);
     const before = this.#deleted.get(uid);
     if (before !== undefined)
       this.problems.push(`pod ${name} (${uid}) was deleted twice: ${before} and at ${Math.round(now)}`);
@@ -111,13 +108,13 @@ export class Ledger {
     this.#deleted.set(uid, `at ${Math.round(now)}`);
   }
 
-  /** A write to a Node that the server took. */
+  /** A write to a Node that the server accepted. */
   nodeWrite(before: Node, after: Node): void {
     if (before.metadata.resourceVersion === after.metadata.resourceVersion) this.counts.repeats++;
     else this.counts.taints++;
   }
 
-  /** A Node as it is from now on; undefined: it is gone. */
+  /** The new state of a Node; undefined if it was deleted. */
   board(name: string, node: Node | undefined, now: number): void {
     const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === "NoExecute");
     for (const spell of this.#spells) {
@@ -133,7 +130,7 @@ export class Ledger {
     this.#spells = this.#spells.filter(({ until }) => until === undefined || now - until < 60_000);
   }
 
-  /** Pods whose time was over long ago and that are still there. */
+  /** Pods that should have been deleted long ago. */
   overdue(pods: readonly Pod[], now: number, late: number): readonly string[] {
     return pods
       .filter((pod) => pod.metadata.deletionTimestamp === undefined && this.#isDue(pod, now - late, now))
@@ -150,17 +147,17 @@ export class Ledger {
   }
 
   #why(pod: Pod, now: number): string {
-    const told = this.#spells
+    const reasons = this.#spells
       .filter(({ node }) => node === pod.spec?.nodeName)
       .map(({ taint, from, until }) => {
         const end = until === undefined ? "still there" : `gone ${Math.round(now - until)} ms ago`;
         return `${taint.key} for ${Math.round((until ?? now) - from)} ms, ${end}, tolerated for ${allowed(pod.spec?.tolerations, taint)} ms`;
       });
-    return told.length === 0 ? "and its board has no such taint" : told.join("; ");
+    return reasons.length === 0 ? "and its board has no such taint" : reasons.join("; ");
   }
 }
 
-/** A window goes on from one taint to the next as long as one of them is there. */
+/** A window lasts from one taint to the next as long as one of them exists. */
 function begun(spells: readonly Spell[], from: number): number {
   const earlier = spells.find((spell) => spell.from < from && (spell.until ?? from) >= from);
   return earlier === undefined ? from : begun(spells, earlier.from);

@@ -5,7 +5,7 @@ type Facts = Pick<Memo, "set" | "delete" | "clear">;
 
 const areas = ["leader", "memory/taint-eviction", "fleet"] as const;
 
-/** What an agent remembers next: it follows from the seed and a number. */
+/** The next state for an agent to store, by the seed and a number. */
 export function deedOf(seed: number, number: number): (facts: Facts) => void {
   const kind = mix(seed, number, 11) % 100;
   const area = areas[mix(seed, number, 12) % areas.length] ?? "leader";
@@ -15,7 +15,7 @@ export function deedOf(seed: number, number: number): (facts: Facts) => void {
   return (facts) => facts.clear(area);
 }
 
-/** What is remembered after so many deeds, as lines. */
+/** The stored state after a number of operations, as lines. */
 export function rememberedAfter(seed: number, deeds: number): readonly string[] {
   const facts = new Map<string, string>();
   const model: Facts = {

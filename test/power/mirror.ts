@@ -3,23 +3,23 @@ import path from "node:path";
 import type { KubeObject } from "../../agent/api/meta.ts";
 import { keyOf } from "../../agent/api/meta.ts";
 import { leases, nodes, pods, type Resource, resourceName } from "../../agent/api/resources.ts";
-import { kindOf } from "../../agent/informer/kinds.ts";
+import { kindOf } from "../../agent/informer/kinds/kinds.ts";
 import { storedName } from "../../agent/informer/scope.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { openCache, openState } from "../../storage/database/open.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import { Memo } from "../../storage/memo.ts";
-import { openCache, openState } from "../../storage/open.ts";
 import { pragmas } from "../storage/things.ts";
 import type { SiteHistory } from "./site-history.ts";
 
-/** What an agent mirrors, and under which keys the server has it. */
+/** The cached resources, with their keys on the server. */
 const mirrored: readonly { readonly resource: Resource<KubeObject>; readonly prefix: string }[] = [
   { resource: nodes, prefix: "nodes/" },
   { resource: pods, prefix: "pods/" },
   { resource: leases, prefix: "leases/kube-node-lease/" },
 ];
 
-/** One resource as it lies on disk, after the journal was worked off. */
+/** One resource on disk, after the journal was processed. */
 export interface Mirrored {
   readonly name: string;
   readonly position: number | undefined;
@@ -29,11 +29,11 @@ export interface Mirrored {
 export interface Folder {
   readonly resources: readonly Mirrored[];
   readonly facts: ReadonlyMap<string, string>;
-  /** What is wrong with the files themselves. */
+  /** Problems of the files themselves. */
   readonly problems: readonly string[];
 }
 
-/** The state folder of an agent as it is right now, opened with the product's own code on a copy that is thrown away. */
+/** The state folder of an agent as it is right now, opened with the product's own code on a temporary copy. */
 export function readFolder(folder: string, scratch: string): Folder {
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { recursive: true });
@@ -43,7 +43,7 @@ export function readFolder(folder: string, scratch: string): Folder {
   }
   const problems: string[] = [];
   const cache = openCache({ file: path.join(scratch, "cache.db"), pragmas });
-  if (cache.rebuilt) problems.push(`cache.db was thrown away: ${cache.rebuilt.message}`);
+  if (cache.rebuilt) problems.push(`cache.db was discarded: ${cache.rebuilt.message}`);
   const state = openState({ file: path.join(scratch, "state.db"), pragmas, stamp: "cut" });
   if (state.setAside) problems.push(`state.db was set aside: ${state.setAside.why.message}`);
   try {
@@ -67,7 +67,7 @@ export function readFolder(folder: string, scratch: string): Folder {
   }
 }
 
-/** A mirror that was cut off must hold what the server held at its position, to the last heartbeat. */
+/** After a cut a cache must equal the server's state at its position, to the last heartbeat. */
 export function differencesAtPosition({ resources }: Folder, history: SiteHistory): readonly string[] {
   return resources.flatMap(({ name, position, objects }) => {
     if (position === undefined) return objects.size === 0 ? [] : [`${name}: ${objects.size} objects and no position`];
@@ -76,7 +76,7 @@ export function differencesAtPosition({ resources }: Folder, history: SiteHistor
   });
 }
 
-/** A mirror that has caught up holds what the server holds now; heartbeats may still wait in the agent's memory. */
+/** A cache that has caught up equals the server's state; heartbeats may still be in the agent's memory. */
 export function differencesNow({ resources }: Folder, history: SiteHistory): readonly string[] {
   return resources.flatMap(({ name, objects }) => {
     const kind = kindOf(resourceOf(name).resource);
@@ -106,7 +106,7 @@ function differences(
 function expected(name: string, history: SiteHistory, revision: number): ReadonlyMap<string, KubeObject> {
   const { resource, prefix } = resourceOf(name);
   const { trim } = kindOf(resource);
-  // The server's own text: an object that it serves.
+  // The server's own text, so an object that it serves.
   return byKey([...history.at(prefix, revision)].map((object) => trim(object as KubeObject)));
 }
 
@@ -123,7 +123,7 @@ const versionOf = ({ metadata }: KubeObject): string => `${metadata.uid.slice(0,
 
 const isSame = (a: unknown, b: unknown): boolean => canonical(a) === canonical(b);
 
-/** The order of names means nothing. */
+/** Ignores the order of names. */
 const canonical = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) =>
     typeof part === "object" && part !== null && !Array.isArray(part)

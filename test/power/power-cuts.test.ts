@@ -6,7 +6,7 @@ import { cutPower } from "./power-cuts.ts";
 /** The bounded share of `npm run test:power`. */
 const [cuts, seed] = [6, 3];
 
-test("an agent that is killed again and again mirrors what the server holds, and does nothing twice", {
+test("the cache of a repeatedly killed agent equals the server's objects, and no act is repeated", {
   retry: 0,
 }, async () => {
   using folder = scratch(inMemory);

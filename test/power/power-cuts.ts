@@ -5,7 +5,7 @@ import { writeKubeconfig } from "../../simulator/site-files.ts";
 import { AgentProcess } from "../support/agent-process.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { Churn } from "./churn.ts";
-import { type CutPoint, chooseCut, told, whenReached } from "./cut-point.ts";
+import { type CutPoint, chooseCut, pointText, whenReached } from "./cut-point.ts";
 import { differencesAtPosition, differencesNow, type Folder, readFolder } from "./mirror.ts";
 import { RecordedSite } from "./recorded-site.ts";
 
@@ -15,22 +15,22 @@ export interface Report {
   readonly points: Readonly<Record<string, number>>;
   readonly counts: Ledger["counts"];
   readonly terms: number;
-  /** How often the agent was found in step with the server after a restart. */
+  /** How often the cache equalled the server after a restart. */
   readonly compared: number;
   readonly problems: readonly string[];
 }
 
 type Ledger = RecordedSite["ledger"];
 
-/** How long an agent may need from its start until it is in step again. */
+/** The longest permitted time from a start until the cache equals the server. */
 const catchUp = 15_000;
-/** How late a deletion may be once nothing is cut any more; the longest toleration included. */
+/** The longest permitted delay of a deletion after the last cut, including the longest toleration. */
 const latest = 8000;
 const mostProblems = 20;
 
 /**
- * One agent on one site that never rests; its power is cut again and again. After each cut its files must hold what the
- * server held at their position, and after each start the mirror must become what the server holds.
+ * One agent on a busy site, whose power is cut repeatedly. After each cut its files must equal the server's state at their
+ * position, and after each start the cache must catch up with the server.
  */
 export async function cutPower(
   folder: string,
@@ -54,7 +54,7 @@ export async function cutPower(
   let [compared, term] = [0, 0];
   const read = (): Folder => readFolder(state, path.join(folder, "copy"));
   const note = (at: number, point: CutPoint, found: readonly string[]): void => {
-    problems.push(...found.slice(0, 5).map((problem) => `cut ${at} (${told(point)}): ${problem}`));
+    problems.push(...found.slice(0, 5).map((problem) => `cut ${at} (${pointText(point)}): ${problem}`));
   };
   churn.begin();
   try {
@@ -94,7 +94,7 @@ export async function cutPower(
   return { seed, cuts, points, counts: site.ledger.counts, terms: term, compared, problems };
 }
 
-/** Differences that stay; none as soon as there are none. */
+/** Lasting differences; empty as soon as there are none. */
 async function inStep(read: () => Folder, site: RecordedSite): Promise<readonly string[]> {
   const begun = performance.now();
   for (;;) {
@@ -104,7 +104,7 @@ async function inStep(read: () => Folder, site: RecordedSite): Promise<readonly 
   }
 }
 
-/** The files may be in the middle of a write while they are copied. */
+/** The files may be copied during a write. */
 function differencesOf(read: () => Folder, site: RecordedSite): readonly string[] {
   try {
     const folder = read();
@@ -114,7 +114,7 @@ function differencesOf(read: () => Folder, site: RecordedSite): readonly string[
   }
 }
 
-/** The world goes on without the agent: seldom so long that what it knew is no longer true. */
+/** The site changes without the agent, rarely for so long that its position is compacted. */
 async function whileOff(site: RecordedSite, churn: Churn, random: SeededRandom): Promise<void> {
   const kind = random.integer(20);
   churn.steps(random.integer(30));
@@ -125,7 +125,7 @@ async function whileOff(site: RecordedSite, churn: Churn, random: SeededRandom):
   if (kind === 1) site.compact(random.integer(30));
 }
 
-/** A clean stop writes what waits in memory: then the files are the server's objects to the last heartbeat. */
+/** A clean stop writes heartbeats from memory: then the files equal the server's objects to the last heartbeat. */
 async function lastWords(agent: AgentProcess, read: () => Folder, site: RecordedSite): Promise<readonly string[]> {
   agent.start();
   await new Promise((resolve) => setTimeout(resolve, latest));
@@ -146,7 +146,7 @@ const agentConfig = {
   leader: { duration: "5s", renewDeadline: "3s", retry: "1s" },
   nodeLifecycle: { monitorPeriod: "200ms", evictionRate: 100, secondaryRate: 100 },
   client: { qps: 1000, burst: 1000 },
-  // Small pages and an early checkpoint: more moments at which something is half done.
+  // Small pages and early checkpoints, for more moments with an operation in progress.
   cache: { pageSize: 10, sqlite: { walAutocheckpointPages: 40 } },
   log: { level: "info", format: "text" },
 };

@@ -1,7 +1,7 @@
 /*
- * Loaded before the C library (LD_PRELOAD): notes what a process does to the files of one folder, in order, with the bytes,
- * and lets it happen. RECORD_FOLDER names the folder, RECORD_LOG the file that is written: for each deed a line "what
- * offset length path", then as many bytes as the line says.
+ * Loaded before the C library (LD_PRELOAD): records all operations of a process on the files of one folder, in order, with
+ * their bytes, and performs them. RECORD_FOLDER names the folder, RECORD_LOG the record: for each operation a line "what
+ * offset length path", followed by that many bytes.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -2,10 +2,10 @@ import path from "node:path";
 import type { Node, Pod } from "../../agent/api/core.ts";
 import type { KubeObject } from "../../agent/api/meta.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
-import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
+import type { ApiRequest, ApiResponse } from "../../simulator/site-api/requests/exchange.ts";
 import { type Listening, serve } from "../../simulator/site-api/server.ts";
 import { SiteApi } from "../../simulator/site-api/site-api.ts";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
 import { pragmas } from "../storage/things.ts";
 import { RecordingLog } from "../support/recording-log.ts";
@@ -13,10 +13,10 @@ import { SeededRandom } from "../support/seeded-random.ts";
 import { asked, Ledger } from "./ledger.ts";
 import { SiteHistory } from "./site-history.ts";
 
-/** Moments of an exchange at which the power can go: the server sees each of them. */
+/** Moments of an exchange at which the power can be cut, all visible to the server. */
 export type Moment = "request" | "answer" | "event" | "act" | "acted";
 
-/** The site's API server, which keeps account of its agent and of everything that ever was. */
+/** The site's API server, which records its agent's requests and the history of all objects. */
 export class RecordedSite {
   readonly ledger = new Ledger();
   readonly history: SiteHistory;
@@ -31,7 +31,7 @@ export class RecordedSite {
     const file = path.join(folder, "site.db");
     const ambient = { clock: new SystemClock(), random: new SeededRandom(seed), log: new RecordingLog() };
     this.#api = new SiteApi(ambient, { file });
-    // A second look at the server's own file: to read what was, and to compact it when the story wants it.
+    // A second connection to the server's file, to read the history and to compact it.
     this.#database = Database.open({ file, migrations: siteMigrations, pragmas });
     this.#log = new RevisionLog(this.#database);
     this.history = new SiteHistory(this.#log);
@@ -39,8 +39,8 @@ export class RecordedSite {
 
   async listen(): Promise<number> {
     const log = new RecordingLog();
-    const parts = { clock: new SystemClock(), log, handle: (request: ApiRequest) => this.#handle(request) };
-    this.#listening = await serve(parts, 0, "127.0.0.1");
+    const deps = { clock: new SystemClock(), log, handle: (request: ApiRequest) => this.#handle(request) };
+    this.#listening = await serve(deps, 0, "127.0.0.1");
     return this.#listening.port;
   }
 
@@ -50,13 +50,13 @@ export class RecordedSite {
     this.#database.close();
   }
 
-  /** What the site itself does: kubelets, people, other controllers. Answers undefined where the server refused. */
+  /** A request of kubelets, people or other controllers. Returns undefined if the server refused it. */
   ask<T extends KubeObject>(method: string, at: string, body?: object): T | undefined {
     const signal = new AbortController().signal;
     const type = method === "PATCH" ? "application/merge-patch+json" : "application/json";
     const text = body === undefined ? {} : { body: JSON.stringify(body) };
     const answer = this.#settle({ method, path: at, headers: { "content-type": type }, signal, ...text });
-    void answer.then(({ status, body: parts }) => (status >= 500 ? this.#failed(method, at, parts) : undefined));
+    void answer.then(({ status, body: deps }) => (status >= 500 ? this.#failed(method, at, deps) : undefined));
     return this.#read<T>(at.split("?")[0] ?? at);
   }
 
@@ -64,7 +64,7 @@ export class RecordedSite {
     return [...this.history.at(prefix, this.history.revision)] as T[];
   }
 
-  /** Forgets all but the last few changes: who stands before them has to list again. */
+  /** Compacts all but the last few changes: a reader from before them has to list again. */
   compact(left: number): void {
     this.history.follow();
     const upTo = this.#log.revision - left;
@@ -84,10 +84,10 @@ export class RecordedSite {
     if (response.status === 410 && (does === "list" || does === "watch")) this.ledger.refused(resource);
     else if (does === "watch" && response.status === 200) this.ledger.watch(resource);
     this.moment("answer");
-    return does === "watch" ? { ...response, body: this.#told(response.body, resource) } : response;
+    return does === "watch" ? { ...response, body: this.#watched(response.body, resource) } : response;
   }
 
-  /** What the server did, seen on the object before and after: nothing else happens in between. */
+  /** The server's act, by the object before and after it: nothing else happens in between. */
   async #write(request: ApiRequest): Promise<ApiResponse> {
     const at = request.path.split("?")[0]?.replace(/\/(status|eviction)$/, "") ?? "";
     const before = this.#read(at);
@@ -115,7 +115,7 @@ export class RecordedSite {
     return answer;
   }
 
-  async *#told(body: AsyncIterable<Uint8Array>, resource: string): AsyncGenerator<Uint8Array, void> {
+  async *#watched(body: AsyncIterable<Uint8Array>, resource: string): AsyncGenerator<Uint8Array, void> {
     for await (const chunk of body) {
       this.moment("event");
       if (/^\{"type":"ERROR".*"code":410\b/m.test(Buffer.from(chunk).toString())) this.ledger.refused(resource);
@@ -130,9 +130,9 @@ export class RecordedSite {
     return text === undefined ? undefined : (JSON.parse(text) as T);
   }
 
-  async #failed(method: string, at: string, parts: AsyncIterable<Uint8Array>): Promise<void> {
+  async #failed(method: string, at: string, deps: AsyncIterable<Uint8Array>): Promise<void> {
     let text = "";
-    for await (const part of parts) text += Buffer.from(part).toString();
+    for await (const part of deps) text += Buffer.from(part).toString();
     this.ledger.problems.push(`the site API failed at ${method} ${at}: ${text}`);
   }
 }

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
-/** One deed of a process on a file, in the order in which the kernel was asked. */
+/** One operation of a process on a file, in the order of the system calls. */
 export type Deed = Write | Truncation | Sync | Unlink;
 
 export interface Write {
@@ -18,7 +18,7 @@ export interface Truncation {
   readonly length: number;
 }
 
-/** Of a file, or of the folder itself: "". */
+/** The name of the file; "" for the folder itself. */
 export interface Sync {
   readonly do: "sync";
   readonly file: string;
@@ -29,9 +29,9 @@ export interface Unlink {
   readonly file: string;
 }
 
-/** Why nothing can be recorded here; undefined: it can. */
+/** The reason why nothing can be recorded on this machine; undefined if it can. */
 export function whyNotRecorded(): string | undefined {
-  if (process.platform !== "linux") return "writes are recorded on Linux alone";
+  if (process.platform !== "linux") return "writes can be recorded only on Linux";
   try {
     execFileSync("cc", ["--version"], { stdio: "ignore" });
     return undefined;
@@ -73,7 +73,7 @@ function deedsIn(log: Buffer, folder: string): readonly Deed[] {
     else if (what === "t") deeds.push({ do: "truncate", file, length: Number(offset) });
     else if (what === "s") deeds.push({ do: "sync", file });
     else if (what === "u") deeds.push({ do: "unlink", file });
-    else throw new Error(`the record has a deed that is not understood: ${what} ${file}`);
+    else throw new Error(`the record has an unknown operation: ${what} ${file}`);
   }
   return deeds;
 }

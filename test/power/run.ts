@@ -32,7 +32,7 @@ const say = (what: string): void =>
 
 say(`seed ${seed}, files in ${folder}`);
 const why = whyNotRecorded();
-if (why !== undefined) say(`left out: recorded writes cut at block boundaries, because ${why}`);
+if (why !== undefined) say(`skipped: recorded writes cut at block boundaries, because ${why}`);
 else if (blocks > 0) {
   const deeds = recordWriter(path.join(folder, "blocks"), { seed, rounds: 90 });
   const { states, positions, syncs } = cutEverywhere(deeds, {
@@ -41,12 +41,12 @@ else if (blocks > 0) {
     cuts: blocks,
   });
   say(
-    `${deeds.length} writes with ${syncs} syncs, cut into ${states} states: all sound, at ${positions} moments of the history`,
+    `${deeds.length} writes with ${syncs} syncs, cut into ${states} states: all intact, at ${positions} positions of the history`,
   );
 }
 const { problems, ...report } = await cutPower(path.join(folder, "agent"), { cuts, seed, progress: say });
 say(JSON.stringify(report));
 for (const problem of problems) say(`FAILED ${problem}`);
-say(problems.length === 0 ? "sound" : `the files are in ${folder}; again with --seed ${seed}`);
+say(problems.length === 0 ? "intact" : `the files are in ${folder}; again with --seed ${seed}`);
 if (problems.length === 0) rmSync(folder, { recursive: true });
 else process.exitCode = 1;

@@ -2,14 +2,14 @@ import type { RevisionLog } from "../../storage/revision-log.ts";
 
 interface Version {
   readonly revision: number;
-  /** Undefined: the object ends here. */
+  /** Undefined: the object was deleted. */
   readonly text: string | undefined;
 }
 
 const everything = { from: "", to: "\u{10ffff}" };
 const page = 1000;
 
-/** Every state that the objects of a site had: what a mirror that stands at a position must hold, also after compaction. */
+/** All states of a site's objects: the expected cache at any position, even after compaction. */
 export class SiteHistory {
   readonly #log: RevisionLog;
   readonly #versions = new Map<string, Version[]>();
@@ -24,7 +24,7 @@ export class SiteHistory {
     return this.#revision;
   }
 
-  /** Takes in what happened. To be called before anything is compacted. */
+  /** Reads the new changes. Must be called before each compaction. */
   follow(): void {
     for (;;) {
       const changes = this.#log.after(this.#revision, everything, page);

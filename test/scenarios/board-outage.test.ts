@@ -1,10 +1,16 @@
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { expect, test } from "vitest";
+import { shipped } from "../support/shipped.ts";
 import { failuresIn, inOrder, play, storyTimeout } from "./play.ts";
 
-test("a board that loses its power is given up, its pods move, and it is taken back", {
+test("a board without power is declared lost, its pods move, and it is accepted again when it returns", {
   timeout: storyTimeout,
 }, async () => {
-  const story = await play("--scenario", "board-outage");
+  const folder = mkdtempSync(path.join(tmpdir(), "siteward-outage-"));
+  const story = await play("--scenario", "board-outage", "--dir", folder);
   expect(failuresIn(story)).toEqual([]);
   expect(
     inOrder(
@@ -14,11 +20,30 @@ test("a board that loses its power is given up, its pods move, and it is taken b
       /do power-off pi-3/,
       /pi-3 NotReady/,
       /pi-3 tainted unreachable:NoExecute/,
-      /web-\w+ is to leave pi-3/,
+      /web-\w+ terminating on pi-3/,
       /web-\w+ Running on pi-[12]/,
       /do power-on pi-3/,
       /pi-3 no longer tainted unreachable:NoExecute/,
     ),
     story.lines.join("\n"),
   ).toBe(true);
+
+  // The agents have ended: the former leader's records are read from its state folder.
+  const why = (board: string, ...words: readonly string[]): string => {
+    const at = path.join(folder, board);
+    const asked = [shipped, "why", ...words, "--config", path.join(at, "siteward.yaml")];
+    const { stdout, stderr } = spawnSync(process.execPath, asked, {
+      encoding: "utf8",
+      env: { SITEWARD_RUN_FOLDER: path.join(at, "run") },
+    });
+    return `${stdout}${stderr}`.replace(/\s+/g, " ");
+  };
+  expect(why("pi-1", "node/pi-3")).toMatch(
+    /node\/pi-3 was tainted NoExecute at .* by pi-1 \(term \d+\), because pi-3 was silent for \w+ \(grace period 4s\)/,
+  );
+  expect(why("pi-1", "last")).toMatch(
+    /^pod\/default\/web-\w+ was evicted from pi-3 at .* tainted NoExecute: .* evicted/,
+  );
+  expect(why("pi-2", "last")).toContain("this board, pi-2, has no record");
+  rmSync(folder, { recursive: true });
 });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 import { missingCompiler, WallClock } from "../support/wall-clock.ts";
 
@@ -20,7 +20,7 @@ const config = {
   controllers: boardsOnly,
 };
 
-/** When the leader says that it renewed last: nobody reads it as time, but it shows which clock it has. */
+/** The leader's last renewal time: no agent reads it as a time, but it shows the leader's clock. */
 async function renewed(site: LinkedSite): Promise<Date> {
   const lease = await site.request<{ spec: { renewTime: string } }>(
     "GET",
@@ -30,7 +30,7 @@ async function renewed(site: LinkedSite): Promise<Date> {
 }
 
 const missing = missingCompiler();
-if (missing) console.warn(`left out: the stories with wrong clocks, because ${missing}`);
+if (missing) console.warn(`skipped: the stories with wrong clocks, because ${missing}`);
 
 describe.skipIf(missing)("a clock that is wrong", () => {
   const dir = mkdtempSync(path.join(os.tmpdir(), "siteward-clock-"));
@@ -69,7 +69,7 @@ describe.skipIf(missing)("a clock that is wrong", () => {
       expect((tainted - silent) / 1000).toBeGreaterThan(grace - 1.5);
       expect((await renewed(site)).getUTCFullYear()).toBe(new Date().getUTCFullYear() + 10);
       wall.set(-10 * year);
-      await until("its pod is given up", async () => !(await site.hasPod("patient")), 30);
+      await until("its pod is evicted", async () => !(await site.hasPod("patient")), 30);
       expect((performance.now() - tainted) / 1000).toBeGreaterThan(8.5);
       expect((performance.now() - tainted) / 1000).toBeLessThan(13);
       for (const board of [1, 2]) expect(await site.taints(board)).toEqual([]);
@@ -79,7 +79,7 @@ describe.skipIf(missing)("a clock that is wrong", () => {
     }
   });
 
-  test.concurrent("by an hour on two boards lets them follow each other in time", { timeout: 120_000 }, async () => {
+  test.concurrent("by an hour on two boards does not delay a change of the leader", { timeout: 120_000 }, async () => {
     const [ahead, behind] = [new WallClock(dir, "ahead"), new WallClock(dir, "behind")];
     ahead.set(hour);
     behind.set(-hour);
@@ -89,7 +89,7 @@ describe.skipIf(missing)("a clock that is wrong", () => {
       const other = site.join("pi-2", behind.through);
       await until("the other one follows", () => other.status()?.leader?.role === "standby", 20);
       const term = site.agent.status()?.leader?.term ?? 0;
-      // Longer than the term: neither takes the other's stamps for the time.
+      // Longer than the term: neither board reads the other's timestamps as the time.
       await rest(12);
       expect(site.agent.leads).toBe(true);
       expect(other.leads).toBe(false);

@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 
 const duration = 12;
 const config = { leader: { duration: `${duration}s`, renewDeadline: "8s", retry: "1s" } };
 
-test("a board takes its own term over at once after a restart; a clone of its card waits like anybody", async () => {
+test("after a restart a board resumes its own term at once; a board with a clone of its card waits like any other", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   const termOf = (one: typeof agent): number | undefined => one.status()?.leader?.term;

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { failuresIn, play, storyTimeout } from "./play.ts";
 
 test(
-  "the scenario that simulator/README.md shows can be copied, and all of it comes true",
+  "the scenario in simulator/README.md can be copied, and all its expectations are met",
   async () => {
     const page = readFileSync(path.resolve(import.meta.dirname, "../../simulator/README.md"), "utf8");
     const [, story = ""] = /```yaml\n([\s\S]*?)```/.exec(page) ?? [];

@@ -5,7 +5,7 @@ import path from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { play, storyTimeout } from "./play.ts";
 
-/** Stories wait more than they work. */
+/** Stories mostly wait, so they run concurrently. */
 const atOnce = { timeout: storyTimeout, concurrent: true };
 let folder: string;
 
@@ -15,7 +15,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test("a story that does not come true says what was the case instead, and exits 1", {
+test("a story whose expectation fails reports the actual state and exits with 1", {
   timeout: storyTimeout,
 }, async () => {
   const file = path.join(folder, "wrong.yaml");
@@ -37,7 +37,7 @@ steps:
   expect(exitCode).toBe(1);
 });
 
-test("--for ends a site in good order, and its temporary folder goes with it", atOnce, async () => {
+test("--for stops a site cleanly and deletes its temporary folder", atOnce, async () => {
   const kubeconfig = path.join(folder, "kubeconfig");
   const { exitCode, lines } = await play("--boards", "1", "--zones", "1", "--for", "15s", "--kubeconfig", kubeconfig);
   expect(exitCode, lines.join("\n")).toBe(0);
@@ -47,7 +47,7 @@ test("--for ends a site in good order, and its temporary folder goes with it", a
   expect(existsSync(temporary ?? "")).toBe(false);
 });
 
-test("a site that is killed leaves no agents behind: they stop in good order", atOnce, async () => {
+test("the agents of a killed site stop cleanly", atOnce, async () => {
   const site = path.join(folder, "killed");
   const main = path.resolve(import.meta.dirname, "../../dist/main.js");
   const up = spawn(process.execPath, [main, "up", "--plain", "--port", "0", "--boards", "2", "--dir", site]);
@@ -66,7 +66,7 @@ test("a site that is killed leaves no agents behind: they stop in good order", a
   }
 });
 
-test("a scenario with mistakes starts nothing: every mistake is named, exit 64", {
+test("a scenario with mistakes starts nothing, and all mistakes are listed with exit code 64", {
   timeout: storyTimeout,
 }, async () => {
   const file = path.join(folder, "bad.yaml");

@@ -4,9 +4,9 @@ import { Fleet } from "./simulation/fleet.ts";
 import { judging } from "./simulation/site-config.ts";
 import { mostInOneSecond } from "./simulation/tally.ts";
 
-// A share of what herd.ts plays: there for any seed, with warm standby and five minutes without a server as well.
+// Part of the cases of herd.ts, which also takes any seed, warm standby, and five minutes without a server.
 
-test("fifty boards that lose their API server together come back one after the other, and do no harm", async () => {
+test("fifty boards that lose their API server together reconnect spread over time, without harmful acts", async () => {
   const fleet = new Fleet({ sites: 1, boardsPerSite: 50, standby: "cold", seed: 1 });
   try {
     fleet.boot();
@@ -22,12 +22,12 @@ test("fifty boards that lose their API server together come back one after the o
   }
 });
 
-test("25 leaders whose links are reset at one moment are back in turn, before that is an outage", async () => {
+test("25 leaders whose links are reset at the same moment reconnect spread over time, before it counts as an outage", async () => {
   const fleet = new Fleet({ sites: 25, boardsPerSite: 1, standby: "cold", seed: 1 });
   const { time, tally } = fleet;
   try {
     fleet.boot();
-    // A minute after the last of them was set up the sites know each other.
+    // A minute after the last site began, all sites have read each other's Leases.
     await time.runUntil(140_000);
     expect([...fleet.leaders().values()].map((leaders) => leaders.length)).toEqual(Array(25).fill(1));
     tally.begin();

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 import { touch } from "../support/load.ts";
 
 const config = {
@@ -13,7 +13,7 @@ const config = {
   controllers: boardsOnly,
 };
 
-/** Puts the cache of one board in the place of another's, as whoever copies files between cards does. */
+/** Replaces a board's cache by another board's, like a person who copies files between cards. */
 function replaceCache(of: AgentProcess, by: AgentProcess): void {
   for (const ending of ["", "-wal", "-shm"]) {
     const [from, to] = [by, of].map(({ dir }) => path.join(dir, "state", `cache.db${ending}`)) as [string, string];
@@ -25,12 +25,12 @@ function replaceCache(of: AgentProcess, by: AgentProcess): void {
 const rebuilt = (agent: AgentProcess): string | undefined =>
   agent.status()?.health.conditions.find(({ type }) => type === "CacheRebuilt")?.message;
 
-test("the cache of another cluster's board is thrown away, also where its position would fit", {
+test("the cache of another cluster's board is discarded, even if its position would fit", {
   timeout: 90_000,
 }, async () => {
   const [here, elsewhere] = await Promise.all([new LinkedSite({ config }).start(), new LinkedSite({ config }).start()]);
   try {
-    // A pod that only the other cluster has, and a history here that is the longer one: the position means something.
+    // A pod that only the other cluster has, and a longer history here, so that the position exists here.
     await elsewhere.tolerate(0, 300);
     await until("both lead", () => here.agent.isReady && elsewhere.agent.isReady, 30);
     for (let round = 0; round < 80; round++) await touch(here, round % 5, `earlier ${round}`);
@@ -39,7 +39,7 @@ test("the cache of another cluster's board is thrown away, also where its positi
 
     here.agent.start();
     await until("it leads again", () => here.agent.isReady, 30);
-    expect(rebuilt(here.agent)).toMatch(/cache\.db was made anew .* ago: .*it belongs to another state\.db/);
+    expect(rebuilt(here.agent)).toMatch(/cache\.db was recreated .* ago: .*the cache belongs to another state\.db/);
     expect(await here.differences()).toEqual([]);
     expect(here.harm).toEqual([]);
   } finally {
@@ -47,7 +47,7 @@ test("the cache of another cluster's board is thrown away, also where its positi
   }
 });
 
-test("the cache of another board of the same site is thrown away too, and its own is kept over a restart", {
+test("the cache of another board of the same site is discarded too, and a board's own is kept over a restart", {
   timeout: 90_000,
 }, async () => {
   const site = await new LinkedSite({ config }).start();
@@ -64,7 +64,7 @@ test("the cache of another board of the same site is thrown away too, and its ow
 
     site.agent.start();
     await until("the board leads again", () => site.agent.isReady, 30);
-    expect(rebuilt(site.agent)).toMatch(/it belongs to another state\.db/);
+    expect(rebuilt(site.agent)).toMatch(/the cache belongs to another state\.db/);
     const listed = site.lists("pods");
     await site.agent.stop();
     site.agent.start();

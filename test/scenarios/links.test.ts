@@ -3,15 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { response } from "../../simulator/site-api/exchange.ts";
+import { response } from "../../simulator/site-api/requests/exchange.ts";
 import { Authority, hasOpenssl } from "../agent/client/certificates.ts";
 import { type AgentCondition, until } from "../support/agent-process.ts";
 import { boardsOnly } from "../support/boards-only.ts";
-import { LinkedSite, type LinkedSiteOptions } from "../support/linked-site.ts";
+import { TlsFront } from "../support/kube/tls-front.ts";
+import { LinkedSite, type LinkedSiteOptions } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
-import { TlsFront } from "../support/tls-front.ts";
 
-/** A leader that judges by kube-controller-manager's rules, and so quickly that deafness of a few seconds would tell. */
+/** A leader with kube-controller-manager's rules, and so quick that a few seconds without heartbeats would matter. */
 const quick = {
   leader: { duration: "9s", renewDeadline: "6s", retry: "1s" },
   link: { blip: "2s", watchStall: "20s" },
@@ -20,30 +20,30 @@ const quick = {
   judgement: { policy: "kubernetes" },
   controllers: boardsOnly,
 };
-/** The defaults of the link: a lost link is told within 90 s. */
+/** The defaults of the link: a lost link is reported within 90 s. */
 const { leader: _, link: __, client: ___, controllers: ____, ...asShipped } = quick;
 const detection = 90;
 
 interface Story extends Partial<LinkedSiteOptions> {
-  /** Before the agent has seen the site for the first time. */
+  /** Runs before the agent lists the site for the first time. */
   readonly before?: (site: LinkedSite) => Promise<void>;
   readonly play: (site: LinkedSite) => Promise<void>;
   readonly skip?: boolean;
 }
 
-/** Plays a story on a site whose boards all live. Whatever the link did, nobody is harmed and nothing was missed. */
+/** Plays a story on a site of living boards. Whatever happens to the link, no board is harmed and no change is missed. */
 function story(title: string, { before, play, skip = false, ...options }: Story): void {
   test.concurrent(title, { timeout: 240_000, skip }, async () => {
     const site = await new LinkedSite({ config: quick, ...options }).start();
     const log = (): string => site.agent.log().slice(-3000);
     try {
       await before?.(site);
-      await until("the agent leads and sees the site", () => site.agent.isReady, 60, log);
-      // Its next renewal proves what it has just listed: a link that breaks before that costs the lists once more.
+      await until("the agent leads and its caches are current", () => site.agent.isReady, 60, log);
+      // The next renewal confirms the lists: if the link breaks before that, the agent lists again.
       await rest(2);
       await play(site);
       site.link.set({});
-      await until("it sees the site again", () => site.agent.isReady, 90, log);
+      await until("its caches are current again", () => site.agent.isReady, 90, log);
       expect(await site.differences()).toEqual([]);
       expect(site.harm).toEqual([]);
     } finally {
@@ -65,23 +65,23 @@ const hosts = path.join(folder, "hosts");
 writeFileSync(hosts, "127.0.0.1 localhost\n");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A process with a host table of its own needs a mount of its own, which only root may make. */
+/** A separate host table for a process needs a mount, which only root may create. */
 function canUnshare(): boolean {
   try {
     execFileSync("unshare", ["--mount", "true"], { stdio: "pipe" });
     return true;
   } catch {
-    console.warn("left out: a name that cannot be resolved, because this user may not have mounts of its own");
+    console.warn("skipped: a name that cannot be resolved, because this user may not mount");
     return false;
   }
 }
 
-describe("a link that lies harms nobody", () => {
-  story("when it is silent for half a minute, which is told, and goes on where it was", {
+describe("a faulty link harms no board", () => {
+  story("when it is silent for half a minute, which is reported, and the watches resume", {
     async play(site) {
       const lists = site.lists("pods");
       site.link.set({ silent: true });
-      await until("the silence is told", () => isTold(site), detection);
+      await until("the silence is reported", () => isTold(site), detection);
       await rest(30);
       site.link.set({});
       await until("it leads again", () => site.agent.isReady, 60);
@@ -89,17 +89,17 @@ describe("a link that lies harms nobody", () => {
     },
   });
 
-  story("when connections are reset again and again, without a single list", {
+  story("when connections are reset repeatedly, without a single list", {
     async play(site) {
       const lists = { pods: site.lists("pods"), nodes: site.lists("nodes") };
       for (let count = 0; count < 12; count++) {
         site.link.reset();
         await rest(2);
       }
-      // By then a stream waits up to a minute for its next try, as client-go's do.
+      // By then a stream waits up to a minute before its next attempt, like client-go's.
       await until("it leads", () => site.agent.isReady, 90);
       expect({ pods: site.lists("pods"), nodes: site.lists("nodes") }).toEqual(lists);
-      // Each renewal finds a connection: the term outlives them all.
+      // Each renewal gets a connection, so the term lasts.
       expect(site.agent.log()).not.toContain("term ended");
     },
   });
@@ -108,12 +108,12 @@ describe("a link that lies harms nobody", () => {
     async play(site) {
       site.link.set({ refused: true });
       site.link.reset();
-      await until("this is told", () => isTold(site), 15);
+      await until("this is reported", () => isTold(site), 15);
       await rest(30);
     },
   });
 
-  story("when a router forgot the connections, with the settings as shipped: found out within 90 s", {
+  story("when a router drops the state of connections, which is detected within 90 s with the shipped settings", {
     config: asShipped,
     async play(site) {
       const lists = site.lists("pods");
@@ -122,8 +122,8 @@ describe("a link that lies harms nobody", () => {
       site.link.forget();
       const isOpenedAnew = (): boolean =>
         watched.every((plural, index) => site.watches(plural) > (before[index] ?? Number.POSITIVE_INFINITY));
-      // The pause before a new try comes on top.
-      await until("every watch is opened anew", isOpenedAnew, detection + 2);
+      // Plus the pause before a new attempt.
+      await until("every watch is opened again", isOpenedAnew, detection + 2);
       expect(site.lists("pods")).toBe(lists);
     },
   });
@@ -161,14 +161,14 @@ describe("a link that lies harms nobody", () => {
     host: "api.site.test",
     through: ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" /etc/hosts && exec "$@"', hosts],
     async before(site) {
-      await until("it says what is missing", () => problemOf(site, "ApiUnreachable") !== undefined, 30);
+      await until("it reports the missing name", () => problemOf(site, "ApiUnreachable") !== undefined, 30);
       expect(problemOf(site, "ApiUnreachable")?.message).toMatch(/api\.site\.test/);
       writeFileSync(hosts, "127.0.0.1 localhost api.site.test\n");
     },
     async play(site) {
       writeFileSync(hosts, "127.0.0.1 localhost\n");
       site.link.reset();
-      await until("the loss is told", () => isTold(site), detection);
+      await until("the loss is reported", () => isTold(site), detection);
       await rest(10);
       writeFileSync(hosts, "127.0.0.1 localhost api.site.test\n");
     },
@@ -179,18 +179,18 @@ describe("a link that lies harms nobody", () => {
   const early = authority?.issue("api", { from: "400101000000Z" });
   const front = early && new TlsFront(early);
   afterAll(() => authority?.remove());
-  story("when the certificate of the API server is not yet valid by this board's clock, and later is", {
+  story("when the API server's certificate is not yet valid by this board's clock, and later is", {
     skip: !front,
     ...(front && authority && { tls: { front, ca: authority.ca } }),
     async before(site) {
-      await until("it says so", () => problemOf(site, "ServerNotTrusted") !== undefined, 30);
+      await until("it is reported", () => problemOf(site, "ServerNotTrusted") !== undefined, 30);
       expect(problemOf(site, "ServerNotTrusted")?.message).toMatch(/not yet valid/);
       if (valid) front?.present(valid);
     },
     async play(site) {
       if (early) front?.present(early);
       site.link.reset();
-      await until("it says so again", () => problemOf(site, "ServerNotTrusted") !== undefined, detection);
+      await until("it is reported again", () => problemOf(site, "ServerNotTrusted") !== undefined, detection);
       await rest(10);
       if (valid) front?.present(valid);
     },
@@ -198,7 +198,7 @@ describe("a link that lies harms nobody", () => {
 
   let storm = false;
   let refused = 0;
-  story("when the API server answers 429 to nine of ten requests: it is asked less, not more", {
+  story("when the API server answers 429 to nine of ten requests, and the agent sends fewer requests, not more", {
     instead: ({ method }) => {
       if (!storm || refused++ % 10 === 9) return undefined;
       const status = { kind: "Status", apiVersion: "v1", status: "Failure", reason: "TooManyRequests", code: 429 };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 
 const duration = 12;
 const config = { leader: { duration: `${duration}s`, renewDeadline: "8s", retry: "1s" } };
@@ -11,7 +11,7 @@ interface SiteLease {
   readonly spec: { readonly holderIdentity: string };
 }
 
-/** The other process of a machine that was copied while it ran: it holds the same name and renews what it takes for its own. */
+/** The process of a machine that was copied while running: it has the same identity and renews the Lease as its own. */
 class Namesake {
   readonly #site: LinkedSite;
   readonly #identity: string;
@@ -37,7 +37,7 @@ class Namesake {
   }
 }
 
-test("a leader that meets another process of its name gives up and says so, and leads a new term when that one is gone", async () => {
+test("a leader with a namesake ends its term and reports it, and leads a new term when the namesake has stopped", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   const collisions = () => agent.status()?.health.conditions.filter(({ type }) => type === "IdentityCollision") ?? [];
@@ -48,8 +48,8 @@ test("a leader that meets another process of its name gives up and says so, and 
     const { spec } = await site.request<SiteLease>("GET", leasePath);
     namesake = new Namesake(site, spec.holderIdentity);
 
-    await until("the board gives up", () => !agent.leads, 15);
-    await until("the board says why", () => collisions().length === 1, 15);
+    await until("the board ends its term", () => !agent.leads, 15);
+    await until("the board reports why", () => collisions().length === 1, 15);
     expect(collisions()).toMatchObject([
       { severity: "critical", message: expect.stringContaining(spec.holderIdentity), hint: expect.any(String) },
     ]);
@@ -60,7 +60,7 @@ test("a leader that meets another process of its name gives up and says so, and 
     namesake.stop();
     await until("the board leads again", () => agent.leads, 2 * duration + 1 + 5);
     expect(agent.status()?.leader?.term).toBe(first + 1);
-    await until("nothing is left to say", () => collisions().length === 0, 15);
+    await until("the problem is cleared", () => collisions().length === 0, 15);
   } finally {
     namesake?.stop();
     await site.stop();

@@ -1,8 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../agent/api/resources.ts";
-import type { Agent } from "../../agent/assemble.ts";
+import type { Agent } from "../../agent/assembly/agent.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
-import { statusParts } from "../../agent/process/status-parts.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";
@@ -13,7 +12,7 @@ const hour = 60 * minute;
 
 const alice: Author = { by: "ops:alice", reason: "radio maintenance CHG-1182" };
 
-/** Boards in two zones on one API server: real agents on virtual time, told what to do by an operator. */
+/** Boards in two zones on one API server: real agents on virtual time, and the commands of an operator. */
 class Story {
   readonly site: Site;
 
@@ -52,13 +51,13 @@ class Story {
 
   get leader(): SimBoard {
     const { leader } = this.site;
-    if (!leader?.agent) throw new Error("nobody leads");
+    if (!leader?.agent) throw new Error("there is no leader");
     return leader;
   }
 
   get agent(): Agent {
     const { agent } = this.leader.agent ?? {};
-    if (!agent) throw new Error("nobody leads");
+    if (!agent) throw new Error("there is no leader");
     return agent;
   }
 
@@ -66,11 +65,11 @@ class Story {
     const found = this.site.boards.find(
       ({ plate, isOn }) => isOn && plate.zone === zone && plate !== this.leader.plate,
     );
-    if (!found) throw new Error(`nobody follows in zone ${zone}`);
+    if (!found) throw new Error(`there is no follower in zone ${zone}`);
     return found;
   }
 
-  /** A command, carried out by whoever leads. */
+  /** A command that the leader executes. */
   async order(act: (controls: Agent["siteControls"]) => Promise<Effect>, by: Agent = this.agent): Promise<Effect> {
     let effect: Effect | undefined;
     act(by.siteControls).then((answer) => {
@@ -94,7 +93,7 @@ class Story {
       const isNew = leader !== undefined && leader.plate.name !== not;
       if (isNew && leader.agent?.agent.elector.view().role === "leader") return;
     }
-    throw new Error("nobody else leads");
+    throw new Error("no other board leads");
   }
 
   node(name: string) {
@@ -106,7 +105,7 @@ class Story {
     return taints.map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`);
   }
 
-  /** Deleted: where the board is dead, nobody is there to finish it. */
+  /** Pods with a deletion timestamp: on a dead board no kubelet finishes the deletion. */
   isEvicted(name: string): boolean {
     const text = this.site.api.stored(`pods/default/brief-${name}`);
     return text === undefined || JSON.parse(text).metadata.deletionTimestamp !== undefined;
@@ -143,7 +142,7 @@ afterEach(() => {
 });
 
 describe("a freeze", () => {
-  test("is honoured by every leader after the one that was told, and the last of them thaws it", async () => {
+  test("binds all later leaders, and the last of them can thaw it", async () => {
     const site = await begun(7);
     const first = site.leader;
     const answer = await site.done((controls) => controls.freeze({ scope: "site" }, 2 * hour, alice, false));
@@ -153,7 +152,7 @@ describe("a freeze", () => {
     victim.powerOff("none");
     await site.run(5 * minute);
     expect(site.taints(victim.plate.name)).toEqual(["unreachable:NoSchedule"]);
-    // The leader loses its power, and the clock of the next one says 1970.
+    // The leader loses power, and the clock of the next one shows 1970.
     for (const board of site.site.boards) board.stepClock("1970");
     first.powerOff("all");
     await site.untilLed(first.plate.name);
@@ -181,7 +180,7 @@ describe("a freeze", () => {
     );
   });
 
-  test("comes back with a board that was rebooted, its Lease deleted meanwhile, and never ends too early", async () => {
+  test("survives a reboot of the leader and the deletion of its Lease, and never ends too early", async () => {
     const site = await begun(1);
     const [pi] = site.site.boards;
     const frozenAt = site.site.time.now;
@@ -194,14 +193,14 @@ describe("a freeze", () => {
     await site.run(minute);
     pi?.powerOn(0);
     await site.run(3 * minute);
-    const view = () => site.agent.views(site.leader.agent?.process.now() ?? { mono: 0, wall: 0 });
-    expect([...view().holds.freezes.keys()]).toEqual(["site"]);
+    const view = () => site.agent.parts(site.leader.agent?.process.now() ?? { mono: 0, wall: 0 });
+    expect(view().holds?.freezes).toMatchObject([{ scope: "site" }]);
     await site.run(frozenAt + hour - site.site.time.now - second);
-    const { end } = [...view().holds.freezes.values()][0] ?? {};
-    expect(end && end.mono - (site.leader.agent?.process.now().mono ?? 0)).toBeGreaterThan(0);
+    const { until } = view().holds?.freezes[0] ?? {};
+    expect(until && until.mono - (site.leader.agent?.process.now().mono ?? 0)).toBeGreaterThan(0);
   });
 
-  test("of a zone names it as the status does, and others are told which zones there are", async () => {
+  test("of a zone uses the zone's name in the status, and one of an unknown zone is refused with all zones", async () => {
     const site = await begun();
     const freeze = (target: string) =>
       site.order((controls) => controls.freeze({ scope: "zone", target }, hour, alice, false));
@@ -213,22 +212,21 @@ describe("a freeze", () => {
     ).toMatchObject({ outcome: "refused", code: 404, error: "unknown-board" });
   });
 
-  test("stands in the status with its end, and so does a pause", async () => {
+  test("is in the status with its end, as is a pause", async () => {
     const site = await begun();
     await site.done((controls) => controls.freeze({ scope: "zone", target: "a" }, hour, alice, false));
     await site.done((controls) => controls.pause("pod-gc", hour, alice, false));
     const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
-    const { holds, controllers } = statusParts(site.agent.views(now), now);
+    const { holds, controllers } = site.agent.parts(now);
     expect(holds?.freezes).toMatchObject([{ scope: "zone", target: "a", by: "ops:alice", reason: alice.reason }]);
     expect(holds?.pauses).toMatchObject([{ controller: "pod-gc", by: "ops:alice" }]);
     expect((holds?.pauses[0]?.until.mono ?? 0) - now.mono).toBeGreaterThan(hour - minute);
     expect(controllers?.find(({ name }) => name === "pod-gc")?.state).toBe("paused");
     const follower = site.follower().agent;
-    const seen = follower?.agent.views(follower.process.now());
-    expect(seen && statusParts(seen, now).holds).toBeUndefined();
+    expect(follower?.agent.parts(follower.process.now()).holds).toBeUndefined();
   });
 
-  test("is prolonged by a second one, and never shortened: whoever wants an earlier end thaws", async () => {
+  test("can be prolonged by a second one but not shortened, which takes a thaw", async () => {
     const site = await begun();
     const frozenFor = async (ttl: number): Promise<number> => {
       const { until } = await site.done((controls) => controls.freeze({ scope: "site" }, ttl, alice, false));
@@ -245,7 +243,7 @@ describe("a freeze", () => {
     expect(await pausedFor(minute)).toBeGreaterThan(hour - minute);
   });
 
-  test("that is only tried changes nothing", async () => {
+  test("changes nothing in a dry run", async () => {
     const site = await begun();
     expect(await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, true))).toMatchObject({
       queued: 0,
@@ -253,7 +251,7 @@ describe("a freeze", () => {
     expect(site.held).toBeNull();
   });
 
-  test("is refused by a board that does not lead, which says who does", async () => {
+  test("is refused by a follower, which names the leader", async () => {
     const site = await begun();
     const other = site.follower().agent?.agent;
     if (!other) throw new Error("no agent");
@@ -263,7 +261,7 @@ describe("a freeze", () => {
 });
 
 describe("a pause", () => {
-  test("of a controller stops that one alone, with every leader, until it is resumed", async () => {
+  test("of a controller stops only that one, under every leader, until it is resumed", async () => {
     const site = await begun(7);
     await site.done((controls) => controls.pause("taint-eviction", hour, alice, false));
     const first = site.leader;
@@ -277,7 +275,7 @@ describe("a pause", () => {
     expect(site.isEvicted(victim.plate.name)).toBe(false);
     const state = () => {
       const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
-      return site.agent.views(now).controllers.find(({ name }) => name === "taint-eviction")?.state;
+      return site.agent.parts(now).controllers?.find(({ name }) => name === "taint-eviction")?.state;
     };
     expect(state()).toBe("paused");
     expect(await site.done((controls) => controls.resume("taint-eviction", alice, false))).toMatchObject({
@@ -288,7 +286,7 @@ describe("a pause", () => {
     expect(site.isEvicted(victim.plate.name)).toBe(true);
   });
 
-  test("ends by itself, and everything that waited is looked at", async () => {
+  test("ends after its time, and all waiting keys are processed", async () => {
     const site = await begun(7);
     await site.done((controls) => controls.pause("node-lifecycle", 10 * minute, alice, false));
     const victim = site.follower();
@@ -299,33 +297,33 @@ describe("a pause", () => {
     expect(site.taints(victim.plate.name)).toContain("unreachable:NoExecute");
   });
 
-  test("of a controller that there is not is refused with the names of those that there are", async () => {
+  test("of an unknown controller is refused with the names of all controllers", async () => {
     const site = await begun(2);
-    const effect = await site.order((controls) => controls.pause("nobody", hour, alice, false));
+    const effect = await site.order((controls) => controls.pause("unknown", hour, alice, false));
     expect(effect).toMatchObject({ outcome: "refused", code: 422, error: "unknown-controller" });
     expect(effect.result?.known).toContain("pod-gc");
   });
 });
 
-describe("somebody who knows", () => {
-  test("can say that a zone is dead, but not of one that is heard", async () => {
+describe("an operator", () => {
+  test("can confirm that a zone is dead, but not one that sends heartbeats", async () => {
     const site = await begun(7);
     const confirm = (zone: string) => site.order((controls) => controls.confirmZoneDead(zone, hour, alice, false));
     expect(await confirm("b")).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
     const dead = site.site.boards.filter(({ plate }) => plate.zone === "b" && plate !== site.leader.plate);
-    // The leader may live in that zone: then it is not silent, and never will be.
+    // The leader may be in that zone, which is then never silent.
     if (site.leader.plate.zone === "b") return;
     for (const board of dead) board.powerOff("none");
     await site.run(2 * minute);
     expect(await confirm("b")).toMatchObject({ outcome: "done", result: { boards: ["pi-6", "pi-7"] } });
     const now = site.leader.agent?.process.now() ?? { mono: 0, wall: 0 };
     await site.run(10 * second);
-    expect(site.agent.views(now).site?.boards.get("pi-6")?.verdict).toMatchObject({ verdict: "dead" });
+    expect(site.agent.parts(now).holds?.confirmed).toMatchObject([{ target: "b", by: "ops:alice" }]);
     await site.run(5 * minute);
     expect(site.isEvicted("pi-6")).toBe(true);
   });
 
-  test("can say that a board is dead: its pods go by force, and it is in service by itself when it speaks again", async () => {
+  test("can confirm that a board is dead: its pods are force-deleted, and its next heartbeat returns it to service", async () => {
     const site = await begun(7);
     const victim = site.follower();
     const { name } = victim.plate;
@@ -338,7 +336,7 @@ describe("somebody who knows", () => {
     expect(await confirm()).toMatchObject({ outcome: "done", result: { changed: false } });
     await site.run(minute);
     expect(site.taints(name)).toContain("out-of-service:NoExecute");
-    // An order of his own is not held back by the freeze.
+    // The operator's own command is not held back by the freeze.
     expect(site.isEvicted(name)).toBe(true);
     const first = site.leader;
     first.killAgent();
@@ -353,13 +351,13 @@ describe("somebody who knows", () => {
   });
 });
 
-describe("a leader that is told to step down", () => {
+describe("a leader that steps down on command", () => {
   const standsBy = (site: Story, name: string) => {
     const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
     return site.agent.client.patch(nodes, { name }, "merge", patch, { signal: new AbortController().signal });
   };
 
-  test("is followed by the board that was named, which has to stand by", async () => {
+  test("is succeeded by the named board, which must stand by", async () => {
     const site = await begun(5);
     const first = site.leader;
     const to = site.follower().plate.name;
@@ -374,7 +372,7 @@ describe("a leader that is told to step down", () => {
     expect(site.leader.plate.name).toBe(to);
   });
 
-  test("does not lead again before its time, though its process is started anew and nobody else is there", async () => {
+  test("does not lead again before the hold-off ends, even after a restart and without another board", async () => {
     const site = await begun(1);
     const [pi] = site.site.boards;
     await site.done((controls) => controls.stepDown(undefined, 10 * minute, alice, false));
@@ -385,7 +383,7 @@ describe("a leader that is told to step down", () => {
     await site.run(8 * minute);
     expect(pi?.agent?.agent.elector.view()).toMatchObject({
       role: "follower",
-      notStanding: "told to step down by ops:alice",
+      notStanding: "asked to step down by ops:alice",
     });
     await site.run(2 * minute);
     expect(pi?.agent?.agent.elector.view().role).toBe("leader");
@@ -393,12 +391,12 @@ describe("a leader that is told to step down", () => {
 });
 
 describe("a board that is unwell", () => {
-  test("gives the Lease to one that stands by, and only then", async () => {
+  test("hands the Lease only to a board that stands by", async () => {
     const site = await begun(3);
     const first = site.leader;
     let since: { mono: number; wall: number } | undefined;
     const sickness = () => since && { why: "undervolted", since };
-    first.agent?.agent.heed({ sickness, isQuiet: () => undefined });
+    first.agent?.agent.heed({ sickness, quietHoursAt: () => undefined });
     since = first.agent?.process.now();
     await site.run(5 * minute);
     expect(site.leader).toBe(first);
@@ -410,14 +408,100 @@ describe("a board that is unwell", () => {
   });
 });
 
+describe("a leader whose watches fail while it renews the Lease", () => {
+  const problems = ({ agent }: SimBoard) =>
+    agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderDeaf");
+
+  test("leaves it to a board that stands by, which notices the silent boards", async () => {
+    const site = await begun(4);
+    const first = site.leader;
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    const [to, victim] = [site.follower("b").plate.name, site.follower("a")];
+    void site.agent.client.patch(nodes, { name: to }, "merge", patch, { signal: new AbortController().signal });
+    await site.run(minute);
+    first.agentEdge.impair({ is: "watches refused" }, "late");
+    victim.powerOff("none");
+    await site.run(minute);
+    expect(site.leader).toBe(first);
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* stands by$/);
+    await site.run(3 * minute);
+    expect(site.taints(victim.plate.name)).toContain("unreachable:NoSchedule");
+  });
+
+  test("keeps it where no other board stands by, and says so until they work again", async () => {
+    const site = await begun(1);
+    const first = site.leader;
+    const mend = first.agentEdge.impair({ is: "watches refused" }, "late");
+    await site.run(10 * minute);
+    expect(site.leader).toBe(first);
+    expect(problems(first)).toMatchObject([{ severity: "critical" }]);
+    mend();
+    await site.run(2 * minute);
+    expect(problems(first)).toEqual([]);
+  });
+});
+
+describe("a leader that crashes soon after each start", () => {
+  /** The leader crashes 20 s after each start, and is started again 6 s later. */
+  async function crashes(board: SimBoard, site: Story, times: number): Promise<void> {
+    for (let crash = 0; crash < times; crash++) {
+      board.killAgent();
+      await site.run(6 * second);
+      board.startAgent();
+      await site.run(20 * second);
+    }
+  }
+
+  const lead = (board: SimBoard) => board.agent?.agent.elector.view().role;
+
+  test("leaves the Lease to a board that stands by, and leads again once no other board does", async () => {
+    const site = await begun(3);
+    const first = site.leader;
+    const other = site.follower("b");
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    void site.agent.client.patch(nodes, { name: other.plate.name }, "merge", patch, {
+      signal: new AbortController().signal,
+    });
+    await site.run(10 * minute);
+    await crashes(first, site, 3);
+    // The first crash came after a long term, and two terms have broken.
+    expect(lead(first)).toBe("leader");
+    await crashes(first, site, 1);
+    expect(first.agent?.agent.elector.view()).toMatchObject({
+      role: "follower",
+      notStanding: "its last 3 terms ended with a crash or a power cut within 5m",
+    });
+    expect(first.agent?.agent.unwell).toMatch(/its last 3 terms/);
+    const freed = site.site.time.now;
+    await site.untilLed(first.plate.name);
+    expect(site.site.time.now - freed).toBeLessThan(2.2 * minute);
+
+    for (const board of site.site.boards) if (board !== first) board.powerOff("none");
+    await site.run(5 * minute);
+    expect(lead(first)).toBe("leader");
+    await site.run(5 * minute);
+    expect(first.agent?.agent.unwell).toBeUndefined();
+  });
+
+  test("keeps it where no other board stands by", async () => {
+    const site = await begun(1);
+    const first = site.leader;
+    for (let crash = 0; crash < 6; crash++) {
+      await crashes(first, site, 1);
+      expect(lead(first)).toBe("leader");
+    }
+  });
+});
+
 describe("quiet hours", () => {
-  test("hold every eviction while they last", async () => {
+  test("hold back all evictions", async () => {
     const site = await begun(7);
     let isQuiet = true;
     for (const { agent } of site.site.boards) {
       agent?.agent.heed({
         sickness: () => undefined,
-        isQuiet: () => (isQuiet ? { until: undefined, why: "quiet hours" } : undefined),
+        quietHoursAt: () => (isQuiet ? { until: undefined, why: "quiet hours" } : undefined),
       });
     }
     const victim = site.follower();
@@ -431,7 +515,7 @@ describe("quiet hours", () => {
 });
 
 describe("this board's own Node", () => {
-  test("is cordoned and uncordoned also where another board leads", async () => {
+  test("is cordoned and uncordoned even if another board leads", async () => {
     const site = await begun(3);
     const follower = site.follower("b");
     const agent = follower.agent?.agent;
@@ -446,7 +530,7 @@ describe("this board's own Node", () => {
     expect(site.events.map(({ reason }) => reason)).toContain("BoardCordoned");
   });
 
-  test("of another board is cordoned by the leader alone", async () => {
+  test("of another board is cordoned only by the leader", async () => {
     const site = await begun(3);
     const { name } = site.follower("b").plate;
     expect(await site.done((controls) => controls.cordon(name, true, alice, false))).toMatchObject({ changed: true });
@@ -456,16 +540,16 @@ describe("this board's own Node", () => {
     expect(effect).toMatchObject({ outcome: "refused", code: 421 });
   });
 
-  test("is drained: daemon pods stay, disruption budgets are asked until the time is over, and a call ends it", async () => {
+  test("is drained: daemon pods stay, disruption budgets are respected until the deadline, and a command cancels it", async () => {
     const site = await begun(3);
     site.site.keeper.stop();
     const agent = site.follower("b").agent?.agent;
     const { name } = site.follower("b").plate;
     if (!agent) throw new Error("no agent");
     const { signal } = new AbortController();
-    const drain = (force: boolean, by = signal, told: (done: object) => void = () => {}) =>
-      site.order((controls) => controls.drain({ timeout: 30 * second, force }, alice, told, by), agent);
-    // Pods of nobody would be gone for good.
+    const drain = (force: boolean, by = signal, progress: (done: object) => void = () => {}) =>
+      site.order((controls) => controls.drain({ timeout: 30 * second, force }, alice, progress, by), agent);
+    // Pods without an owner would not be created again.
     expect(await drain(false)).toMatchObject({ outcome: "refused", code: 409, error: "unmanaged-pods" });
     expect(site.node(name).spec.unschedulable).toBeUndefined();
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid: "1", controller: true };
@@ -477,17 +561,17 @@ describe("this board's own Node", () => {
     };
     void agent.client.create(pods, "default", daemon, { signal });
     await site.run(second);
-    const told: object[] = [];
-    const effect = await drain(true, signal, (done) => told.push(done));
+    const progress: object[] = [];
+    const effect = await drain(true, signal, (done) => progress.push(done));
     expect(effect).toMatchObject({ outcome: "done", result: { board: name, evicted: 4, skipped: 1, left: 0 } });
-    expect(told.length).toBeGreaterThan(0);
+    expect(progress.length).toBeGreaterThan(0);
     expect(site.site.api.all("pods/default/").filter((text) => JSON.parse(text).spec.nodeName === name)).toHaveLength(
       1,
     );
     expect(site.node(name).spec.unschedulable).toBe(true);
   });
 
-  test("is drained although the way to the API is gone for a while in the middle", async () => {
+  test("is drained although the link to the API is down for a while", async () => {
     const site = await begun(3);
     site.site.keeper.stop();
     const board = site.follower("b");

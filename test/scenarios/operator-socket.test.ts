@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { parseExposition } from "../agent/commands/operator-api/parse-exposition.ts";
 import { until } from "../support/agent-process.ts";
-import { LinkedSite } from "../support/linked-site.ts";
+import { LinkedSite } from "../support/links/linked-site.ts";
 
 const config = {
   leader: { duration: "6s", renewDeadline: "4s", retry: "1s" },
@@ -18,7 +18,7 @@ interface Told {
 
 const socketOf = (site: LinkedSite): string => path.join(site.agent.dir, "run/ctl.sock");
 
-/** As curl does; `undefined` while nobody answers. */
+/** Sends a request like curl; `undefined` if the socket does not answer. */
 const post = (site: LinkedSite, command: object): Promise<Told | undefined> =>
   new Promise((resolve) => {
     const asked = request({ socketPath: socketOf(site), path: "/v1/cmd", method: "POST", agent: false }, (response) => {
@@ -43,7 +43,7 @@ const frozen = async (site: LinkedSite): Promise<unknown> => {
   return holds?.freezes.length;
 };
 
-test("what an operator ordered on the board holds through kill -9 and a restart, and is told once more to who asks again", async () => {
+test("a command on the board survives kill -9 and a restart, and its repetition gets the same answer", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   try {
@@ -51,24 +51,24 @@ test("what an operator ordered on the board holds through kill -9 and a restart,
     const freeze = { id: "F1", name: "eviction.freeze", args: { ttl: 3600 }, reason: "radio maintenance" };
     const first = await post(site, freeze);
     expect(first).toMatchObject({ status: 200, body: { state: "succeeded", board: "pi-1" } });
-    await until("the freeze is told", async () => (await frozen(site)) === 1, 10);
+    await until("the freeze is in the metrics", async () => (await frozen(site)) === 1, 10);
 
-    // The socket's file stays behind, and the log of commands knows what was answered.
+    // The socket's file is left behind, and the answer is in the log of commands.
     await agent.stop("SIGKILL");
     agent.start();
-    await until("the socket is there again", async () => (await post(site, freeze)) !== undefined, 30);
+    await until("the socket answers again", async () => (await post(site, freeze)) !== undefined, 30);
     expect(await post(site, freeze)).toEqual({ status: 200, body: { ...first?.body, replayed: true } });
     expect(await post(site, { ...freeze, args: { ttl: 60 } })).toMatchObject({
       status: 409,
       body: { error: "id-reused" },
     });
-    await until("the next term has taken the freeze over", async () => agent.isReady && (await frozen(site)) === 1, 60);
+    await until("the next term has the freeze", async () => agent.isReady && (await frozen(site)) === 1, 60);
 
-    // The process that is asked to end accepts; the one that follows answers.
+    // The process accepts the restart command, and its successor answers it.
     const restart = { id: "R1", name: "agent.restart", reason: "a new certificate" };
     const before = agent.pid;
     expect(await post(site, restart)).toMatchObject({ status: 202, body: { state: "accepted" } });
-    await until("the process ends by itself", () => !agent.running, 10);
+    await until("the process exits", () => !agent.running, 10);
     expect(agent.exitCode).toBe(0);
     agent.start();
     expect(agent.pid).not.toBe(before);
@@ -83,14 +83,14 @@ test("what an operator ordered on the board holds through kill -9 and a restart,
   }
 });
 
-test("the metrics lie beside the status, whole at every moment, and are written as often", async () => {
+test("the metrics file is beside the status, always complete, and written as often", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   const file = path.join(agent.dir, "run/metrics.prom");
   const leads = () => parseExposition(readFileSync(file, "utf8")).get("siteward_leader")?.samples[0]?.value;
   try {
     await until("the board leads", () => agent.isReady, 60);
-    await until("the metrics say so", () => leads() === 1, 10);
+    await until("the metrics show it", () => leads() === 1, 10);
     const texts = new Set<string>();
     await until(
       "they were written ten times",

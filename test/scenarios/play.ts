@@ -1,18 +1,18 @@
 import { execFile } from "node:child_process";
 import path from "node:path";
 
-/** How a story went: what `siteward up` said, line by line, and how it ended. */
+/** The result of a story: the output lines of `siteward up`, and its exit code. */
 export interface Told {
   readonly exitCode: number;
   readonly lines: readonly string[];
 }
 
-/** Longer than any story: a hanging one fails with what it said until then. */
+/** Longer than any story; a story that hangs fails with its output so far. */
 export const storyTimeout = 120_000;
 
 /**
- * Plays a scenario as a person would: the program itself, real agents in processes of their own, one link for each board,
- * and real time. Another port than the usual one, so that a site that is just being looked at does not disturb.
+ * Plays a scenario like a person: with the program itself, real agent processes, one link for each board, and real time. The
+ * port is not the default, so that a running site does not interfere.
  */
 export function play(...options: readonly string[]): Promise<Told> {
   const main = path.resolve(import.meta.dirname, "../../dist/main.js");
@@ -25,13 +25,13 @@ export function play(...options: readonly string[]): Promise<Told> {
   });
 }
 
-/** The lines of a story that say that something failed: none, where all went well. */
+/** The lines of a story that report failures; empty if all went well. */
 export const failuresIn = ({ exitCode, lines }: Told): readonly string[] => {
   const failed = lines.filter((line) => line.includes("FAILED"));
   return exitCode === 0 ? failed : [`exit code ${exitCode}`, ...lines];
 };
 
-/** Whether lines that match come in this order, others between them. */
+/** Whether matching lines occur in this order, possibly with others between them. */
 export function inOrder(lines: readonly string[], ...patterns: readonly RegExp[]): boolean {
   let from = 0;
   return patterns.every((pattern) => {

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { statusRows } from "../../agent/cli/commands/status-rows.ts";
-import { statusParts } from "../../agent/process/status-parts.ts";
+import { statusRows } from "../../agent/cli/commands/status/status-rows.ts";
 import { problems } from "../../agent/status/health.ts";
 import type { Parts } from "../../agent/status/parts.ts";
 import { snapshot } from "../../agent/status/snapshot.ts";
@@ -55,13 +54,13 @@ class Story {
 
   get leader(): SimBoard {
     const { leader } = this.site;
-    if (!leader?.agent) throw new Error("nobody leads");
+    if (!leader?.agent) throw new Error("there is no leader");
     return leader;
   }
 
   follower(zone: string): SimBoard {
     const found = this.site.boards.find((board) => board.plate.zone === zone && board !== this.site.leader);
-    if (!found) throw new Error(`nobody follows in zone ${zone}`);
+    if (!found) throw new Error(`there is no follower in zone ${zone}`);
     return found;
   }
 
@@ -75,7 +74,7 @@ class Story {
       now,
       process: own,
       identity: { ...identity, board: name, node: name },
-      ...statusParts(agent.views(now), now),
+      ...agent.parts(now),
     };
   }
 
@@ -104,7 +103,7 @@ afterEach(() => {
 });
 
 describe("a board that dies", () => {
-  test("is a problem with its name, its pods wait, and then they are evicted: each count is of what its name says", async () => {
+  test("is a problem with its name, its pods wait and are then evicted, and all counts are correct", async () => {
     const site = await begun();
     expect(site.row("Eviction")).toBe(
       "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted in the last hour, not held",
@@ -133,7 +132,7 @@ describe("a board that dies", () => {
     expect(site.row("Eviction")).toMatch(/^0 boards tainted, .* 3 pods evicted in the last hour, not held$/);
   });
 
-  test("is only worth knowing where an operator cordoned it before", async () => {
+  test("is only informational if an operator cordoned it before", async () => {
     const site = await begun();
     const victim = site.follower("a");
     const path = `/api/v1/nodes/${victim.plate.name}`;
@@ -145,12 +144,12 @@ describe("a board that dies", () => {
     victim.powerOff("none");
     await site.run(2 * minute);
     expect(site.problems()).toEqual([
-      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned and silent since`),
+      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned, and has been silent since`),
     ]);
   });
 });
 
-test("while a site is frozen nothing claims a rate of evictions, and what is held is counted: boards and pods", async () => {
+test("while a site is frozen no eviction rate is shown, and held boards and pods are counted", async () => {
   const site = await begun();
   const [first, second_] = site.site.boards.filter(({ plate }) => plate.zone === "a" && plate !== site.leader.plate);
   first?.powerOff("none");
@@ -169,7 +168,7 @@ test("while a site is frozen nothing claims a rate of evictions, and what is hel
 
 const lostAt = ({ plate }: SimBoard, before: "before " | "" = ""): RegExp =>
   new RegExp(
-    `^warning BoardsLost: ${plate.name} is lost: silent since ${before}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`,
+    `^warning BoardsLost: ${plate.name} is lost: it has been silent since ${before}\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d UTC$`,
   );
 
 describe("an outage of a whole site", () => {
@@ -181,14 +180,14 @@ describe("an outage of a whole site", () => {
     };
   };
 
-  test("is told while it lasts: nothing is evicted, pods go on running, and the term of the leader is over", async () => {
+  test("is reported while it lasts: no evictions, running pods, and the end of the leader's term", async () => {
     const site = await begun();
     const { leader } = site;
     cut(site);
     await site.run(2 * minute);
     expect(site.problems(leader)).toEqual([
       expect.stringMatching(
-        /^warning ApiUnreachable: .* \(for \w+\); this board evicts nothing meanwhile, and pods keep running$/,
+        /^warning ApiUnreachable: .* \(for \w+\); while the link is down this board evicts nothing, and pods keep running$/,
       ),
     ]);
     expect(site.row("Leader", leader)).toMatch(
@@ -197,7 +196,7 @@ describe("an outage of a whole site", () => {
     expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
   });
 
-  test("leaves behind how long it was and what it held; the attempt that failed in it is no problem", async () => {
+  test("leaves its duration and held acts in the status; the attempt that failed during it is not a problem", async () => {
     const site = await begun();
     const victim = site.follower("a");
     victim.powerOff("none");
@@ -214,17 +213,17 @@ describe("an outage of a whole site", () => {
       for (const board of boards) expect(site.problems(board).join()).not.toContain("ElectionFailing");
     }
     expect(site.row("Last outage", leader)).toMatch(
-      /^\d\d:\d\d to \d\d:\d\d \(1m\w+\): no answer from the API server; [23] pods held meanwhile, nothing evicted/,
+      /^\d\d:\d\d to \d\d:\d\d \(1m\w+\): no answer from the API server; [23] pods held, nothing evicted/,
     );
     expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
     await site.run(2 * minute);
     expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted in the last hour, not held$/);
-    // A new term heard nothing of the board: it knows only until when at least.
+    // A new term has no heartbeat of the board, so it knows only the least duration of the silence.
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim, "before "))]);
   });
 });
 
-test("a board that renews its Lease and reports no status is named as long as it is out of use", async () => {
+test("a board that renews its Lease but reports no status is listed while it is not ready", async () => {
   const site = await begun();
   const victim = site.follower("a");
   const { name } = victim.plate;
@@ -238,7 +237,7 @@ test("a board that renews its Lease and reports no status is named as long as it
     expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
     await site.run(10 * second);
     expect(site.problems()).toEqual([
-      expect.stringMatching(`^warning BoardsNotReady: ${name} is heard but not ready, since`),
+      expect.stringMatching(`^warning BoardsNotReady: ${name} sends heartbeats but is not ready, since`),
     ]);
   }
 });

@@ -6,14 +6,14 @@ import { SystemdHost } from "../support/systemd-host.ts";
 
 export const root = path.resolve(import.meta.dirname, "../..");
 
-/** Why no board can be made on this machine; printed once, so that nobody takes what was left out for what passed. */
+/** Why these suites are skipped on this machine; printed once, so that skipped suites are not mistaken for passed ones. */
 export const whyNoHost = SystemdHost.whyNot();
-if (whyNoHost !== undefined) console.warn(`left out: everything under a real systemd, because ${whyNoHost}`);
+if (whyNoHost !== undefined) console.warn(`skipped: everything under a real systemd, because ${whyNoHost}`);
 
-/** Sections of the configuration. The board of every story is called pi-1. */
+/** Sections of the configuration. In all stories the board is pi-1. */
 export type Sections = Readonly<Record<string, object>>;
 
-/** On the host's own loopback: nobody else is there. */
+/** The port on the host's own loopback interface, which no other process uses. */
 const apiPort = 6440;
 
 export const kubeconfigFor = (server: string): string => `apiVersion: v1
@@ -26,7 +26,7 @@ current-context: site
 
 const drops = "/etc/systemd/system/siteward.service.d";
 
-/** A board as an operator has it: a host with a real systemd, and siteward installed where its unit looks for it. */
+/** A board like an operator's: a host with a real systemd, and siteward installed in the places that its unit names. */
 export class Board {
   readonly host: SystemdHost;
 
@@ -34,7 +34,7 @@ export class Board {
     this.host = host;
   }
 
-  /** The files of this project in their places, by no package. `dist`: another bundle than the one that ships. */
+  /** Copies the project's files to their places without a package. `dist` replaces the shipped bundle. */
   static async make(options: { readonly dist?: string } = {}): Promise<Board> {
     const { dist = path.join(root, "dist") } = options;
     const host = await SystemdHost.boot();
@@ -71,13 +71,13 @@ export class Board {
     return this.host.write("/etc/siteward/siteward.yaml", head + text.join(""));
   }
 
-  /** Lines of `[Service]` over those of the unit. */
+  /** Adds a drop-in with these lines of `[Service]`. */
   async drop(name: string, lines: string): Promise<void> {
     await this.host.write(`${drops}/${name}.conf`, lines.startsWith("[") ? lines : `[Service]\n${lines}\n`);
     await this.host.sh("systemctl daemon-reload");
   }
 
-  /** A drop-in as it ships. */
+  /** Installs a shipped drop-in. */
   dropShipped(name: string): Promise<void> {
     return this.drop(name, readFileSync(path.join(root, "systemd/drop-ins", `${name}.conf`), "utf8"));
   }
@@ -86,12 +86,12 @@ export class Board {
     await this.host.sh(`rm -rf ${drops} && systemctl daemon-reload`);
   }
 
-  /** A kubeconfig of this text, where the unit takes it from. */
+  /** Writes a kubeconfig to the unit's credentials. */
   enrol(kubeconfig: string): Promise<void> {
     return this.host.write("/etc/siteward/credentials/kubeconfig", kubeconfig, "600");
   }
 
-  /** An API server on this very host, and credentials for it. */
+  /** Starts an API server on this host and writes credentials for it. */
   async site(): Promise<void> {
     const server = path.join(root, "test/systemd/site-server.ts");
     await this.host.sh(`
@@ -107,7 +107,7 @@ export class Board {
     return this.host.sh("systemctl start siteward", { seconds: 100 });
   }
 
-  /** As after an installation: stopped, and without what an earlier story left. */
+  /** Restores the state after an installation: stopped, without traces of earlier stories. */
   async reset(): Promise<void> {
     await this.host.sh("systemctl stop siteward; systemctl reset-failed siteward 2>/dev/null; true");
     await this.undrop();
@@ -124,7 +124,7 @@ export class Board {
     return code === 0 ? (JSON.parse(stdout) as Status) : undefined;
   }
 
-  /** Waits for a status of which this is true. */
+  /** Waits for a status that meets the condition. */
   async untilStatus(what: string, holds: (status: Status) => boolean, seconds = 30): Promise<Status> {
     let found: Status | undefined;
     const more = (): string => JSON.stringify(found?.health.conditions ?? "no status");

@@ -4,8 +4,8 @@ import { buildProgram } from "../../packaging/program.ts";
 import { root } from "./board.ts";
 
 /**
- * The program as `npm run build` makes it, with some of its modules replaced: `{ "agent/a.ts": text }`. There the original is
- * `original:agent/a.ts`. So that a story can have a defect in it that no switch in the product could cause.
+ * Builds the program like `npm run build`, with some modules replaced: `{ "agent/main.ts": text }`. A replacement imports the
+ * original as `original:agent/main.ts`. This lets a story contain a defect that no switch of the product could cause.
  */
 export async function bundleWith(outdir: string, replaced: Readonly<Record<string, string>>): Promise<void> {
   await buildProgram({ root, outdir, sqlite: "better-sqlite3", plugins: [replacing(replaced)] });

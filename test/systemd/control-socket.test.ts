@@ -7,7 +7,7 @@ import { Board, root, whyNoHost } from "./board.ts";
 const socket = "/run/siteward/ctl.sock";
 const node = "/usr/lib/siteward/bin/node";
 
-describe.skipIf(whyNoHost !== undefined)("the control socket, and the users of a board", () => {
+describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a board", () => {
   let board: Board;
   let before: { readonly pid: number; readonly term: number | undefined };
 
@@ -45,7 +45,7 @@ describe.skipIf(whyNoHost !== undefined)("the control socket, and the users of a
   const rss = async (): Promise<number> =>
     Number(await board.host.sh(`awk '/^VmRSS/ { print $2 }' /proc/${before.pid}/status`)) / 1024;
 
-  /** The same process, in the same term, and its status is written. */
+  /** Checks that the agent is the same process in the same term, and writes its status. */
   async function isUnmoved(): Promise<void> {
     const earlier = (await board.status())?.writtenAt;
     const status = await board.untilStatus("a newer status", ({ writtenAt }) => writtenAt !== earlier);
@@ -56,7 +56,7 @@ describe.skipIf(whyNoHost !== undefined)("the control socket, and the users of a
     expect((await board.host.unit("siteward", "NRestarts")).NRestarts).toBe("0");
   }
 
-  test("another user cannot connect, and cannot put anything into its place", async () => {
+  test("another user can neither connect nor replace the socket", async () => {
     expect(await attack("visitor", "whole", 500)).toEqual({ EACCES: 500 });
     const tries = [
       `rm -f ${socket}`,
@@ -77,7 +77,7 @@ describe.skipIf(whyNoHost !== undefined)("the control socket, and the users of a
     await isUnmoved();
   });
 
-  test("a member of the group and root may ask and command, and are told apart", async () => {
+  test("a member of the group and root may send commands, and the journal distinguishes them", async () => {
     const command = `${node} /usr/lib/siteward/dist/main.js cmd log.level '{"level":"info","ttl":60}' --reason CHG-1`;
     for (const user of ["member", "root"]) {
       const { code, stdout, stderr } = await as(user, command);
@@ -89,24 +89,25 @@ describe.skipIf(whyNoHost !== undefined)("the control socket, and the users of a
     expect(await board.journal()).toContain("local:0");
   });
 
-  test("a thousand connections of a member, in five ways, keep others out for a moment and cost the agent nothing", async () => {
+  test("a thousand connections of a member, of five kinds, block others only briefly and cost the agent nothing", async () => {
     const [open, size] = [await descriptors(), await rss()];
     const floods = ["silent", "half", "slow", "huge", "endless"].map((way) => attack("member", way, 200));
-    await until("root is answered meanwhile", async () => (await healthz("root")).stdout === "ok\n", 20);
+    await until("root gets an answer", async () => (await healthz("root")).stdout === "ok\n", 20);
     expect(await descriptors()).toBeLessThan(open + 300);
     await Promise.all(floods);
-    await until("they are gone", async () => (await descriptors()) <= open + 4, 20);
-    expect((await rss()) - size).toBeLessThan(12);
+    await until("the connections are closed", async () => (await descriptors()) <= open + 4, 20);
+    // What the flood left is garbage: a calm agent gives it back, a leak would stay.
+    await until("its memory is free again", async () => (await rss()) - size < 12, 90);
     await isUnmoved();
   });
 
-  test("a socket that root removed comes back, and neither a link nor a file in its place is followed or removed", async () => {
+  test("a removed socket is created again, and a link in its place is neither followed nor removed", async () => {
     const isBack = async (): Promise<boolean> => (await healthz("member")).stdout === "ok\n";
     await board.host.sh(`echo precious > /root/precious && rm ${socket} && ln -s /root/precious ${socket}`);
-    await until("what is in the way is reported or left alone", async () => !(await isBack()), 5);
+    await until("the socket is unreachable", async () => !(await isBack()), 5);
     await isUnmoved();
     await board.host.sh(`test "$(cat /root/precious)" = precious && test -L ${socket} && rm ${socket}`);
-    await until("it is made again", isBack, 70);
+    await until("it is created again", isBack, 70);
     expect(await board.host.sh(`stat -c '%U %G %a %F' ${socket}`)).toBe("siteward siteward 660 socket");
     await isUnmoved();
   });

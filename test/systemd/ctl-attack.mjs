@@ -1,9 +1,9 @@
-/** One way to bother a board's control socket: `node ctl-attack.mjs WAY FILE COUNT`. Prints what came of it as JSON. */
+/** Attacks a board's control socket: `node ctl-attack.mjs WAY FILE COUNT`. Prints the outcomes as JSON. */
 import { connect } from "node:net";
 
 const [, , way, file, count = "1"] = process.argv;
 const ways = {
-  /** Connects and says nothing. */
+  /** Connects and sends nothing. */
   silent: () => undefined,
   half: (socket) => socket.write("GET /status HTTP/1.1\r\nHost: x"),
   slow: (socket) => setInterval(() => socket.write("x"), 200).unref(),

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
 const launcher = path.resolve(import.meta.dirname, "../../systemd/launch.pl");
 
-/** Takes one message at a socket of this name and prints it, while the launcher starts a program that sends one. */
+/** Prints one message from a socket of this name, while the launcher starts a program that sends it. */
 const service = `
   use Socket;
   my $name = shift;
@@ -30,21 +30,21 @@ describe("the launcher", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What a program that it starts finds in its environment. */
+  /** The environment of a program that it starts. */
   function launched(env: Readonly<Record<string, string>>, program = ["/usr/bin/env"]) {
     return spawnSync("perl", [launcher, ...program], { env: { PATH: "/usr/bin:/bin", ...env }, encoding: "utf8" });
   }
 
   test.each([
     ["in the file system", () => path.join(folder, "notify")],
-    ["of the abstract name space", () => `@siteward-${path.basename(folder)}`],
-  ])("opens the socket of the service manager %s for the program, which takes its place", (_, name) => {
+    ["in the abstract namespace", () => `@siteward-${path.basename(folder)}`],
+  ])("opens the service manager's socket %s for the program that replaces it", (_, name) => {
     const say = 'printf "READY=1 from $$" >&"$SITEWARD_NOTIFY_FD"';
-    const heard = execFileSync("perl", ["-e", service, name(), "perl", launcher, "/bin/bash", "-c", say]).toString();
-    expect(heard).toMatch(/^READY=1 from \d+$/);
+    const received = execFileSync("perl", ["-e", service, name(), "perl", launcher, "/bin/bash", "-c", say]).toString();
+    expect(received).toMatch(/^READY=1 from \d+$/);
   });
 
-  test("leaves out what nobody listens to, and what an outer launcher opened", () => {
+  test("ignores sockets without a listener, and those that an outer launcher opened", () => {
     const env = {
       NOTIFY_SOCKET: path.join(folder, "nobody"),
       SITEWARD_NOTIFY_FD: "7",
@@ -57,15 +57,15 @@ describe("the launcher", () => {
     expect(stdout).not.toMatch(/SITEWARD_/);
   });
 
-  test("hands the program its words as they are, and its exit code to the service manager", () => {
+  test("passes arguments unchanged to the program, and its exit code to the service manager", () => {
     const { status, stdout } = launched({}, ["/bin/sh", "-c", 'printf "%s|" "$@"; exit 78', "sh", "a b", "$(c)", ""]);
     expect({ status, stdout }).toEqual({ status: 78, stdout: "a b|$(c)||" });
   });
 
-  test("says so where the program is not there, or none was named", () => {
+  test("reports a missing program and a missing argument", () => {
     const missing = launched({}, [path.join(folder, "node")]);
     expect(missing.status).not.toBe(0);
     expect(missing.stderr).toContain(`launch.pl: cannot start ${folder}/node: No such file or directory`);
-    expect(launched({}, []).stderr).toContain("names no program");
+    expect(launched({}, []).stderr).toContain("no program given");
   });
 });

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { rest } from "../support/rest.ts";
 import { Board, root, whyNoHost } from "./board.ts";
 
-/** Does what systemd 253 does for OpenFile=: the sockets are 3 and 4, and variables say so to this very process. */
+/** Passes sockets like OpenFile= of systemd 253: as descriptors 3 and 4, named in variables for this process. */
 const passing = `use POSIX ();
 use Socket qw(AF_UNIX SOCK_DGRAM pack_sockaddr_un);
 our @sockets;
@@ -13,7 +13,7 @@ for my $at (0, 1) {
   socket($sockets[$at], AF_UNIX, SOCK_DGRAM, 0) or die;
   connect($sockets[$at], pack_sockaddr_un($path)) or die "$path: $!";
 }
-# Out of the way first: 3 and 4 may be these very sockets, in the other order.
+# To other numbers first: 3 and 4 may be these same sockets in the other order.
 POSIX::dup2(fileno $sockets[$_], 20 + $_) for 0, 1;
 POSIX::dup2(20 + $_, 3 + $_) for 0, 1;
 @ENV{qw(LISTEN_PID LISTEN_FDS LISTEN_FDNAMES)} = ($$, 2, 'notify:journal');
@@ -27,7 +27,7 @@ const launchedBy = (launcher: string): string => {
   return `ExecStart=\nExecStart=${start.replace("/usr/lib/siteward/launch.pl", launcher)}`;
 };
 
-describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () => {
+describe.skipIf(whyNoHost !== undefined)("the notifications to the service manager", () => {
   let board: Board;
   let version = 0;
 
@@ -45,7 +45,7 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
     await board.drop("90-watchdog", "WatchdogSec=6");
   });
 
-  /** It is active only because it said so, keeps saying that it lives, tells its state, and a reload comes to its end. */
+  /** Checks the notifications of start, watchdog, status text and the end of a reload. */
   async function expectConversation(): Promise<void> {
     await board.start();
     const pid = await board.pid();
@@ -61,7 +61,7 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
   const forks = async (): Promise<number> =>
     Number(await board.host.sh("journalctl -o json --no-pager _COMM=systemd-notify | wc -l"));
 
-  test("by the socket that the launcher opened", async () => {
+  test("are sent to the socket that the launcher opened", async () => {
     await expectConversation();
     const pid = await board.pid();
     expect(await board.host.sh(`tr '\\0' '\\n' < /proc/${pid}/environ`)).toMatch(/^SITEWARD_NOTIFY_FD=\d+$/m);
@@ -69,7 +69,7 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
     expect(await forks()).toBe(0);
   });
 
-  test("by systemd-notify, where there is no perl", async () => {
+  test("are sent by systemd-notify where perl is missing", async () => {
     await board.dropShipped("20-systemd-notify");
     await expectConversation();
     expect(await board.host.sh(`tr '\\0' '\\n' < /proc/${await board.pid()}/environ`)).not.toMatch(
@@ -77,10 +77,10 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
     );
   });
 
-  test("by the socket that systemd itself opened (OpenFile=)", async (story) => {
+  test("are sent to the socket that systemd itself opened (OpenFile=)", async (story) => {
     if (version < 253) {
-      console.warn(`left out: OpenFile=, because systemd ${version} does not know it; 253 does`);
-      story.skip(`systemd ${version} knows no OpenFile=`);
+      console.warn(`skipped: OpenFile=, because systemd ${version} lacks it; 253 is needed`);
+      story.skip(`systemd ${version} has no OpenFile=`);
     }
     await board.dropShipped("20-openfile");
     await expectConversation();
@@ -89,7 +89,7 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
     );
   });
 
-  test("by sockets that were passed as OpenFile= passes them, by whatever systemd", async () => {
+  test("are sent to sockets that are passed like those of OpenFile=, with any systemd", async () => {
     await board.host.write("/usr/lib/siteward/pass.pl", passing, "755");
     await board.drop("20-passed", launchedBy("/usr/lib/siteward/pass.pl"));
     await expectConversation();
@@ -100,8 +100,8 @@ describe.skipIf(whyNoHost !== undefined)("how the service manager is told", () =
     expect(await forks()).toBe(0);
   });
 
-  test("where nobody tells it, systemd gives the start up", async () => {
-    // The very agent, with nothing to speak through: what makes the others active is what they say.
+  test("are required: without them systemd aborts the start", async () => {
+    // The same agent without a socket: proves that the notifications make the service active.
     await board.dropShipped("20-systemd-notify");
     await board.drop("95-mute", "NotifyAccess=main\nTimeoutStartSec=8\nUnsetEnvironment=NOTIFY_SOCKET\nRestart=no");
     expect((await board.host.run("systemctl start siteward")).code).not.toBe(0);

@@ -27,39 +27,39 @@ describe.skipIf(whyNoHost !== undefined)("the sandbox", () => {
     return Number(/Overall exposure level for siteward\.service: ([\d.]+)/.exec(table)?.[1]);
   }
 
-  /** Every loop has run for a while: what V8 compiles, it has compiled. */
+  /** Waits until every loop has run for a while, so that V8 has compiled its code. */
   async function expectToLead(): Promise<void> {
     await board.start();
     await board.untilStatus(
-      "it leads and sees the site",
+      "it leads and its caches are current",
       ({ health, leader }) => leader?.role === "leader" && health.ready,
     );
     const pid = await board.pid();
     await rest(15);
     const { ActiveState, NRestarts } = await board.host.unit("siteward", "ActiveState", "NRestarts");
     expect({ pid: await board.pid(), ActiveState, NRestarts }).toEqual({ pid, ActiveState: "active", NRestarts: "0" });
-    // Programs that the agent starts do not speak for it.
+    // Programs that the agent starts cannot send notifications for it.
     expect(await board.host.sh("journalctl --no-pager | grep -c 'reception only permitted' || true")).toBe("0");
   }
 
-  test("as it ships: the agent leads a site, and the exposure is 1.2 at most", async () => {
+  test("as shipped, the agent leads a site, and the exposure is at most 1.2", async () => {
     await expectToLead();
     expect(await exposure()).toBeLessThanOrEqual(1.2);
     const pid = await board.pid();
     expect(
       await board.host.sh(`grep -E '^(NoNewPrivs|Seccomp|CapEff):' /proc/${pid}/status | tr -s '\\t\\n' ' '`),
     ).toBe("CapEff: 0000000000000000 NoNewPrivs: 1 Seccomp: 2 ");
-    // Nothing but the state, the run folder and, for root, the configuration can be written.
+    // Only the state, the run folder and, for root, the configuration are writable.
     expect((await board.host.run(`nsenter -t ${pid} -m touch /etc/x /usr/x`)).stderr.match(/Read-only/g)).toHaveLength(
       2,
     );
     expect(await board.host.sh("stat -c '%U %a' /etc/siteward")).toBe("root 755");
   });
 
-  test("hardened: the same without compiled code, and the exposure is 0.9 at most", async () => {
+  test("hardened, it does the same without compiled code, and the exposure is at most 0.9", async () => {
     expect(await siteward("harden")).toMatch(/^IPAddressAllow=127\.0\.0\.1$/m);
     await siteward("harden --write");
-    // As on every board but this one, whose site is on the board itself.
+    // As on every other board; here the API server is on the board itself.
     await board.host.sh("echo IPAddressAllow=192.0.2.0/24 >> /etc/systemd/system/siteward.service.d/30-hardened.conf");
     await board.host.sh("systemctl daemon-reload");
     await expectToLead();
@@ -77,13 +77,13 @@ describe.skipIf(whyNoHost !== undefined)("the sandbox", () => {
     expect(await board.host.sh(`grep -c ' rwxp ' /proc/${pid}/maps || true`)).toBe("0");
   });
 
-  test("memory that is written and executed is refused in earnest: with its compilers V8 does not start there", async () => {
+  test("memory that is both writable and executable is refused: V8 with its compilers does not start", async () => {
     await board.drop("30-hardened", "MemoryDenyWriteExecute=yes\nRestart=no");
     expect((await board.host.run("systemctl start siteward")).code).not.toBe(0);
     expect((await board.host.unit("siteward", "Result")).Result).toMatch(/core-dump|signal/);
   });
 
-  test("flags of the board's profile come after those of the unit", async () => {
+  test("the flags of the board's profile follow those of the unit", async () => {
     await board.drop("10-profile", 'Environment="SITEWARD_NODE_FLAGS=--max-old-space-size=48 --max-semi-space-size=2"');
     await board.start();
     const line = await board.host.sh("tr '\\0' ' ' < /proc/$(systemctl show siteward -P MainPID)/cmdline");

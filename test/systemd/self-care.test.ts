@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Board, root, whyNoHost } from "./board.ts";
 import { bundleWith } from "./bundle-with.ts";
 
-/** The shipped program with two modules replaced: a controller whose pass never ends, and less patience with it. */
+/** The shipped program with two modules replaced: a controller whose pass never ends, and a shorter limit for it. */
 const defects = {
   "agent/controllers/pod-gc/controller.ts": `
     import { podGC as real } from "original:agent/controllers/pod-gc/controller.ts";
@@ -12,7 +12,7 @@ const defects = {
   "agent/status/watchdog-limits.ts": "export const watchdogLimits = () => () => 8000;",
 };
 
-/** The shipped text with other times: nobody waits a quarter of an hour for a story. */
+/** The shipped module with shorter times: the shipped limit is a quarter of an hour. */
 function hurried(file: string, times: Readonly<Record<string, string>>): string {
   let text = readFileSync(path.join(root, file), "utf8");
   for (const [from, to] of Object.entries(times)) {
@@ -22,7 +22,7 @@ function hurried(file: string, times: Readonly<Record<string, string>>): string 
   return text;
 }
 
-describe.skipIf(whyNoHost !== undefined)("an agent that takes more memory than it may", () => {
+describe.skipIf(whyNoHost !== undefined)("an agent above its memory limit", () => {
   let board: Board;
   let dist: string;
 
@@ -44,7 +44,7 @@ describe.skipIf(whyNoHost !== undefined)("an agent that takes more memory than i
     rmSync(dist, { recursive: true });
   });
 
-  test("drops its caches, then ends in good order, and the next process tells why", async () => {
+  test("drops its caches, then exits cleanly, and the next process reports why", async () => {
     await board.configure({ memory: { soft: "32MiB", hard: "40MiB" } });
     await board.start();
     const pid = await board.pid();
@@ -54,18 +54,18 @@ describe.skipIf(whyNoHost !== undefined)("an agent that takes more memory than i
     expect(status.memory).toMatchObject({ softBytes: 32 * 2 ** 20, hardBytes: 40 * 2 ** 20 });
     const said = await board.journal();
     expect(said).toMatch(
-      /memory above its soft limit: caches dropped(.*\n)+.*memory above its hard limit: the agent starts anew/,
+      /memory above memory.soft: caches dropped(.*\n)+.*memory above memory.hard: the agent restarts/,
     );
     expect(said).toMatch(/lease released(.*\n)+.*stopped .*cause=memory/);
   });
 });
 
-describe.skipIf(whyNoHost !== undefined)("a controller that never comes to an end", () => {
+describe.skipIf(whyNoHost !== undefined)("a controller whose pass never ends", () => {
   let board: Board;
   let dist: string;
 
   beforeAll(async () => {
-    // The host has a /tmp of its own.
+    // The host has its own /tmp.
     dist = mkdtempSync("/var/tmp/siteward-defect-");
     await bundleWith(dist, defects);
     board = await Board.make({ dist });
@@ -78,7 +78,7 @@ describe.skipIf(whyNoHost !== undefined)("a controller that never comes to an en
     rmSync(dist, { recursive: true });
   });
 
-  test("is noticed although the event loop lives: the agent names it, and systemd starts it anew", async () => {
+  test("is detected although the event loop runs: the agent names it, and systemd restarts the service", async () => {
     await board.start();
     const pid = await board.pid();
     const stuck = await board.untilStatus(
@@ -86,7 +86,7 @@ describe.skipIf(whyNoHost !== undefined)("a controller that never comes to an en
       ({ health }) => health.conditions.some(({ type, subject }) => type === "LoopStuck" && subject === "pod-gc"),
       60,
     );
-    // Everything else goes on: the status is written, the Lease is renewed, the other controllers work.
+    // Everything else continues: the status is written, the Lease is renewed, the other controllers work.
     expect(stuck).toMatchObject({ pid, leader: { role: "leader" }, health: { level: "critical" } });
     await board.host.until("siteward", { NRestarts: "1", ActiveState: "active" }, 60);
     const status = await board.untilStatus("the next process", (next) => next.pid !== pid);

@@ -20,16 +20,19 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     await board.reset();
   });
 
-  /** Starts where no state can be written, and mends that mount once the agent is held. Answers with its process. */
+  /** Starts the agent on read-only state, and repairs that mount once the agent is held. Returns its process id. */
   async function heldUntilMended(mount: string): Promise<number> {
     await board.start();
     const pid = await board.pid();
-    await board.untilStatus("it is held, and reads", ({ health, link }) => isHeld(health) && link?.api.state === "up");
+    await board.untilStatus(
+      "it is held and reads from the API",
+      ({ health, link }) => isHeld(health) && link?.api.state === "up",
+    );
     await board.host.sh(`mount -o remount,rw ${mount}`);
     return pid;
   }
 
-  test("without any network it is active, and its status says that the API is not reached", async () => {
+  test("without any network it is active, and its status reports that the API is unreachable", async () => {
     await board.enrol(kubeconfigFor("https://192.0.2.1:6443"));
     await board.start();
     const { ActiveState, NotifyAccess, Type } = await board.host.unit(
@@ -51,25 +54,25 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     expect(await board.host.sh("ps -o user= -p $(systemctl show siteward -P MainPID)")).toBe("siteward");
   });
 
-  test("a board that was not enrolled starts, and says what is missing; with credentials it takes up its work", async () => {
+  test("a board without enrolment starts and reports the missing credentials; with them it works", async () => {
     await board.start();
     const without = await board.untilStatus("credentials are missed", ({ health }) => health.level === "critical");
     expect(without.health.conditions).toContainEqual(
       expect.objectContaining({
         type: "CredentialsInvalid",
-        message: expect.stringContaining("this board was given no credentials for the API"),
+        message: expect.stringContaining("this board has no credentials for the API"),
         hint: expect.stringContaining("siteward enroll"),
       }),
     );
     await board.site();
     await board.host.sh("systemctl restart siteward");
     await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
-    // They come by systemd alone: the agent cannot look into the folder.
+    // Only systemd passes them: the agent cannot read the folder.
     expect(await board.host.sh("stat -c '%U %a' /etc/siteward/credentials")).toBe("root 700");
     expect((await board.host.unit("siteward", "StatusText")).StatusText).toMatch(/^leader default t0 · nodes 0\/0/);
   });
 
-  test("told to stop, a leader gives its Lease back and is gone within five seconds", async () => {
+  test("a leader that is stopped releases its Lease and exits within five seconds", async () => {
     await board.site();
     await board.start();
     await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
@@ -82,7 +85,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     expect(await board.host.sh("find /var/lib/siteward -name '*-wal' -size +0")).toBe("");
   });
 
-  test("a process that stands still is ended and started again by the watchdog", async () => {
+  test("the watchdog kills and restarts a suspended process", async () => {
     await board.drop("watchdog", "WatchdogSec=4");
     await board.start();
     const before = await board.pid();
@@ -97,7 +100,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     expect((await board.host.unit("siteward", "NRestarts")).NRestarts).toBe("1");
   });
 
-  test("a process that was killed comes back, and tells so", async () => {
+  test("a killed process is restarted, and reports the restart", async () => {
     await board.start();
     const before = await board.pid();
     await board.host.sh(`kill -KILL ${before}`);
@@ -108,29 +111,29 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     );
   });
 
-  test("a state folder that cannot be written holds the agent: it stays, says why, and begins when it can", async () => {
+  test("a read-only state folder holds the agent: it keeps running, reports why, and begins once it can write", async () => {
     await board.drop("read-only", "ReadOnlyPaths=/var/lib/siteward");
     await board.start();
     const pid = await board.pid();
     await board.untilStatus("it is held", ({ health }) => isHeld(health));
     expect((await board.host.unit("siteward", "StatusText")).StatusText).toMatch(/AgentHeld/);
-    // Somebody wants it so: another process would find the same.
+    // The mount is read-only on purpose: a new process would find the same.
     await rest(10);
     expect((await board.host.unit("siteward", "NRestarts")).NRestarts).toBe("0");
     await board.host.sh(`nsenter -t ${pid} -m mount -o remount,bind,rw /var/lib/siteward`);
-    await board.untilStatus("it goes on", ({ health }) => !isHeld(health), 60);
+    await board.untilStatus("it is no longer held", ({ health }) => !isHeld(health), 60);
     expect(await board.pid()).toBe(pid);
   });
 
-  test.each(["as it ships", "hardened"])(
-    "a card that went read-only by itself is used again when somebody mends it, by the same process: %s",
+  test.each(["as shipped", "hardened"])(
+    "a card that became read-only after an error is used again once it is repaired, by the same process: %s",
     async (how) => {
       await board.site();
       if (how === "hardened") {
         const harden = "/usr/lib/siteward/bin/node /usr/lib/siteward/dist/main.js harden --write";
         await board.host.sh(`${harden} && systemctl daemon-reload`);
       }
-      // What the kernel does after an error concerns the file system; the mounts of it stay what they are.
+      // After an error the kernel makes the file system read-only; its mounts stay unchanged.
       await board.host.sh(`
       mkdir -p /srv/card && mount -t tmpfs -o size=16m,mode=700 card /srv/card && chown siteward: /srv/card
       mount --bind /srv/card /var/lib/siteward && mount -o remount,ro /srv/card`);
@@ -144,7 +147,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     },
   );
 
-  test("where only systemd can give it a mount that takes changes, the agent ends once, when there is one", async () => {
+  test("if only systemd can give it a writable mount, the agent exits once, as soon as there is one", async () => {
     await board.site();
     await board.host.sh(`
       mount -t tmpfs -o size=16m,mode=700 card /var/lib/siteward && chown siteward: /var/lib/siteward
@@ -161,18 +164,20 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     }
   });
 
-  test("a start that finds a lot to recover asks systemd for more time before it begins", async () => {
+  test("a start with a lot to recover requests more time from systemd first", async () => {
     await board.host.sh("systemd-analyze log-level debug");
     await board.host.sh(
       "truncate -s 100M /var/lib/siteward/cache.db-wal && chown siteward: /var/lib/siteward/cache.db-wal",
     );
     await board.start();
     await board.host.sh("systemd-analyze log-level info && journalctl --sync");
-    const told = await board.host.sh("journalctl --no-pager -o cat _PID=1 | grep 'Got notification message from PID'");
-    expect(told).toMatch(/\(EXTEND_TIMEOUT_USEC=204800000\)\n(.*\n)*.*\(READY=1\)/);
+    const reported = await board.host.sh(
+      "journalctl --no-pager -o cat _PID=1 | grep 'Got notification message from PID'",
+    );
+    expect(reported).toMatch(/\(EXTEND_TIMEOUT_USEC=204800000\)\n(.*\n)*.*\(READY=1\)/);
   });
 
-  test("a configuration that cannot be used is not tried again and again", async () => {
+  test("the service is not restarted for an unusable configuration", async () => {
     await board.configure({ leader: { retry: "a while" } });
     expect((await board.host.run("systemctl start siteward")).code).not.toBe(0);
     const { ExecMainStatus, NRestarts } = await board.host.unit("siteward", "ExecMainStatus", "NRestarts");
@@ -180,9 +185,9 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     expect(await board.journal()).toContain('leader.retry cannot be "a while"');
   });
 
-  test("entries of the journal carry their fields and their priority", async () => {
+  test("journal entries carry their fields and their priority", async () => {
     await board.start();
-    await board.untilStatus("something was said", ({ link }) => link?.api.state === "down");
+    await board.untilStatus("something was logged", ({ link }) => link?.api.state === "down");
     await board.host.sh("journalctl --sync");
     const [line = ""] = (await board.host.sh("journalctl -o json SITEWARD_HINT --no-pager | tail -1 || true")).split(
       "\n",
@@ -193,7 +198,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
       SYSLOG_IDENTIFIER: "siteward",
       PRIORITY: "4",
       _TRANSPORT: "journal",
-      SITEWARD_REASON: "this board was given no credentials for the API",
+      SITEWARD_REASON: "this board has no credentials for the API",
     });
   });
 });
@@ -213,7 +218,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
 
   const reload = (): Promise<string> => board.host.sh("systemctl reload siteward", { seconds: 60 });
 
-  test("another log level is taken over at once, and the agent goes on leading", async () => {
+  test("a new log level is applied at once, and the agent keeps leading", async () => {
     const pid = await board.pid();
     await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
     await board.configure({ log: { level: "debug" } });
@@ -224,11 +229,11 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     expect(await board.journal()).toContain("the configuration was read again outcome=taken");
   });
 
-  test("anything else begins a new life in the same process", async () => {
+  test("any other change begins a new life in the same process", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" } });
     await reload();
-    // The Lease was given back, and the term after it is the agent's again.
+    // The Lease was released, and the next term is the agent's again.
     const status = await board.untilStatus(
       "it leads again",
       ({ leader }) => leader?.role === "leader" && leader.term === 1,
@@ -241,7 +246,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     expect(await board.journal()).toMatch(/outcome=begins/);
   });
 
-  test("a wrong configuration is refused with a sentence, and the former one stays", async () => {
+  test("an invalid configuration is refused with a sentence, and the former one stays in force", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, leader: { retry: "a while" } });
     await reload();
@@ -249,8 +254,8 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
       health.conditions.some(({ type }) => type === "ConfigRefused"),
     );
     expect(status).toMatchObject({ pid, leader: { role: "leader", term: 1 } });
-    const told = status.health.conditions.find(({ type }) => type === "ConfigRefused")?.message;
-    expect(told).toContain('siteward.yaml:6: leader.retry cannot be "a while"');
+    const reported = status.health.conditions.find(({ type }) => type === "ConfigRefused")?.message;
+    expect(reported).toContain('siteward.yaml:6: leader.retry cannot be "a while"');
     await board.configure({ judgement: { recovery: "7m" } });
     await reload();
     await board.untilStatus(
@@ -259,7 +264,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     );
   });
 
-  test("a configuration with which nothing can begin is given up for the former one", async () => {
+  test("a configuration that prevents the start is replaced by the former one", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, state: { folder: "/proc/nowhere" } });
     await reload();

@@ -13,7 +13,7 @@ interface Cache {
 const load = createRequire(import.meta.url);
 const cacheOf = (module: string): Cache => new (load(module).LRUCache)({ max: 4 });
 
-test("what stands for the package in the bundle answers as the package does", () => {
+test("the replacement in the bundle behaves like the package", () => {
   const random = new SeededRandom(7);
   const [theirs, ours] = [cacheOf("lru-cache"), cacheOf("../../../packaging/shims/lru-cache.cjs")];
   const seen = new Set<string>();

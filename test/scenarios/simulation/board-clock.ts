@@ -1,13 +1,13 @@
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** Alarms stand on a grid of microseconds: a clock that runs at its own pace would else be early by a rounding error. */
+/** Alarms are on a grid of microseconds: otherwise a clock with its own rate would be early by a rounding error. */
 const grid = 1000;
 
-/** The clocks of one board: a monotonic one that begins anew with each boot, and a wall clock that anybody may set. */
+/** The clocks of one board: a monotonic one that restarts with each boot, and a wall clock that can be set. */
 export class BoardClock {
   readonly #time: VirtualTime;
-  /** Of every second that passes, so much is counted. Quartzes differ. */
+  /** The clock's rate: counted seconds per real second. Quartzes differ. */
   readonly #pace: number;
   #bootedAt: Millis = 0;
   #monoAtBoot: Millis = 0;
@@ -33,7 +33,7 @@ export class BoardClock {
     this.#wall = { at: this.#time.now, shows };
   }
 
-  /** The first moment of the world at which this clock shows `delay` more than now. */
+  /** The earliest world time at which this clock shows `delay` more than now. */
   after(delay: Millis): Millis {
     const target = this.#monoAt(this.#time.now) + delay;
     const guess = this.#bootedAt + (target - this.#monoAtBoot) / this.#pace;

@@ -1,9 +1,9 @@
-import type { SqlValue } from "../../../storage/database.ts";
-import { Database, type Pragmas } from "../../../storage/database.ts";
+import { Database, type Pragmas } from "../../../storage/database/database.ts";
+import type { SqlValue } from "../../../storage/database/statement.ts";
 import { cacheMigrations, stateMigrations } from "../../../storage/schema.ts";
 import type { StateFolder } from "../../../storage/state-folder.ts";
 
-/** Nothing reaches a disk. */
+/** Databases in memory. */
 export const fastPragmas: Pragmas = {
   synchronous: "NORMAL",
   cacheKiB: 256,
@@ -12,15 +12,15 @@ export const fastPragmas: Pragmas = {
   journalSizeLimitKiB: 4096,
 };
 
-/** What a power cut leaves of cache.db: all of it, an earlier state, or nothing that can be read. */
+/** The state of cache.db after a power cut: complete, an earlier one, or unreadable. */
 export type CacheLoss = "none" | "recent" | "all";
 
 type Rows = readonly { readonly table: string; readonly rows: readonly Readonly<Record<string, SqlValue>>[] }[];
 
 /**
- * A board's state folder, in memory, as its files would be after what happens to the board. state.db keeps every
- * transaction that was committed; cache.db, which is not synchronized with every commit, may come back as it was some
- * transactions ago. What a process kept in memory alone is gone with it: the next one opens the same databases anew.
+ * A board's state folder in memory. state.db keeps every committed transaction; cache.db, which is not synced with every
+ * commit, may lose the last transactions in a power cut. A process loses its memory; the next one opens the same databases
+ * again.
  */
 export class BoardStorage {
   readonly #state: Database;
@@ -43,7 +43,7 @@ export class BoardStorage {
     return this.#cache;
   }
 
-  /** Up to here the cache is on the disk. */
+  /** Marks the cache's current state as synced. */
   checkpoint(): void {
     const { changes = 0 } = this.#cache.prepare<{ changes: number }>("SELECT total_changes() AS changes").get() ?? {};
     if (changes === this.#changes) return;

@@ -2,24 +2,24 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import type { Fleet } from "./fleet.ts";
 import { mostInOneSecond } from "./tally.ts";
 
-/** The API server restarts, is away for long, or the links of all boards are reset at one moment. */
+/** The API server restarts, is down for long, or all boards' links are reset at the same moment. */
 export const breaks = { restart: 3000, away: 300_000, reset: 0 } as const satisfies Record<string, Millis>;
 export type Break = keyof typeof breaks;
 
-/** A sleeping follower looks at the Lease after one term and half a retry at the latest; one that failed, after 70 s of its clock. */
+/** A sleeping follower reads the Lease within one term and half a retry; after a failure, within 70 s of its clock. */
 export const backWithin: Millis = 72_000;
 
 export interface Return {
-  /** Most agents whose first request since the break arrived within one second, wherever that second begins. */
+  /** The highest number of agents whose first request since the break arrived within any one second. */
   readonly most: number;
-  /** Most agents that tried for the first time within one second, whether anybody was there or not. */
+  /** The highest number of agents whose first attempt fell within any one second, successful or not. */
   readonly tried: number;
   readonly returned: number;
-  /** After the server was back: when the last one came. */
+  /** Time from the server's return to the first request of the last agent. */
   readonly last: Millis;
-  /** The first of them. */
+  /** The first harmful acts. */
   readonly harm: readonly string[];
-  /** Sites that have another number of leaders than one in the end. */
+  /** Sites without exactly one leader at the end. */
   readonly torn: readonly string[];
 }
 

@@ -6,11 +6,11 @@ import { scheduleOf, type Wishes } from "./schedule.ts";
 
 const asked = (line: string) => campaignIn(line === "" ? [] : line.split(" "), 4);
 
-test("a run without words is a hundred schedules from seed 1, on every processor", () => {
+test("a run without arguments plays a hundred schedules from seed 1, on all processors", () => {
   expect(asked("")).toMatchObject({ seed: 1, schedules: 100, jobs: 4, mostFailures: 10, mutant: undefined });
 });
 
-test("what is asked for is what is run", () => {
+test("the arguments determine the run", () => {
   expect(asked("--schedules 10000 --seed 7 --boards 5 --policy evidence --shrink")).toMatchObject({
     seed: 7,
     schedules: 10_000,
@@ -20,21 +20,21 @@ test("what is asked for is what is run", () => {
   expect(asked("--mutant every")).toMatchObject({ mutant: "every" });
 });
 
-test.each(["--help", "-h", "--seed 5 --help"])("%s asks for help", (line) =>
+test.each(["--help", "-h", "--seed 5 --help"])("%s prints the help", (line) =>
   expect(asked(line)).toEqual({ help: true }),
 );
 
 test.each([
   ["--schedule 5", "Unknown option '--schedule'"],
   ["5", "Unexpected argument '5'"],
-  ["--schedules 0", "--schedules takes a whole number from 1"],
-  ["--seed 1e3", "--seed takes a whole number from 0"],
-  ["--seed=-1", "--seed takes a whole number from 0"],
-  ["--boards 21", "--boards takes a whole number from 1 to 20"],
-  ["--policy upstream", 'there is no policy "upstream", but: evidence, kubernetes'],
-  ["--motif rain", 'there is no motif "rain", but: deaf leader'],
-  ["--mutant none", 'there is no mutant "none", but: every'],
-  ["--mutant every --boards 3", "a mutant brings its own boards"],
+  ["--schedules 0", "--schedules must be a whole number from 1"],
+  ["--seed 1e3", "--seed must be a whole number from 0"],
+  ["--seed=-1", "--seed must be a whole number from 0"],
+  ["--boards 21", "--boards must be a whole number from 1 to 20"],
+  ["--policy upstream", 'there is no policy "upstream"; there are: evidence, kubernetes'],
+  ["--motif rain", 'there is no motif "rain"; there are: deaf leader'],
+  ["--mutant none", 'there is no mutant "none"; there are: every'],
+  ["--mutant every --boards 3", "a mutant determines its own boards"],
 ])("%s is refused with a sentence", (line, sentence) => {
   expect(asked(line)).toEqual({ problem: expect.stringContaining(sentence) });
 });
@@ -42,8 +42,8 @@ test.each([
 test.each<{ wishes: Wishes; mutant?: string }>([
   { wishes: {} },
   { wishes: { boards: 3, policy: "kubernetes", motif: "dark zone" } },
-  { wishes: { motif: "paused leader", boards: 3 }, mutant: "a fence that always says yes" },
-])("what a failure says repeats it asks for the same schedule: $wishes $mutant", ({ wishes, mutant }) => {
+  { wishes: { motif: "paused leader", boards: 3 }, mutant: "a fence that never blocks" },
+])("the command in a failure's report repeats the same schedule: $wishes $mutant", ({ wishes, mutant }) => {
   const schedule = scheduleOf(77, new SeededRandom(77), wishes);
   const [, line = ""] =
     /npm run test:long -- (.*)/.exec(reportOf({ schedule, violations: ["x"], trace: [], wishes, mutant })) ?? [];

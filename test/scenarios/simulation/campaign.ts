@@ -4,7 +4,7 @@ import { mutants } from "./mutants.ts";
 import type { Wishes } from "./schedule.ts";
 import type { Order } from "./work.ts";
 
-/** What a run was asked for. */
+/** The options of a run. */
 export type Campaign = Order;
 
 const listed = (names: object): string =>
@@ -54,7 +54,7 @@ const options = {
   help: { type: "boolean", short: "h", default: false },
 } as const satisfies ParseArgsOptionsConfig;
 
-/** What cannot be understood, in a sentence. */
+/** An invalid command line; the message is a sentence. */
 class Misuse extends Error {}
 
 export function campaignIn(
@@ -91,7 +91,7 @@ function parsed(args: readonly string[]) {
 
 function wishesIn({ boards, policy, motif, mutant }: ReturnType<typeof parsed>["values"]): Wishes {
   if (mutant !== undefined && (boards ?? policy ?? motif) !== undefined) {
-    throw new Misuse("a mutant brings its own boards, policy and motif");
+    throw new Misuse("a mutant determines its own boards, policy and motif");
   }
   return {
     boards: boards === undefined ? undefined : whole("boards", boards, 1, 20),
@@ -103,11 +103,11 @@ function wishesIn({ boards, policy, motif, mutant }: ReturnType<typeof parsed>["
 function whole(name: string, text: string, least: number, most: number): number {
   const number = Number(text);
   if (/^\d+$/.test(text) && number >= least && number <= most) return number;
-  throw new Misuse(`--${name} takes a whole number from ${least} to ${most}, not "${text}"`);
+  throw new Misuse(`--${name} must be a whole number from ${least} to ${most}, not "${text}"`);
 }
 
 function among<Name extends string>(what: string, text: string | undefined, names: readonly Name[]): Name | undefined {
   const found = names.find((name) => name === text);
   if (found !== undefined || text === undefined) return found;
-  throw new Misuse(`there is no ${what} "${text}", but: ${names.join(", ")}`);
+  throw new Misuse(`there is no ${what} "${text}"; there are: ${names.join(", ")}`);
 }

@@ -1,4 +1,4 @@
-/** A body that is filled piece by piece from elsewhere. Whoever reads it waits for the next piece, its end or its failure. */
+/** A body that is filled piece by piece. Its reader waits for the next piece, its end or its failure. */
 export class Channel implements AsyncIterable<Uint8Array> {
   readonly #pieces: Uint8Array[] = [];
   readonly #left: () => void;
@@ -21,7 +21,7 @@ export class Channel implements AsyncIterable<Uint8Array> {
     this.#wake?.();
   }
 
-  /** What was not read yet is lost, as with a connection that is reset. */
+  /** Discards unread pieces, like a connection reset. */
   fail(error: unknown): void {
     if (this.#end !== undefined) return;
     this.#pieces.length = 0;

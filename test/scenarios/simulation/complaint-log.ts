@@ -1,7 +1,7 @@
 import { sentenceOf } from "../../../agent/base/errors.ts";
-import type { Fields, Logger } from "../../../agent/base/logger.ts";
+import type { LogFields, Logger } from "../../../agent/base/logger.ts";
 
-/** Passes on what is said at the level "error"; the rest is for people who are not here. */
+/** Passes on entries at level "error" and drops the others. */
 export class ComplaintLog implements Logger {
   readonly #complain: (text: string) => void;
 
@@ -9,7 +9,7 @@ export class ComplaintLog implements Logger {
     this.#complain = complain;
   }
 
-  error(message: string, fields: Fields = {}): void {
+  error(message: string, fields: LogFields = {}): void {
     const { error, stack, ...rest } = fields;
     const why = error === undefined ? "" : `: ${sentenceOf(error)}`;
     this.#complain(`${message}${why} ${JSON.stringify(rest)}${stack === undefined ? "" : `\n${String(stack)}`}`);

@@ -1,6 +1,6 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
-import { TransportError } from "../../../agent/client/transport-error.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport/transport.ts";
+import { TransportError } from "../../../agent/client/transport/transport-error.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { Exchange } from "./exchange.ts";
 import type { Recorder } from "./recorder.ts";
@@ -8,21 +8,28 @@ import type { SimProcess } from "./sim-process.ts";
 import type { SimulatedApi } from "./simulated-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** What is wrong with an edge for a while. Several may be wrong at once. */
+/** A temporary fault of an edge. Several may be active at once. */
 export type Impairment =
-  /** Requests and answers vanish without a word, in both directions. */
+  /** Requests and answers are lost without an error, in both directions. */
   | { readonly is: "silent" }
-  /** New connections are refused, those that are open are reset. */
+  /** New connections are refused, and open ones reset. */
   | { readonly is: "refused" }
   | { readonly is: "slow"; readonly delay: Millis }
-  /** Requests have their effect, and nobody hears of it. */
+  /** Requests take effect, but their answers are lost. */
   | { readonly is: "answers lost" }
-  /** Watches that are open say nothing any more; everything else works. */
+  /** Open watches deliver nothing; everything else works. */
   | { readonly is: "watches stalled" }
+  /** Open watches are reset and new ones refused; everything else works. */
+  | { readonly is: "watches refused" }
   /** A share of the requests is refused before it has an effect. */
   | { readonly is: "storm"; readonly status: number; readonly share: number; readonly retryAfter: number | undefined };
 
-/** What becomes of a connection that was silent: its bytes arrive late after all, or it is found dead. */
+export interface Refusal {
+  readonly status: number;
+  readonly retryAfter: number | undefined;
+}
+
+/** The end of a silent connection: its bytes arrive late, or it is reset. */
 export type Healing = "late" | "reset";
 
 type Way = "there" | "back";
@@ -33,10 +40,10 @@ export interface World {
   readonly recorder: Recorder;
 }
 
-/** How long a silent connection is believed in where somebody pings it: idle time and the wait for the answer. */
+/** How long a silent connection with pings is considered alive: the idle time plus the wait for the answer. */
 const pingsOut: Millis = 45_000;
 
-/** The way of one program on one board to the API server, with all that can be wrong with it. */
+/** The path of one program on one board to the API server, with its faults. */
 export class Edge {
   readonly world: World;
   readonly latency: Millis;
@@ -44,11 +51,11 @@ export class Edge {
   readonly #pings: boolean;
   readonly #impairments = new Set<Impairment>();
   readonly #open = new Set<Exchange>();
-  /** Processes whose connection is up, as far as they know. */
+  /** Processes that consider their connection up. */
   readonly #connected = new Set<SimProcess>();
   /** Requests that wait for a connection. */
   readonly #dialing = new Set<Exchange>();
-  /** What is on the way while the edge is silent, in the order in which it was sent. */
+  /** Data in transit while the edge is silent, in sending order. */
   #held: (() => void)[] = [];
   #heldPieces: (() => void)[] = [];
   readonly #lastArrival = { there: 0, back: 0 };
@@ -56,12 +63,12 @@ export class Edge {
 
   constructor(
     world: World,
-    parts: { readonly random: SeededRandom; readonly latency: Millis; readonly pings: boolean },
+    deps: { readonly random: SeededRandom; readonly latency: Millis; readonly pings: boolean },
   ) {
     this.world = world;
-    this.#random = parts.random;
-    this.latency = parts.latency;
-    this.#pings = parts.pings;
+    this.#random = deps.random;
+    this.latency = deps.latency;
+    this.#pings = deps.pings;
   }
 
   get isClean(): boolean {
@@ -77,10 +84,11 @@ export class Edge {
     });
   }
 
-  /** Begins now; the answer ends it. */
+  /** Starts a fault; the returned function ends it. */
   impair(impairment: Impairment, healing: Healing): () => void {
     this.#impairments.add(impairment);
     if (impairment.is === "refused") this.reset("the connection was reset");
+    if (impairment.is === "watches refused") this.#resetWatches();
     if (impairment.is === "silent" && this.#pings) {
       const since = this.world.time.now;
       this.world.time.at(since + pingsOut, () => {
@@ -94,7 +102,7 @@ export class Edge {
     };
   }
 
-  /** Every connection of the edge is gone, and both sides know it. */
+  /** Breaks all connections of the edge; both sides are notified. */
   reset(why: string): void {
     this.#held = [];
     this.#heldPieces = [];
@@ -105,7 +113,7 @@ export class Edge {
     }
   }
 
-  /** A process is gone, and its connection with it. */
+  /** A process has ended, which ends its connection. */
   forget(process: SimProcess): void {
     this.#connected.delete(process);
     for (const exchange of [...this.#open]) if (exchange.process === process) exchange.abandon();
@@ -122,7 +130,7 @@ export class Edge {
     return count;
   }
 
-  /** Something travels along the edge, and arrives some day or never. Nothing overtakes what went before it. */
+  /** Sends something along the edge. It arrives after a delay or never, and overtakes nothing that was sent before it. */
   travel(way: Way, arrive: () => void): void {
     const { time } = this.world;
     const carried = (): void => {
@@ -131,7 +139,7 @@ export class Edge {
     };
     const at = Math.max(time.now + this.latency + this.#delay(), this.#lastArrival[way]);
     this.#lastArrival[way] = at;
-    // What is to arrive at this very moment, and has not yet, goes first.
+    // Data that is due at this moment goes first.
     if (at === time.now && this.#travelling[way] === 0) {
       carried();
       return;
@@ -143,7 +151,7 @@ export class Edge {
     });
   }
 
-  /** A piece of a watch travels back. */
+  /** Sends a piece of a watch back. */
   travelPiece(arrive: () => void): void {
     if (this.#has("watches stalled")) this.#heldPieces.push(() => this.travel("back", arrive));
     else this.travel("back", arrive);
@@ -153,12 +161,18 @@ export class Edge {
     return this.#has("answers lost");
   }
 
-  /** The refusal that a request meets on its way, if it meets one. */
-  refusal(): { readonly status: number; readonly retryAfter: number | undefined } | undefined {
+  /** The refusal that a request meets in transit, if any. */
+  refusal({ isWatch }: Pick<Exchange, "isWatch">): Refusal | undefined {
+    if (isWatch && this.#has("watches refused")) return { status: 500, retryAfter: undefined };
     for (const impairment of this.#impairments) {
       if (impairment.is === "storm" && this.#random.next() < impairment.share) return impairment;
     }
     return undefined;
+  }
+
+  #resetWatches(): void {
+    for (const exchange of [...this.#open])
+      if (exchange.isWatch) exchange.breakOff(new TransportError("Reset", "the watch was reset"));
   }
 
   #dial(exchange: Exchange): void {

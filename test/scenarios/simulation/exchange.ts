@@ -1,27 +1,27 @@
 import type { Timer } from "../../../agent/base/clock.ts";
-import type { HttpRequest, HttpResponse } from "../../../agent/client/transport.ts";
-import { TransportError } from "../../../agent/client/transport-error.ts";
-import type { ApiResponse } from "../../../simulator/site-api/exchange.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport/transport.ts";
+import { TransportError } from "../../../agent/client/transport/transport-error.ts";
+import type { ApiResponse } from "../../../simulator/site-api/requests/exchange.ts";
 import { Channel } from "./channel.ts";
-import type { Edge } from "./edge.ts";
+import type { Edge, Refusal } from "./edge.ts";
 import type { Sent } from "./recorder.ts";
 import type { SimProcess } from "./sim-process.ts";
 
-const gone = new Error("the connection is gone");
+const gone = new Error("the connection has ended");
 
-interface Parts {
+interface ExchangeDeps {
   readonly process: SimProcess;
   readonly request: HttpRequest;
   readonly resolve: (response: HttpResponse) => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** One request on its way along an edge, and its answer on its way back. */
+/** One request along an edge, and its answer back. */
 export class Exchange {
   readonly process: SimProcess;
   readonly #edge: Edge;
-  readonly #parts: Parts;
-  /** What the server sees: aborts when the connection is gone. */
+  readonly #deps: ExchangeDeps;
+  /** The server's signal, which aborts when the connection ends. */
   readonly #served = new AbortController();
   readonly #channel: Channel;
   readonly isWatch: boolean;
@@ -30,16 +30,16 @@ export class Exchange {
   #answered = false;
   isOver = false;
 
-  constructor(edge: Edge, parts: Parts) {
+  constructor(edge: Edge, deps: ExchangeDeps) {
     this.#edge = edge;
-    this.#parts = parts;
-    this.process = parts.process;
-    const { signal, timeout, path } = parts.request;
+    this.#deps = deps;
+    this.process = deps.process;
+    const { signal, timeout, path } = deps.request;
     this.isWatch = path.includes("watch=true");
     this.#channel = new Channel(() => this.#close());
     if (signal.aborted) {
       this.isOver = true;
-      parts.reject(signal.reason);
+      deps.reject(signal.reason);
       return;
     }
     signal.addEventListener("abort", this.#aborted, { once: true });
@@ -49,9 +49,9 @@ export class Exchange {
     }
   }
 
-  /** There is a connection: the last moment at which the program can think better of it. */
+  /** There is a connection: the last moment at which the program can cancel. */
   sendNow(): void {
-    const { request } = this.#parts;
+    const { request } = this.#deps;
     try {
       request.guard?.();
     } catch (error) {
@@ -62,7 +62,7 @@ export class Exchange {
     this.#edge.travel("there", () => this.#arrive());
   }
 
-  /** The program hears that it failed, as soon as it hears anything. */
+  /** Reports the failure to the program as soon as it can receive anything. */
   breakOff(error: unknown): void {
     this.#leave();
     this.process.deliver(() => this.fail(error));
@@ -74,28 +74,28 @@ export class Exchange {
       this.#close();
     } else if (!this.isOver) {
       this.#close();
-      this.#parts.reject(error);
+      this.#deps.reject(error);
     }
   }
 
-  /** Nobody is there to hear of it. What was sent may still arrive. */
+  /** The program has ended. A request that was sent may still arrive. */
   abandon(): void {
     this.#close();
   }
 
-  readonly #aborted = (): void => this.fail(this.#parts.request.signal.reason);
+  readonly #aborted = (): void => this.fail(this.#deps.request.signal.reason);
 
   #close(): void {
     if (this.isOver) return;
     this.isOver = true;
     this.#timer?.cancel();
-    this.#parts.request.signal.removeEventListener("abort", this.#aborted);
+    this.#deps.request.signal.removeEventListener("abort", this.#aborted);
     this.#edge.over(this);
     this.#leave();
     if (this.isWatch) this.#edge.world.recorder.closed(this);
   }
 
-  /** Only a watch goes on at the server for longer than a moment. */
+  /** Only a watch lasts at the server. */
   #leave(): void {
     if (this.isWatch) this.#served.abort(gone);
   }
@@ -108,8 +108,8 @@ export class Exchange {
       this.breakOff(new TransportError("Reset", "the connection was reset"));
       return;
     }
-    const refusal = this.#edge.refusal();
-    const { method, path, headers, body } = this.#parts.request;
+    const refusal = this.#edge.refusal(this);
+    const { method, path, headers, body } = this.#deps.request;
     const request = { method, path, headers, signal: this.#served.signal, ...(body !== undefined && { body }) };
     recorder.arriving(sent);
     const response = refusal ? refused(refusal) : api.handle(request);
@@ -141,7 +141,7 @@ export class Exchange {
       if (this.isOver) return;
       this.#edge.travelPiece(
         this.#delivering(() => {
-          recorder.heard(this, piece);
+          recorder.received(this, piece);
           this.#channel.push(piece);
         }),
       );
@@ -163,16 +163,16 @@ export class Exchange {
   #open({ status, headers }: ApiResponse): void {
     this.#answered = true;
     this.#timer?.cancel();
-    this.#parts.resolve({ status, headers, body: this.#channel });
+    this.#deps.resolve({ status, headers, body: this.#channel });
   }
 
   get path(): string {
-    return this.#parts.request.path;
+    return this.#deps.request.path;
   }
 }
 
-/** As a busy or broken server refuses, before anything has happened. */
-function refused({ status, retryAfter }: { status: number; retryAfter: number | undefined }): ApiResponse {
+/** A refusal by a busy or broken server, before any effect. */
+function refused({ status, retryAfter }: Refusal): ApiResponse {
   const text = JSON.stringify({
     kind: "Status",
     apiVersion: "v1",

@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { Author, Scope } from "../../../agent/commands/desk/controls.ts";
+import type { Author, FreezeScope } from "../../../agent/commands/desk/controls.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span } from "./history.ts";
@@ -8,7 +8,7 @@ import { type Fault, type Lane, type Schedule, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
 import type { Site } from "./site.ts";
 
-/** Does to a site what a schedule says, each thing at its time; at the calm everything that can be mended is. */
+/** Applies the faults of a schedule to a site, each at its time; at the calm it ends all that can be ended. */
 export class Faults {
   readonly #site: Site;
   readonly #calmAt: Millis;
@@ -27,7 +27,7 @@ export class Faults {
     }
   }
 
-  /** Requests find an API server that has lost its store; what watches it still holds goes on. */
+  /** Faults under which the API server has lost its store; its open watches continue. */
   get isStoreLost(): boolean {
     return this.#storeLost > 0;
   }
@@ -96,7 +96,7 @@ export class Faults {
     return found ? [found] : [];
   }
 
-  /** What counts is what the operator is told. Who gets no answer knows nothing, and asks nobody else. */
+  /** A hold counts if the operator gets its answer. Without an answer the operator knows nothing and does not retry. */
   async #hold({ what, for: length, takenBack }: Extract<Fault, { is: "hold" }>): Promise<void> {
     const { recorder, time, leader } = this.#site;
     const controls = leader?.agent?.agent.siteControls;
@@ -114,7 +114,7 @@ export class Faults {
     recorder.history.holds.push(hold);
     if (!takenBack) return;
     time.at(Math.max(time.now, Math.min(begun + length, this.#calmAt)), () => {
-      // Whoever else ordered the same has it taken back as well.
+      // This also ends the same hold of other operators.
       for (const other of recorder.history.holds) {
         if (JSON.stringify(other.what) === JSON.stringify(what)) other.until = Math.min(other.until, time.now);
       }
@@ -122,7 +122,7 @@ export class Faults {
     });
   }
 
-  /** Until somebody says that it is done: an operator who wants his site back does not give up. */
+  /** Repeats the command until it succeeds, like an operator who needs the site back. */
   async #release(what: Extract<Fault, { is: "hold" }>["what"], author: Author): Promise<void> {
     const { leader, time } = this.#site;
     const controls = leader?.agent?.agent.siteControls;
@@ -133,7 +133,7 @@ export class Faults {
     if (effect?.outcome !== "done") time.at(time.now + 5000, () => void this.#release(what, author));
   }
 
-  /** Not beyond the calm. */
+  /** Runs something after a delay, at the calm at the latest. */
   #later(delay: Millis, run: () => void): void {
     const { time } = this.#site;
     time.at(Math.min(time.now + delay, this.#calmAt), run);
@@ -177,7 +177,7 @@ export class Faults {
       if (fault.how === "killed") board.killAgent();
       else board.stopAgent();
       this.#later(fault.for, () => {
-        // One that is still saying goodbye is not waited for any longer.
+        // A process that is still stopping is killed.
         board.killAgent();
         board.startAgent();
       });
@@ -190,7 +190,7 @@ export class Faults {
       if (process === undefined) continue;
       process.suspend();
       this.#later(fault.for, () => {
-        this.#site.recorder.note(`. ${board.plate.name} goes on`);
+        this.#site.recorder.note(`. ${board.plate.name} resumes`);
         process.resume(fault.waking);
       });
     }
@@ -198,7 +198,7 @@ export class Faults {
 
   #backUp(fault: Extract<Fault, { is: "api restored" }>): void {
     const { api, time } = this.#site;
-    // Who runs the pods of a site that was not up yet is not looked after here.
+    // Backups from before the site was up are not supported.
     time.at(Math.max(settled, fault.at - fault.age), () => this.#backups.set(fault, api.revision));
   }
 
@@ -208,7 +208,7 @@ export class Faults {
       api.start({ forgetful: false, backup: this.#backups.get(fault) ?? api.revision });
       recorder.changed(leasePath);
       recorder.changed("/api/v1/nodes");
-      // What operators ordered since stands nowhere but on boards that may be dark.
+      // Later holds of operators exist only on boards that may be dark.
       for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, time.now);
       // Kubelets resume their watches in the former history; Kubernetes' own manual says to restart them after a restore.
       for (const board of boards.filter(({ isOn }) => isOn)) {
@@ -243,7 +243,7 @@ export class Faults {
     });
   }
 
-  /** Every request is refused, watches stay open and say that nothing moves. */
+  /** Refuses all requests; watches stay open without events. */
   #loseStore(length: Millis): void {
     this.#storeLost++;
     const outage = this.#outage();
@@ -264,15 +264,15 @@ export class Faults {
     return span;
   }
 
-  /** Somebody with kubectl, beside the API server itself. */
+  /** A person with kubectl at the API server itself. */
   #deleteLease(): void {
     const { api, recorder } = this.#site;
     if (!api.isUp || this.isStoreLost) return;
     api.handle({ method: "DELETE", path: leasePath, headers: {}, signal: new AbortController().signal });
     recorder.changed(leasePath);
-    // What operators ordered stands on it.
+    // The holds of operators are on it.
     for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, this.#site.time.now);
   }
 }
 
-const scopeOf = ({ scope, target = "" }: HoldScope): Scope => (scope === "site" ? { scope } : { scope, target });
+const scopeOf = ({ scope, target = "" }: HoldScope): FreezeScope => (scope === "site" ? { scope } : { scope, target });

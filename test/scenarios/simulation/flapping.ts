@@ -6,7 +6,7 @@ const minute: Millis = 60_000;
 const churnEvery: Millis = 10_000;
 const churned = 40;
 
-/** A leader and a follower whose links are cut every few minutes, for 5 s to 5 min, while pods come, change and go. */
+/** A leader and a follower whose links are cut every few minutes, for 5 s to 5 min, while pods are created, changed and deleted. */
 export class FlappingSite {
   readonly fleet: Fleet;
   readonly #random: SeededRandom;
@@ -48,7 +48,7 @@ export class FlappingSite {
     return length;
   }
 
-  /** One of them comes, or changes, or goes. */
+  /** Creates, changes or deletes a pod. */
   #churn(): Millis {
     const { api, boards } = this.fleet;
     const name = `churn-${this.#random.integer(churned)}`;

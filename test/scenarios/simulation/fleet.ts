@@ -22,7 +22,7 @@ const bootsWithin: Millis = 60_000;
 const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
 const reset = "the connection was reset";
 
-/** Many boards of one site or of several, on one API server. Each site is a zone and takes its boards by that label. */
+/** Many boards of one or several sites on one API server. Each site is a zone and selects its boards by that label. */
 export class Fleet {
   readonly time = new VirtualTime();
   readonly api: SimulatedApi;
@@ -68,19 +68,19 @@ export class Fleet {
     this.keeper = new PodKeeper(world, plates);
   }
 
-  /** Boards are not all plugged in at one moment. */
+  /** Boards are not all powered on at the same moment. */
   boot(): void {
     for (const board of this.boards) this.time.at(this.#random.next() * bootsWithin, () => board.powerOn());
     this.keeper.start();
   }
 
-  /** Who leads which site, by the boards' own account. */
+  /** The leaders of each site, by the boards' own status. */
   leaders(): ReadonlyMap<string, readonly string[]> {
     const found = new Map<string, string[]>();
     for (const { plate, agent } of this.boards) {
       const leaders = found.get(plate.zone) ?? [];
       found.set(plate.zone, leaders);
-      if (agent?.agent.views(agent.process.now()).election.role === "leader") leaders.push(plate.name);
+      if (agent?.agent.elector.view().role === "leader") leaders.push(plate.name);
     }
     return found;
   }

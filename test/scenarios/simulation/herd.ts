@@ -3,12 +3,12 @@ import { type Break, backWithin, breaks, playBreak } from "./breaks.ts";
 import { Fleet } from "./fleet.ts";
 
 /**
- * A hundred agents lose their API server together, as one site and as twenty-five; how they come back:
+ * A hundred agents, as one site and as twenty-five, lose their API server together; shows how they reconnect:
  *
  *   node test/scenarios/simulation/herd.ts --seeds 3 --seed 1
  *
- * It fails where more than a tenth of them come back within one second, where one does not come back, where anything harmful
- * is done, or where a site has no leader or two.
+ * It fails if more than a tenth of them reconnect within one second, if one does not reconnect, after any harmful act, or if a
+ * site has no leader or two.
  */
 const { values } = parseArgs({
   options: { seeds: { type: "string", default: "1" }, seed: { type: "string", default: "1" } },

@@ -2,7 +2,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Setting } from "./schedule.ts";
 
-/** One request of an agent that may change something. `order` counts everything that is sent or takes effect. */
+/** A write request of an agent. `order` numbers all requests and effects. */
 export interface Write {
   readonly process: number;
   readonly board: string;
@@ -11,7 +11,7 @@ export interface Write {
   readonly body: string;
   readonly sentAt: Millis;
   readonly order: number;
-  /** When and how the API server answered; undefined: it never arrived. */
+  /** The API server's answer and its time; undefined if the request never arrived. */
   effect: Effect | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface Effect {
   readonly at: Millis;
   readonly order: number;
   readonly status: number;
-  /** The object that it is about, as it was before; undefined: there was none, or nobody asks. */
+  /** The former state of its object; undefined if there was none, or if no check needs it. */
   readonly before: string | undefined;
 }
 
@@ -27,9 +27,9 @@ export interface Effect {
 export interface LeaseState {
   readonly at: Millis;
   readonly order: number;
-  /** Undefined: by hand. */
+  /** Undefined for a write by a person. */
   readonly by: Write | undefined;
-  /** Undefined: it is gone. */
+  /** Undefined: it was deleted. */
   readonly lease: LeaseContent | undefined;
 }
 
@@ -50,19 +50,19 @@ export interface NodeState {
   readonly taints: readonly string[];
 }
 
-/** From an instant to another; undefined: it goes on. */
+/** A period; `until` is undefined while it lasts. */
 export interface Span {
   readonly from: Millis;
   until: Millis | undefined;
 }
 
-/** A watch as its reader's side of the connection saw it. */
+/** A watch, seen from its reader's side of the connection. */
 export interface Listening {
   readonly resource: "nodes" | "leases" | "pods";
   readonly from: Millis;
   until: Millis | undefined;
-  /** When a piece reached it, and what it said. */
-  readonly heard: { readonly at: Millis; readonly text: string }[];
+  /** The received pieces, with their times. */
+  readonly pieces: { readonly at: Millis; readonly text: string }[];
 }
 
 export interface ProcessHistory {
@@ -70,18 +70,18 @@ export interface ProcessHistory {
   readonly board: string;
   readonly startedAt: Millis;
   readonly listening: Listening[];
-  /** The highest term that any answer told it, by the order of its delivery. */
+  /** The highest terms in its answers, in order of delivery. */
   readonly toldTerms: { readonly order: number; readonly term: number }[];
 }
 
-/** From the answer that it is in force, until it was taken back or its time is over. */
+/** A hold, from the positive answer until it was withdrawn or expired. */
 export interface OrderedHold {
   readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
   readonly from: Millis;
   until: Millis;
 }
 
-/** All that the API server and the network know of what happened. Nothing in it is an agent's word. */
+/** The events as observed by API server and network. Nothing in it is reported by an agent. */
 export interface History {
   readonly setting: Setting;
   readonly writes: Write[];
@@ -90,12 +90,12 @@ export interface History {
   /** When a sign of life of a board took effect. */
   readonly signs: Map<string, Millis[]>;
   readonly processes: Map<number, ProcessHistory>;
-  /** When a board had no power, or its own way to the API server was not in order. */
+  /** Periods in which a board had no power or no working link to the API server. */
   readonly troubles: Map<string, Span[]>;
-  /** When the API server could not serve anybody. */
+  /** Periods in which the API server served no client. */
   readonly outages: Span[];
-  /** What operators were told to be held. */
+  /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
-  /** What was said at the level "error", and what nobody caught. */
+  /** Log entries at level "error", and uncaught errors. */
   readonly complaints: { readonly at: Millis; readonly text: string }[];
 }

@@ -28,13 +28,13 @@ async function run(campaign: Campaign): Promise<number> {
   const ticker = setInterval(() => console.log(sofar()), 30_000);
   const isWhole = await work.run((failure) => console.log(reportOf(failure)));
   clearInterval(ticker);
-  if (!isWhole) console.log("a process ended before its share was told");
+  if (!isWhole) console.log("a process ended before it had played its share");
   if (work.failures.length > 0) console.log(`failed: ${work.failures.map(({ schedule }) => schedule.seed).join(" ")}`);
   console.log(`seeds ${seed} to ${seed + schedules - 1}: ${sofar()}`);
   return work.failures.length === 0 && isWhole ? 0 : 1;
 }
 
-/** Each has to be noticed, and by the check that is there for it. */
+/** Plays all mutants: each must be detected, and by its own check. */
 async function everyMutant(campaign: Campaign): Promise<number> {
   let missed = 0;
   for (const [mutant, { noticedBy, wishes }] of Object.entries(mutants)) {
@@ -43,14 +43,14 @@ async function everyMutant(campaign: Campaign): Promise<number> {
     const [failure] = work.failures;
     const violation = failure?.violations.find((one) => one.startsWith(noticedBy));
     if (violation === undefined) missed++;
-    const told = violation ?? failure?.violations[0];
-    const seen = told === undefined ? "NOT NOTICED" : `seed ${failure?.schedule.seed}: ${told}`;
+    const noticed = violation ?? failure?.violations[0];
+    const seen = noticed === undefined ? "NOT NOTICED" : `seed ${failure?.schedule.seed}: ${noticed}`;
     console.log(
-      `${mutant}: ${violation === undefined && told !== undefined ? `NOT by "${noticedBy}", but ` : ""}${seen}`,
+      `${mutant}: ${violation === undefined && noticed !== undefined ? `NOT by "${noticedBy}", but ` : ""}${seen}`,
     );
   }
   const { seed, schedules } = campaign;
   const all = Object.keys(mutants).length;
-  console.log(`seeds ${seed} to ${seed + schedules - 1} at most: ${all - missed} of ${all} mutants were noticed`);
+  console.log(`seeds ${seed} to ${seed + schedules - 1} at most: ${all - missed} of ${all} mutants were detected`);
   return missed === 0 ? 0 : 1;
 }

@@ -1,24 +1,24 @@
 import {
-  type Entry,
   type KeyRange,
   type LogChange,
+  type RevisionEntry,
   RevisionLog,
   type WriteValue,
 } from "../../../storage/revision-log.ts";
 
-interface Row extends Entry {
+interface Row extends RevisionEntry {
   readonly previous: number;
   readonly deleted: boolean;
 }
 
 /**
- * What RevisionLog answers, without SQL: a simulated site asks thousands of times. The database that it is given stays empty.
- * memory-log.test.ts holds one against the other.
+ * A RevisionLog without SQL, because a simulated site reads it thousands of times. Its database stays empty.
+ * memory-log.test.ts compares the two.
  */
 export class MemoryLog extends RevisionLog {
-  /** By revision, from the oldest on. */
+  /** By revision, oldest first. */
   readonly #rows = new Map<number, Row>();
-  /** Of each key, what is left of its history. */
+  /** The remaining history of each key. */
   readonly #histories = new Map<string, Row[]>();
   #revision = 0;
   #compacted = 0;
@@ -31,25 +31,25 @@ export class MemoryLog extends RevisionLog {
     return this.#compacted;
   }
 
-  override get(key: string): Entry | undefined {
+  override get(key: string): RevisionEntry | undefined {
     const newest = this.#histories.get(key)?.at(-1);
     return newest?.deleted ? undefined : newest;
   }
 
-  override create(key: string, value: WriteValue): Entry | undefined {
+  override create(key: string, value: WriteValue): RevisionEntry | undefined {
     const newest = this.#histories.get(key)?.at(-1);
     return newest === undefined || newest.deleted ? this.#append(key, newest?.revision ?? 0, false, value) : undefined;
   }
 
-  override update(key: string, previous: number, value: WriteValue): Entry | undefined {
+  override update(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.get(key)?.revision === previous ? this.#append(key, previous, false, value) : undefined;
   }
 
-  override remove(key: string, previous: number, value: WriteValue): Entry | undefined {
+  override remove(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.get(key)?.revision === previous ? this.#append(key, previous, true, value) : undefined;
   }
 
-  override page(range: KeyRange, at: number, limit: number): readonly Entry[] {
+  override page(range: KeyRange, at: number, limit: number): readonly RevisionEntry[] {
     return this.#live(range, at).slice(0, limit);
   }
 
@@ -86,7 +86,7 @@ export class MemoryLog extends RevisionLog {
     return to < upTo && to < this.#revision;
   }
 
-  /** The store is what it was then, and counts on from there. Not further back than it was compacted. */
+  /** Restores the state of that revision and continues from it. The revision must not be compacted. */
   rollBack(revision: number): void {
     const to = Math.max(revision, this.#compacted);
     for (const [key, history] of this.#histories) {
@@ -108,7 +108,7 @@ export class MemoryLog extends RevisionLog {
     return live.sort((a, b) => (a.key < b.key ? -1 : 1));
   }
 
-  #append(key: string, previous: number, deleted: boolean, value: WriteValue): Entry {
+  #append(key: string, previous: number, deleted: boolean, value: WriteValue): RevisionEntry {
     const revision = this.#revision + 1;
     const row = { key, revision, value: value(revision), previous, deleted };
     this.#revision = revision;

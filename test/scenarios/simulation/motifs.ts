@@ -17,10 +17,10 @@ const powerCut = (at: number, board: string, { one, between, happens }: How): Fa
   wakesIn: undefined,
 });
 
-/** Mostly not the one that leads. */
+/** Mostly a follower. */
 const bystander = ({ one, setting }: How): string => one(["follower", "follower", one(setting.boards).name]);
 
-/** Its watches say nothing any more, and meanwhile a board dies. */
+/** The leader's watches stall while a board dies. */
 function deafLeader(how: How): readonly Fault[] {
   const at = how.between(90_000, 150_000);
   const healing = how.one(["late", "reset"] as const);
@@ -32,7 +32,7 @@ function deafLeader(how: How): readonly Fault[] {
   ];
 }
 
-/** Boards of one zone go dark together, and the lead changes hands while they wait for their turns. */
+/** Boards of one zone go dark together, and the leader changes while they wait for eviction tokens. */
 function darkZone(how: How): readonly Fault[] {
   const { boards } = how.setting;
   const at = how.between(90_000, 120_000);
@@ -43,8 +43,8 @@ function darkZone(how: How): readonly Fault[] {
 }
 
 /**
- * For about as long as its Lease lasts, while it gives up a board and its pods over a slow link: it wakes up just before or
- * just after somebody else leads, and the answers come that it was waiting for.
+ * The leader is suspended for about its Lease's duration while it evicts a board's pods over a slow link: it resumes just
+ * before or after another board leads, and the awaited answers arrive.
  */
 function pausedLeader(how: How): readonly Fault[] {
   const { duration } = how.setting.timing;
@@ -59,7 +59,7 @@ function pausedLeader(how: How): readonly Fault[] {
   ];
 }
 
-/** What it sends arrives late or never, and it does not know. */
+/** The leader's requests arrive late or never, unnoticed. */
 function cutLeader(how: How): readonly Fault[] {
   const { duration } = how.setting.timing;
   const at = how.between(90_000, 200_000);
@@ -72,7 +72,7 @@ function cutLeader(how: How): readonly Fault[] {
   ];
 }
 
-/** Watches that were silent for less than anybody notices go on, and what was held up comes piece by piece. */
+/** Watches stall too briefly to be noticed, then resume with the delayed pieces. */
 function slowComeback(how: How): readonly Fault[] {
   const at = how.between(90_000, 200_000);
   const silent = how.between(45_000, 89_000);
@@ -94,7 +94,7 @@ function forgetfulApi(how: How): readonly Fault[] {
   ];
 }
 
-/** The API server's store is restored from a backup, while agents come and go, and a board is dark in one of the two histories. */
+/** The API server's store is restored from a backup, while agents start and stop, and a board is dark in one of the two histories. */
 function restoredApi(how: How): readonly Fault[] {
   const at = how.between(150_000, 300_000);
   const age = how.happens(0.3) ? how.between(500, 15_000) : how.between(15_000, 200_000);
@@ -109,7 +109,7 @@ function restoredApi(how: How): readonly Fault[] {
   ];
 }
 
-/** Somebody deletes the Lease while agents come and go. */
+/** A person deletes the Lease while agents start and stop. */
 function lostLease(how: How): readonly Fault[] {
   const at = how.between(90_000, 200_000);
   const { name } = how.one(how.setting.boards);
@@ -120,7 +120,7 @@ function lostLease(how: How): readonly Fault[] {
   ];
 }
 
-/** Now it is there, now it is not. */
+/** A board's link flaps. */
 function flappingBoard(how: How): readonly Fault[] {
   const { name: board } = how.one(how.setting.boards);
   const [down, up] = [how.between(5000, 80_000), how.between(5000, 60_000)];
@@ -132,7 +132,7 @@ function flappingBoard(how: How): readonly Fault[] {
   });
 }
 
-/** An operator freezes evictions, or pauses a controller, before boards go dark, and the lead changes hands meanwhile. */
+/** An operator freezes evictions, or pauses a controller, before boards go dark, and then the leader changes. */
 function heldSite(how: How): readonly Fault[] {
   const at = how.between(90_000, 130_000);
   const { name, zone } = how.one(how.setting.boards);
@@ -150,8 +150,8 @@ function heldSite(how: How): readonly Fault[] {
 }
 
 /**
- * Troubles that seldom come together by chance, and hurt when they do. Each is told with its times drawn anew; whatever else
- * goes wrong in a schedule comes on top.
+ * Harmful combinations of faults that are rare by chance. Each gets new random times, and is added to the other faults of a
+ * schedule.
  */
 export const motifs = {
   "deaf leader": deafLeader,

@@ -4,7 +4,7 @@ import { mutants } from "./mutants.ts";
 
 const breaks = Object.entries(mutants).flatMap(([name, mutant]) => mutant.breaks.map((each) => ({ name, ...each })));
 
-test.each(breaks)("$name: $file has exactly one place that is broken for it", ({ file, text, by }) => {
+test.each(breaks)("$name: its text occurs exactly once in $file", ({ file, text, by }) => {
   const source = readFileSync(new URL(`../../../${file}`, import.meta.url), "utf8");
   expect(source.split(text)).toHaveLength(2);
   expect(by).not.toBe(text);

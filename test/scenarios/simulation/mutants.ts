@@ -1,45 +1,49 @@
 import { registerHooks } from "node:module";
 import type { Wishes } from "./schedule.ts";
 
-/** A way to break the agent: texts of its sources, each there exactly once, and what takes their place. */
+/** A way to break the agent: texts that occur exactly once in its sources, with their replacements. */
 export interface Mutant {
   readonly breaks: readonly { readonly file: string; readonly text: string; readonly by: string }[];
-  /** The check that has to notice, as its violations begin. */
+  /** The check that must detect it: the prefix of its violations. */
   readonly noticedBy: string;
-  /** Where it shows soonest. */
+  /** The schedules in which it shows soonest. */
   readonly wishes: Wishes;
 }
 
 const one = (file: string, text: string, by: string): Mutant["breaks"] => [{ file, text, by }];
 
 const list = {
-  "a fence that always says yes": {
+  "a fence that never blocks": {
     noticedBy: "terms",
     wishes: { motif: "paused leader", boards: 3 },
-    breaks: one("agent/election/fence.ts", "if (!term.standsAt(clock.now())) throw", "if (clock.now().mono < 0) throw"),
+    breaks: one(
+      "agent/execution/fence.ts",
+      "if (!term.standsAt(clock.now())) throw",
+      "if (clock.now().mono < 0) throw",
+    ),
   },
-  "a follower that waits for nobody": {
+  "a follower that does not wait for the end of a term": {
     noticedBy: "terms",
     wishes: { boards: 3 },
     breaks: one(
       "agent/election/lease-rules.ts",
-      "shifted(now, validity(record, timing.duration))",
-      "shifted(now, 0 * validity(record, timing.duration))",
+      "shifted(at, believedFor(record, candidate.timing.duration))",
+      "shifted(at, 0 * believedFor(record, candidate.timing.duration))",
     ),
   },
-  "a count that begins anew with each Lease": {
+  "a term number that restarts with each Lease": {
     noticedBy: "terms",
     wishes: { motif: "lost Lease", boards: 2 },
     breaks: one(
       "agent/election/lease-rules.ts",
-      'return wait ?? { do: "create", term };',
-      'return wait ?? { do: "create", term: term * 0 };',
+      'return { do: "create", term };',
+      'return { do: "create", term: term * 0 };',
     ),
   },
-  "a Lease that nobody remembers": {
+  "a former term that is forgotten": {
     noticedBy: "terms",
     wishes: { motif: "lost Lease", boards: 3 },
-    breaks: one("agent/assemble.ts", "formerTerm: leaderMemo.formerTerm(),", "formerTerm: undefined,"),
+    breaks: one("agent/assembly/election.ts", "formerTerm: leaderMemo.formerTerm(),", "formerTerm: undefined,"),
   },
   "a budget that is not carried over": {
     noticedBy: "budget",
@@ -50,10 +54,10 @@ const list = {
       "decodeBudget(annotations[budgetAnnotation] && undefined, begun)",
     ),
   },
-  "an allowance without a bottom": {
+  "an eviction rate without a limit": {
     noticedBy: "budget",
     wishes: { motif: "dark zone", boards: 5 },
-    breaks: one("agent/base/token-bucket.ts", "return full.level >= 1 - 1e-9 ? [", "return full.level >= 0 ? ["),
+    breaks: one("agent/base/token-bucket.ts", "return hasToken(present) ? [", "return present.level >= 0 ? ["),
   },
   "a stall bound that is ignored": {
     noticedBy: "blind",
@@ -61,22 +65,31 @@ const list = {
     breaks: [
       {
         file: "agent/informer/watch-health.ts",
-        text: "elapsed(health.lastHeard, now) < limits.stall;",
-        by: "elapsed(health.lastHeard, now) < 1000 * limits.stall;",
+        text: "elapsed(health.lastReceived, now) < limits.stall;",
+        by: "elapsed(health.lastReceived, now) < 1000 * limits.stall;",
       },
       {
-        file: "agent/informer/stall-guard.ts",
+        file: "agent/informer/reflector/stall-guard.ts",
         text: "new IdleTimer(clock, limit, ()",
         by: "new IdleTimer(clock, 1000 * limit, ()",
       },
     ],
   },
-  "silence that needs no proof": {
+  "silence without proof": {
     noticedBy: "blind",
     wishes: { motif: "deaf leader", boards: 3 },
-    breaks: one("agent/controllers/node-lifecycle/health.ts", "proven: bySeeing ||", "proven: true || bySeeing ||"),
+    breaks: one("agent/controllers/node-lifecycle/health.ts", "proven: byWatches ||", "proven: true || byWatches ||"),
   },
-  "a quarantine that holds nothing": {
+  "a leader that harms its own board": {
+    noticedBy: "own board",
+    wishes: { motif: "flapping board", policy: "evidence", boards: 2 },
+    breaks: one(
+      "agent/controllers/node-lifecycle/health.ts",
+      'policy === "evidence" && metadata.name === ownNode;',
+      'policy === "evidence" && metadata.name !== metadata.name;',
+    ),
+  },
+  "a quarantine without effect": {
     noticedBy: "quarantine",
     wishes: { motif: "forgetful API", policy: "kubernetes", boards: 5 },
     breaks: [
@@ -92,16 +105,16 @@ const list = {
       },
     ],
   },
-  "a grace period that began before we looked": {
+  "a grace period that begins before the first observation": {
     noticedBy: "grace",
     wishes: { boards: 3 },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      "answered, probe: now, heard, byStatus",
-      "answered, probe: known ? now : shifted(now, -3_600_000), heard, byStatus",
+      "answered, probe: now, reportedAt, byStatus",
+      "answered, probe: last ? now : shifted(now, -3_600_000), reportedAt, byStatus",
     ),
   },
-  "pods that tolerate nothing": {
+  "tolerations that are ignored": {
     noticedBy: "tolerations",
     wishes: { motif: "dark zone", boards: 3 },
     breaks: one(
@@ -110,7 +123,7 @@ const list = {
       "if (deadlineOf(timer).mono < 0) return",
     ),
   },
-  "a taint that stays": {
+  "a taint that is not removed": {
     noticedBy: "converged",
     wishes: { motif: "flapping board", boards: 3 },
     breaks: one(
@@ -119,7 +132,7 @@ const list = {
       "runningTaint(node) && undefined && changeTaints(",
     ),
   },
-  "pods that are forgotten": {
+  "pods that are missed": {
     noticedBy: "converged",
     wishes: { motif: "dark zone", boards: 3 },
     breaks: one(
@@ -128,12 +141,12 @@ const list = {
       "wakes: [wake(pods, podKeys)],",
     ),
   },
-  "a Lease that is not given back": {
+  "a Lease that is not released": {
     noticedBy: "ending",
     wishes: { boards: 2 },
     breaks: one("agent/election/leadership.ts", "await this.#release();", "await Promise.resolve();"),
   },
-  "a freeze that nobody minds": {
+  "a freeze that is ignored": {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
@@ -147,20 +160,20 @@ const list = {
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
       "agent/holds/hold-book.ts",
-      "const holds = (isOlder ? undefined : found) ?? { ...this.#memory.read(now), confirmed: new Map() };",
-      "const holds = { ...noHolds, ...(found && isOlder && {}) };",
+      "const holds = (isOlder ? undefined : found) ?? remembered;",
+      "const holds = { ...noHolds, ...(found && isOlder && remembered && {}) };",
     ),
   },
-  "a pause that nobody minds": {
+  "a pause that is ignored": {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },
     breaks: one(
-      "agent/leading/term-work.ts",
+      "agent/leading/current-term.ts",
       "if (pause && isRunning(pause, now)) loop.pause();",
       "if (pause && !isRunning(pause, now)) loop.pause();",
     ),
   },
-  "a restored server that nobody notices": {
+  "a restored server that goes unnoticed": {
     noticedBy: "cache",
     wishes: { motif: "restored API", boards: 3 },
     breaks: [
@@ -171,8 +184,8 @@ const list = {
       },
       {
         file: "agent/informer/server-history.ts",
-        text: "if (isSame(then, known)) return true;",
-        by: "if (isSame(then, known) || then !== known) return true;",
+        text: 'if (isSame(then, known)) return "linked";',
+        by: 'if (isSame(then, known) || then !== known) return "linked";',
       },
       {
         file: "agent/informer/trail.ts",
@@ -181,13 +194,13 @@ const list = {
       },
     ],
   },
-  "a history that is lost without a list": {
+  "a lost history without a new list": {
     noticedBy: "cache",
     wishes: { motif: "forgetful API", boards: 3 },
     breaks: one(
-      "agent/informer/reflector.ts",
-      'if (disposition === "relist") this.#expired = true;',
-      'if (disposition === "relist") this.#expired = false;',
+      "agent/informer/reflector/reflector.ts",
+      'if (dispositionOf(error) === "relist") return "expired";',
+      'if (dispositionOf(error) === "relist") return "usable";',
     ),
   },
 } as const satisfies Record<string, Mutant>;
@@ -198,11 +211,12 @@ const root = new URL("../../../", import.meta.url).href;
 
 export function mutantOf(name: string): Mutant {
   const mutant = mutants[name];
-  if (mutant === undefined) throw new Error(`there is no mutant "${name}", but: ${Object.keys(mutants).join(", ")}`);
+  if (mutant === undefined)
+    throw new Error(`there is no mutant "${name}"; there are: ${Object.keys(mutants).join(", ")}`);
   return mutant;
 }
 
-/** From now on the agent's sources are loaded broken. */
+/** From now on the agent's sources are loaded with the mutant's changes. */
 export function mutate(mutant: Mutant): void {
   registerHooks({
     load: (url, context, next) => {

@@ -2,7 +2,7 @@ import type { World } from "./edge.ts";
 import { nodeOf } from "./recorder.ts";
 import type { Board } from "./schedule.ts";
 
-/** For how many seconds each pod of a board tolerates it to be lost; undefined: for good. */
+/** The tolerationSeconds of each pod of a board; undefined: without limit. */
 export const tolerances: Readonly<Record<string, number | undefined>> = {
   brief: 0,
   short: 20,
@@ -12,7 +12,7 @@ export const tolerances: Readonly<Record<string, number | undefined>> = {
 
 const every = 30_000;
 
-/** Sees to it that every board that takes pods has its four, as the controllers of their owners would. */
+/** Keeps four pods on every schedulable board, like the controllers of their owners. */
 export class PodKeeper {
   readonly #world: World;
   readonly #boards: readonly Board[];

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
-import type { HttpRequest } from "../../../agent/client/transport.ts";
+import type { HttpRequest } from "../../../agent/client/transport/transport.ts";
 import type { Exchange } from "./exchange.ts";
 import type { History, LeaseContent, Listening, NodeState, Write } from "./history.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimulatedApi } from "./simulated-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";
 
-/** A request that was sent; what of it concerns the history. */
+/** A sent request, with its parts of the history. */
 export interface Sent {
   readonly process: SimProcess;
   readonly method: string;
   readonly path: string;
-  /** Of agents' writes. */
+  /** Set for agents' writes. */
   readonly write: Write | undefined;
   before: string | undefined;
 }
@@ -22,8 +22,8 @@ const leaseKey = "leases/kube-system/siteward-default";
 const tailOfTrace = 400;
 
 /**
- * Writes down what is sent, what takes effect and what is heard: for the checks as a history, for people as lines, and
- * for the comparison of two runs as one number.
+ * Records all requests, effects and received data: as a history for the checks, as lines for people, and as one number for
+ * comparing two runs.
  */
 export class Recorder {
   readonly history: History;
@@ -85,7 +85,7 @@ export class Recorder {
     return { process, method, path, write, before: undefined };
   }
 
-  /** Right before the API server looks at it. */
+  /** Called just before the API server processes it. */
   arriving(sent: Sent): void {
     const name = nodeIn(sent.path);
     if (sent.write && name !== undefined) sent.before = this.#api?.stored(`nodes/${name}`);
@@ -101,7 +101,7 @@ export class Recorder {
     this.#look(path, order, write);
   }
 
-  /** Something changed by other hands than those of agents and kubelets. */
+  /** A change that neither an agent nor a kubelet made. */
   changed(path: string): void {
     this.#look(path, this.#order++, undefined);
   }
@@ -117,16 +117,16 @@ export class Recorder {
 
   opened(exchange: Exchange): void {
     const resource = resourceOf(exchange.path);
-    const listening = { resource, from: this.#time.now, until: undefined, heard: [] };
+    const listening = { resource, from: this.#time.now, until: undefined, pieces: [] };
     this.note(`${nameOf(exchange.process)} watches ${resource}`);
     this.#listening.set(exchange, listening);
     this.history.processes.get(exchange.process.id)?.listening.push(listening);
   }
 
-  heard(exchange: Exchange, piece: Uint8Array): void {
+  received(exchange: Exchange, piece: Uint8Array): void {
     this.note(`${nameOf(exchange.process)} hears ${piece.length} of ${resourceOf(exchange.path)}`);
     if (exchange.process.role === "kubelet") return;
-    this.#listening.get(exchange)?.heard.push({ at: this.#time.now, text: Buffer.from(piece).toString() });
+    this.#listening.get(exchange)?.pieces.push({ at: this.#time.now, text: Buffer.from(piece).toString() });
   }
 
   closed(exchange: Exchange): void {

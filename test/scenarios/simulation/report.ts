@@ -6,17 +6,17 @@ export interface Failure {
   readonly trace: readonly string[];
   /** The same failure with fewer faults. */
   readonly least?: Schedule | undefined;
-  /** What else has to be said to draw the same schedule from its seed, and to break the agent in the same way. */
+  /** The further options that select the same schedule and mutant. */
   readonly wishes: Wishes;
   readonly mutant?: string | undefined;
-  /** The whole trace is wanted. */
+  /** Print the whole trace. */
   readonly everything?: boolean;
 }
 
 const mostViolations = 12;
 const linesOfTrace = 40;
 
-/** What a person needs of a failure: how to repeat it, what was wrong, what happened. */
+/** The report of a failure: the command that repeats it, the violations, the trace. */
 export function reportOf(failure: Failure): string {
   const { schedule, violations, trace, least, everything } = failure;
   const rest = violations.length - mostViolations;
@@ -32,7 +32,7 @@ export function reportOf(failure: Failure): string {
   ].join("\n");
 }
 
-/** A mutant brings its own wishes. */
+/** A mutant determines its own wishes. */
 function optionsOf({ wishes, mutant }: Failure): string {
   const options = mutant === undefined ? wishes : { mutant };
   return Object.entries(options)

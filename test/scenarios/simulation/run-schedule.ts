@@ -7,7 +7,7 @@ import type { History } from "./history.ts";
 import type { Schedule } from "./schedule.ts";
 import { Site } from "./site.ts";
 
-/** Boards are not all plugged in at one moment. */
+/** Boards are not all powered on at the same moment. */
 const bootsWithin: Millis = 5000;
 const look: Millis = 10_000;
 const stays: Millis = 60_000;
@@ -28,7 +28,7 @@ export async function runSchedule(schedule: Schedule, { everything = false } = {
   };
   process.on("unhandledRejection", uncaught);
   try {
-    const atEnd = await told(site, schedule);
+    const atEnd = await played(site, schedule);
     const violations = [...checkHistory(history, site.time.now), ...atEnd];
     return { violations, digest: site.recorder.digest, trace: site.recorder.lines, history };
   } finally {
@@ -37,8 +37,8 @@ export async function runSchedule(schedule: Schedule, { everything = false } = {
   }
 }
 
-/** From power-on to the good end. What throws on the way is a violation like any other. */
-async function told(site: Site, schedule: Schedule): Promise<readonly string[]> {
+/** Plays a schedule from power-on to the clean end. An exception counts as a violation. */
+async function played(site: Site, schedule: Schedule): Promise<readonly string[]> {
   try {
     for (const board of site.boards) {
       const { number, wall } = board.plate;
@@ -53,7 +53,7 @@ async function told(site: Site, schedule: Schedule): Promise<readonly string[]> 
   }
 }
 
-/** Waits until all is as it should be, no longer than that may take, and looks whether it stays so. */
+/** Waits until the site has converged, within the permitted time, and checks that it stays so. */
 async function calm(site: Site): Promise<readonly string[]> {
   const { time, recorder } = site;
   const limit = time.now + timeToConverge(recorder.history.setting);

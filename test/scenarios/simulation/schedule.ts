@@ -10,13 +10,13 @@ export interface Board {
   readonly name: string;
   readonly number: number;
   readonly zone: string;
-  /** How fast its quartz is. */
+  /** The rate of its quartz. */
   readonly pace: number;
-  /** What its wall clock shows at first. */
+  /** The initial time of its wall clock. */
   readonly wall: Millis;
-  /** Of one way, while nothing is wrong. */
+  /** One-way latency without faults. */
   readonly latency: Millis;
-  /** Somebody notices a connection that died without a word. */
+  /** Whether pings detect a silently dead connection. */
   readonly pings: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Timing {
   readonly retry: Millis;
 }
 
-/** A site, before anything happens to it. */
+/** A site before the first fault. */
 export interface Setting {
   readonly boards: readonly Board[];
   readonly policy: "evidence" | "kubernetes";
@@ -36,11 +36,11 @@ export interface Setting {
   readonly timing: Timing;
   /** Boards per second that may be tainted in a zone. */
   readonly evictionRate: number;
-  /** Boards of the site are selected by a label: pods are then watched board by board. */
+  /** Whether a label selects the site's boards: pods are then watched board by board. */
   readonly selects: boolean;
 }
 
-/** Whose way to the API server: a board's cable carries both. */
+/** The program whose path to the API server is concerned: a board's cable carries both. */
 export type Lane = "agent" | "kubelet" | "both";
 
 export type Fault = { readonly at: Millis } & (
@@ -77,18 +77,18 @@ export type Fault = { readonly at: Millis } & (
       readonly board: string;
       readonly for: Millis | undefined;
       readonly cache: CacheLoss;
-      /** What its wall clock shows when it is back; undefined: the right time. */
+      /** The time of its wall clock after the return; undefined: the right time. */
       readonly wakesIn: Millis | undefined;
     }
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
   | { readonly is: "pause"; readonly board: string; readonly for: Millis; readonly waking: Waking }
   | { readonly is: "api restart"; readonly for: Millis; readonly how: "orderly" | "crash"; readonly forgetful: boolean }
-  /** The store goes back to what it was `age` before the server went down. */
+  /** The store is restored to its state `age` before the server went down. */
   | { readonly is: "api restored"; readonly age: Millis; readonly for: Millis; readonly how: "orderly" | "crash" }
   | { readonly is: "store lost"; readonly for: Millis }
   | { readonly is: "clock step"; readonly board: string; readonly by: Millis | "1970" }
   | { readonly is: "lease deleted" }
-  /** An operator tells whoever leads then; `for`: he takes it back after so long, or it ends by itself. */
+  /** An operator's command to the leader of that moment; after `for` it is withdrawn or expires. */
   | {
       readonly is: "hold";
       readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
@@ -100,9 +100,9 @@ export type Fault = { readonly at: Millis } & (
 export interface Schedule {
   readonly seed: number;
   readonly setting: Setting;
-  /** In the order of time. "leader" as a board is whoever leads then, "follower" one that has power and does not. */
+  /** In order of time. The board "leader" is the leader at that moment, "follower" another board with power. */
   readonly faults: readonly Fault[];
-  /** From here on nothing new goes wrong, and all that can be mended is. */
+  /** The end of all faults, except those that cannot be ended. */
   readonly calmAt: Millis;
 }
 
@@ -111,19 +111,19 @@ const timings: readonly Timing[] = [
   { name: "as client-go", duration: 15_000, renewDeadline: 10_000, retry: 2000 },
 ];
 
-/** The sites are up, and the first leader judges, by then. */
+/** By then the sites are up, and the first leader judges. */
 export const settled: Millis = 90_000;
 const hour: Millis = 3_600_000;
 const year: Millis = 365 * 24 * hour;
 export const realWall = Date.parse("2026-03-01T12:00:00Z");
 
-/** A few boards mostly; many now and then. */
+/** Mostly a few boards, sometimes many. */
 const sizes = [1, 2, 2, 3, 3, 3, 3, 5, 5, 5];
 
 export interface Wishes {
   readonly boards?: number | undefined;
   readonly policy?: Setting["policy"] | undefined;
-  /** Nothing but this. */
+  /** Only this fault. */
   readonly motif?: Motif | undefined;
 }
 
@@ -244,7 +244,7 @@ function faultOf({ one, between, happens, setting, calmAt }: How): Fault {
   }
 }
 
-/** Over by the calm: after that the site has to become as it should be. */
+/** Ends by the calm, after which the site must converge. */
 export function holdOf({ one, between, happens, setting, calmAt }: How): Fault {
   const at = between(settled, calmAt - 30_000);
   const { name, zone } = one(setting.boards);
@@ -254,7 +254,7 @@ export function holdOf({ one, between, happens, setting, calmAt }: How): Fault {
   return { at, is: "hold", what, for: between(10_000, calmAt - at), takenBack: happens(0.5) };
 }
 
-/** One board at least is there in the end; which one "leader" will be is not known yet, so that two are spared. */
+/** At least one board must survive; since "leader" is not known yet, two are spared. */
 function withSurvivor(faults: readonly Fault[], { boards }: Setting): readonly Fault[] {
   let dark = 0;
   return faults.map((fault) => {
@@ -266,7 +266,7 @@ function withSurvivor(faults: readonly Fault[], { boards }: Setting): readonly F
 
 const seconds = (time: Millis): string => `${(time / 1000).toFixed(3)}s`;
 
-/** For people: what the site is, and what happens to it. */
+/** A description of the site and its faults, for people. */
 export function described({ setting, faults, calmAt, seed }: Schedule): readonly string[] {
   const { boards, timing, ...rest } = setting;
   return [

@@ -2,8 +2,8 @@ import { runSchedule } from "./run-schedule.ts";
 import type { Schedule } from "./schedule.ts";
 
 /**
- * The same schedule without the faults that its failure does not need. Each is tried to be left out, until none can be.
- * Another failure than this one is not what is looked for.
+ * The same schedule without the faults that its failure does not need. Removes faults one by one until none can be removed
+ * without losing the failure. A different failure does not count.
  */
 export async function shrunk(schedule: Schedule, violations: readonly string[]): Promise<Schedule> {
   const checks = new Set(violations.map(checkOf));
@@ -17,5 +17,5 @@ export async function shrunk(schedule: Schedule, violations: readonly string[]):
   return least;
 }
 
-/** "terms", "budget", …: the word that a violation begins with. */
+/** "terms", "budget", …: the first word of a violation. */
 const checkOf = (violation: string): string => violation.split(/[: ]/)[0] ?? "";

@@ -1,11 +1,11 @@
-import { Agent } from "../../../agent/assemble.ts";
+import { Agent } from "../../../agent/assembly/agent.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
 import { dispositionOf } from "../../../agent/base/errors.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import * as controlLoops from "../../../agent/leading/control-loops.ts";
-import { Kubelet, kubeletDefaults } from "../../../simulator/kubelet.ts";
-import { SiteClient } from "../../../simulator/site-client.ts";
+import { SiteClient } from "../../../simulator/client/site-client.ts";
+import { Kubelet, kubeletDefaults } from "../../../simulator/cluster/kubelet.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { BoardClock } from "./board-clock.ts";
 import { BoardStorage, type CacheLoss } from "./board-storage.ts";
@@ -25,10 +25,10 @@ interface RunningAgent {
 
 /** A kubelet's request time-out. */
 const kubeletTimeout: Millis = 10_000;
-/** Who was asked to stop and does not is killed: as systemd does, but sooner. */
+/** A process that does not stop in time is killed: like systemd, but sooner. */
 const patience: Millis = 30_000;
 
-/** One board with its clocks, its disk, its two ways to the API server, its kubelet and its agent. */
+/** One board with its clocks, disk, two paths to the API server, kubelet and agent. */
 export class SimBoard {
   readonly plate: Board;
   readonly agentEdge: Edge;
@@ -47,19 +47,19 @@ export class SimBoard {
 
   constructor(
     world: World,
-    parts: {
+    deps: {
       readonly plate: Board;
       readonly config: Config;
       readonly random: SeededRandom;
       readonly nextId: () => number;
     },
   ) {
-    const { plate, random } = parts;
+    const { plate, random } = deps;
     this.plate = plate;
     this.#world = world;
-    this.#config = parts.config;
+    this.#config = deps.config;
     this.#random = random;
-    this.#nextId = parts.nextId;
+    this.#nextId = deps.nextId;
     this.#clock = new BoardClock(world.time, plate);
     const edge = (): Edge => new Edge(world, { random: this.#seeded(), latency: plate.latency, pings: plate.pings });
     this.agentEdge = edge();
@@ -84,7 +84,7 @@ export class SimBoard {
     this.startAgent();
   }
 
-  /** Pulls the plug. Nobody is told. */
+  /** Cuts the power without notice. */
   powerOff(loss: CacheLoss): void {
     if (!this.#isOn) return;
     this.#isOn = false;
@@ -115,13 +115,15 @@ export class SimBoard {
         config: this.#config,
         folder: this.storage.folder(),
         transport: (request) => this.agentEdge.send(process, request),
+        renewConnection: () => {},
         address: () => Promise.resolve("here"),
         controllers: () => Promise.resolve(controlLoops),
         bootId: this.#boot,
         place: this.plate.name,
         version: "0.0.0",
         rebuilt: undefined,
-        news: () => {},
+        barred: () => undefined,
+        statusChanged: () => {},
       },
     );
     const running: RunningAgent = { process, agent, stop: new AbortController(), isOver: false };
@@ -135,11 +137,11 @@ export class SimBoard {
     });
   }
 
-  /** Asked to end in good order; whoever needs too long for it is killed. */
+  /** Stops the agent cleanly; kills it after a timeout. */
   stopAgent(): void {
     const running = this.agent;
     if (!running) return;
-    running.stop.abort(new Error("told to stop"));
+    running.stop.abort(new Error("stopped by the test"));
     this.#world.time.at(this.#world.time.now + patience, () => {
       if (this.agent === running) this.killAgent();
     });
@@ -156,7 +158,7 @@ export class SimBoard {
     this.#clock.setWall(by === "1970" ? 0 : this.#clock.now().wall + by);
   }
 
-  /** From now until it is called again with the same reason, the board's own way to the API server is not in order. */
+  /** Marks the start or end of a fault of the board's own link to the API server. */
   troubled(reason: object, is: boolean): void {
     const now = this.#world.time.now;
     if (is) {
@@ -192,7 +194,7 @@ export class SimBoard {
     edge.forget(process);
   }
 
-  /** A cache that cannot be used is thrown away, as the program around the agent does it. */
+  /** Discards an unusable cache, like the program around the agent. */
   #ended(error: unknown, { process }: RunningAgent): void {
     this.#end(process, this.agentEdge);
     if (dispositionOf(error) === "rebuild") {

@@ -1,16 +1,16 @@
 import type { Clock, Instant, Millis, Timer } from "../../../agent/base/clock.ts";
 import type { BoardClock } from "./board-clock.ts";
-import type { Alarm, VirtualTime } from "./virtual-time.ts";
+import type { VirtualTime } from "./virtual-time.ts";
 
-/** As Node's own timers: nothing comes back sooner. */
+/** The shortest delay, as with Node's own timers. */
 const shortest: Millis = 1;
 
-/** After a pause, what became due and what arrived meanwhile come in one of these orders. */
+/** The order of due timers and arrived data after a pause. */
 export type Waking = "timers first" | "answers first";
 
 /**
- * What dies or stands still as one: the timers it armed and the answers it waits for. Its promises need no killing:
- * nothing ever resolves them again.
+ * A unit that ends or pauses as a whole: its timers and its awaited answers. Its promises need no cleanup, because nothing
+ * resolves them any more.
  */
 export class SimProcess implements Clock {
   readonly id: number;
@@ -18,15 +18,17 @@ export class SimProcess implements Clock {
   readonly role: "agent" | "kubelet";
   readonly #time: VirtualTime;
   readonly #clock: BoardClock;
-  readonly #alarms = new Set<Alarm>();
+  readonly #alarms = new Set<Timer>();
   #state: "runs" | "suspended" | "dead" = "runs";
-  /** What could not run while it was suspended. */
+  /** Callbacks that could not run while it was suspended. */
   #overdue: (() => void)[] = [];
   #arrived: (() => void)[] = [];
+  /** How many of them are still unread since it resumed. */
+  #unread = 0;
 
   constructor(
     time: VirtualTime,
-    parts: {
+    deps: {
       readonly id: number;
       readonly board: string;
       readonly role: SimProcess["role"];
@@ -34,10 +36,10 @@ export class SimProcess implements Clock {
     },
   ) {
     this.#time = time;
-    this.id = parts.id;
-    this.board = parts.board;
-    this.role = parts.role;
-    this.#clock = parts.clock;
+    this.id = deps.id;
+    this.board = deps.board;
+    this.role = deps.role;
+    this.#clock = deps.clock;
   }
 
   get isDead(): boolean {
@@ -48,7 +50,7 @@ export class SimProcess implements Clock {
     return this.#state === "suspended";
   }
 
-  /** How many timers are armed: a process that ended in good order leaves none behind. */
+  /** The number of armed timers: a process that ended cleanly leaves none. */
   get timers(): number {
     return this.#alarms.size;
   }
@@ -66,8 +68,7 @@ export class SimProcess implements Clock {
     };
     const alarm = this.#time.at(this.#clock.after(Math.max(shortest, delay)), () => {
       this.#alarms.delete(alarm);
-      if (this.#state === "suspended") this.#overdue.push(ring);
-      else ring();
+      this.#runOrKeep(ring, this.#overdue);
     });
     this.#alarms.add(alarm);
     return {
@@ -79,25 +80,42 @@ export class SimProcess implements Clock {
     };
   }
 
-  /** Something from outside reaches the process: now, when it goes on, or never. */
+  /** Delivers something from outside to the process: now, when it resumes, or never; never before earlier deliveries. */
   deliver(take: () => void): void {
-    if (this.#state === "suspended") this.#arrived.push(take);
-    else if (this.#state === "runs") take();
+    if (this.#unread > 0) this.#deliverInTurn(take);
+    else this.#runOrKeep(take, this.#arrived);
+  }
+
+  #deliverInTurn(take: () => void): void {
+    this.#unread++;
+    this.#time.at(this.#time.now, () => {
+      this.#unread--;
+      this.#runOrKeep(take, this.#arrived);
+    });
+  }
+
+  #runOrKeep(run: () => void, kept: (() => void)[]): void {
+    if (this.#state === "suspended") kept.push(run);
+    else if (this.#state === "runs") run();
   }
 
   suspend(): void {
     if (this.#state === "runs") this.#state = "suspended";
   }
 
-  /** Everything that waited runs now, one after the other, at this one moment. */
+  /** Runs everything that waited, one after the other, at this moment. */
   resume(waking: Waking): void {
     if (this.#state !== "suspended") return;
     const [timers, answers] = [this.#overdue, this.#arrived];
     this.#overdue = [];
     this.#arrived = [];
     this.#state = "runs";
-    const waiting = waking === "timers first" ? [...timers, ...answers] : [...answers, ...timers];
-    for (const run of waiting) this.#time.at(this.#time.now, () => this.deliver(run));
+    const ring = (): void => {
+      for (const timer of timers) this.#time.at(this.#time.now, () => this.#runOrKeep(timer, this.#overdue));
+    };
+    if (waking === "timers first") ring();
+    for (const answer of answers) this.#deliverInTurn(answer);
+    if (waking === "answers first") ring();
   }
 
   kill(): void {

@@ -1,13 +1,13 @@
 import type { Ambient } from "../../../agent/base/ambient.ts";
-import type { Site } from "../../../simulator/site-api/call.ts";
-import { ChangeTail } from "../../../simulator/site-api/change-tail.ts";
-import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/exchange.ts";
 import { answer } from "../../../simulator/site-api/handler.ts";
-import { forgetHistory } from "../../../simulator/site-api/history.ts";
-import { ObjectStore } from "../../../simulator/site-api/object-store.ts";
+import { forgetHistory } from "../../../simulator/site-api/housekeeping/history.ts";
+import { ChangeTail } from "../../../simulator/site-api/objects/change-tail.ts";
+import { ObjectStore } from "../../../simulator/site-api/objects/object-store.ts";
+import type { Site } from "../../../simulator/site-api/requests/call.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/requests/exchange.ts";
 import { namespacesServed } from "../../../simulator/site-api/served.ts";
-import { createObject } from "../../../simulator/site-api/write.ts";
-import { Database } from "../../../storage/database.ts";
+import { createObject } from "../../../simulator/site-api/verbs/write.ts";
+import { Database } from "../../../storage/database/database.ts";
 import { siteMigrations } from "../../../storage/revision-log.ts";
 import { fastPragmas } from "./board-storage.ts";
 import { MemoryLog } from "./memory-log.ts";
@@ -16,8 +16,8 @@ const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
 
 /**
- * The embedded API as a function, with what SiteApi keeps private within reach: its history may be forgotten at a moment
- * of our choice, and a restart loses all that it has in memory, and nothing else.
+ * The embedded API as a function, with access to the private parts of SiteApi: its history can be dropped at any moment, and
+ * a restart loses exactly its memory.
  */
 export class SimulatedApi {
   readonly #ambient: Ambient;
@@ -39,23 +39,23 @@ export class SimulatedApi {
     return this.#isUp;
   }
 
-  /** What happens here happens at once: the answer's body may be read later. */
+  /** A request takes effect at once; its answer's body may be read later. */
   handle(request: ApiRequest): ApiResponse {
     return answer(this.#site, request, this.#ambient.log);
   }
 
-  /** Watches end; whoever asks finds nobody until `start`. */
+  /** Ends all watches; requests fail until `start`. */
   stop(): void {
     this.#isUp = false;
     this.#closing.abort(new Error("the server is shutting down"));
   }
 
-  /** What a backup is made of. */
+  /** The revision that a backup refers to. */
   get revision(): number {
     return this.#log.revision;
   }
 
-  /** `forgetful`: nobody can go on from where they were. `backup`: the store is what it was then. */
+  /** `forgetful`: no watch can be resumed. `backup`: the store is restored to this revision. */
   start({ forgetful, backup }: { readonly forgetful: boolean; readonly backup?: number }): void {
     if (backup !== undefined) this.#log.rollBack(backup);
     if (forgetful) this.compact();
@@ -68,12 +68,12 @@ export class SimulatedApi {
     while (this.#log.compact(this.#log.revision, 10_000));
   }
 
-  /** The text of an object as it is stored now, by the key of the log ("nodes/pi-1"). */
+  /** The stored text of an object, by the key of the log ("nodes/pi-1"). */
   stored(key: string): string | undefined {
     return this.#log.get(key)?.value;
   }
 
-  /** The texts of all objects whose keys begin like that. */
+  /** The texts of all objects whose keys have this prefix. */
   all(prefix: string): readonly string[] {
     const range = { from: prefix, to: `${prefix.slice(0, -1)}0` };
     return this.#log.page(range, this.#log.revision, 100_000).map(({ value }) => value);

@@ -11,10 +11,10 @@ import { SimulatedApi } from "./simulated-api.ts";
 import { configOf } from "./site-config.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
-/** Up to here a cache is on the disk, now and then. */
+/** The interval at which caches are synced to disk. */
 const checkpointEvery = 60_000;
 
-/** The boards of a site and their API server, in one process and in one time. */
+/** The boards of a site and their API server, in one process and with one time. */
 export class Site {
   readonly time = new VirtualTime();
   readonly boards: readonly SimBoard[];
@@ -57,7 +57,7 @@ export class Site {
     return this.boards.find(({ plate }) => plate.name === name);
   }
 
-  /** The board whose agent holds the Lease now, as the API server has it. */
+  /** The board whose agent holds the Lease now, according to the API server. */
   get leader(): SimBoard | undefined {
     const holder = this.recorder.history.leases.at(-1)?.lease?.holder ?? "";
     return this.board(holder.slice(0, holder.lastIndexOf("_")));

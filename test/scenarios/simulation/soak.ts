@@ -1,17 +1,17 @@
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
-import { nodeEnvironment } from "../../../agent/board/runtime-flags.ts";
+import { nodeEnvironment } from "../../../agent/board/profile/runtime-flags.ts";
 import { FlappingSite } from "./flapping.ts";
 
 /**
- * Hours of a flapping link on virtual time, and the memory of the process, which is collected to the last before each look:
+ * Hours of a flapping link on virtual time, and the memory of the process, after a full garbage collection for each sample:
  *
  *   node test/scenarios/simulation/soak.ts --hours 24 --seed 1
  *
- * The figures are those of two agents and of all that surrounds them: kubelets, API server and network are bounded too.
- * It fails where heap or resident memory grow by more than `--most` MB a day (least squares) after the first six hours, in
- * which caches and databases fill. What V8 keeps of a peak for the next one is given back before a look and shown beside
- * it: an ordinary collection leaves it resident for ever, and one burst would look like growth.
+ * The figures include two agents and everything around them: kubelets, API server and network are bounded too. It fails if
+ * heap or resident memory grow by more than `--most` MB a day (least squares) after the first six hours, in which caches and
+ * databases fill. Memory that V8 keeps after a peak is released before a sample and shown beside it: an ordinary collection
+ * leaves it resident, and one burst would look like growth.
  */
 const { values } = parseArgs({
   options: {
@@ -23,7 +23,9 @@ const { values } = parseArgs({
 const [hours, seed, most] = [Number(values.hours), Number(values.seed), Number(values.most)];
 const [hour, warmUp, fewest, looks] = [3_600_000, 6, 6, 0.125];
 if (!Number.isInteger(hours) || hours < warmUp + fewest || !Number.isInteger(seed) || !(most >= 0)) {
-  console.error(`--hours takes a whole number from ${warmUp + fewest} on, --seed a whole number, --most megabytes`);
+  console.error(
+    `--hours must be a whole number from ${warmUp + fewest}, --seed a whole number, --most a number of megabytes`,
+  );
   process.exit(64);
 }
 
@@ -43,7 +45,7 @@ const { fleet } = site;
 const rows: { readonly hour: number; readonly rss: number; readonly heap: number }[] = [];
 site.start();
 console.log("hour  before MB  resident MB  heap MB  cuts");
-// Single looks lie half a megabyte apart: a day of hourly ones would take that for growth.
+// Single samples differ by half a megabyte, which would look like growth in a day of hourly samples.
 for (let at = looks; at <= hours; at += looks) {
   await fleet.time.runUntil(at * hour);
   const before = process.memoryUsage().rss / 2 ** 20;
@@ -70,7 +72,7 @@ fleet.close();
 const isFlat = slopes.resident <= most && slopes.heap <= most;
 process.exit(isFlat && complaints.length === 0 ? 0 : 1);
 
-/** By least squares, in MB a day. */
+/** The slope by least squares, in MB a day. */
 function slope(points: typeof rows, what: "rss" | "heap"): number {
   const mean = (of: (point: (typeof rows)[number]) => number): number =>
     points.reduce((sum, point) => sum + of(point), 0) / points.length;

@@ -1,5 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
-import type { HttpRequest } from "../../../agent/client/transport.ts";
+import type { HttpRequest } from "../../../agent/client/transport/transport.ts";
 import { Recorder, type Sent } from "./recorder.ts";
 import type { Setting } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
@@ -9,13 +9,13 @@ import type { VirtualTime } from "./virtual-time.ts";
 const second: Millis = 1000;
 const mostKept = 20;
 
-/** Counts what agents do, and keeps nothing of what it counted: it does not grow with the time that passes. */
+/** Counts the acts of agents without keeping them, so that it does not grow over time. */
 export class Tally extends Recorder {
   readonly #time: VirtualTime;
   /** Since `begin`: when an agent first tried, and when its first request arrived. */
   readonly tries = new Map<string, Millis>();
   readonly arrivals = new Map<string, Millis>();
-  /** Since `begin`: the first writes of agents that take something away from somebody. */
+  /** Since `begin`: the first harmful writes of agents. */
   readonly harm: string[] = [];
 
   constructor(time: VirtualTime, setting: Setting) {
@@ -44,7 +44,7 @@ export class Tally extends Recorder {
     this.harm.length = 0;
   }
 
-  /** Of what a board's agent asks, also what finds no connection. */
+  /** Notes a request of a board's agent, even without a connection. */
   listenIn({ plate, agentEdge }: SimBoard): void {
     const send = agentEdge.send.bind(agentEdge);
     agentEdge.send = (process, request) => {
@@ -58,7 +58,7 @@ export class Tally extends Recorder {
   override changed(): void {}
   override delivered(): void {}
   override opened(): void {}
-  override heard(): void {}
+  override received(): void {}
   override closed(): void {}
   override arrived(): void {}
 
@@ -74,7 +74,7 @@ export class Tally extends Recorder {
   }
 }
 
-/** Of moments, how many lie within one second of each other at most. */
+/** The highest number of moments within any one second. */
 export function mostInOneSecond(moments: Iterable<Millis>): number {
   const sorted = [...moments].sort((a, b) => a - b);
   let most = 0;

@@ -8,16 +8,16 @@ export interface Order {
   readonly seed: number;
   readonly schedules: number;
   readonly jobs: number;
-  /** After so many it is enough. */
+  /** The number of failures after which it stops. */
   readonly mostFailures: number;
   readonly wishes: Wishes;
-  /** How the agent is broken first. */
+  /** The mutant of the agent, if any. */
   readonly mutant: string | undefined;
   readonly shrink: boolean;
   readonly trace: boolean;
 }
 
-/** What a worker process is told: every `step`-th seed from `first` on. */
+/** The order for a worker process: every `step`-th seed from `first`. */
 export interface Share extends Pick<Order, "wishes" | "mutant" | "shrink" | "trace"> {
   readonly first: number;
   readonly step: number;
@@ -28,7 +28,7 @@ export type Message = { readonly done: true } | { readonly failure: Failure };
 
 const worker = path.join(import.meta.dirname, "worker.ts");
 
-/** Schedules that are told in processes of their own: as many at a time as there are jobs. */
+/** Plays schedules in separate processes, as many at a time as there are jobs. */
 export class Work {
   readonly failures: Failure[] = [];
   readonly #order: Order;
@@ -42,7 +42,7 @@ export class Work {
     return this.#done;
   }
 
-  /** Until all were told, or enough failed. False: a process ended in the middle of its share. */
+  /** Waits until all were played, or enough failed. False if a process ended before it had played its share. */
   async run(failed: (failure: Failure) => void): Promise<boolean> {
     const { seed, schedules, jobs, mostFailures } = this.#order;
     const step = Math.max(1, Math.min(jobs, schedules));

@@ -3,14 +3,14 @@ import { mutantOf, mutate } from "./mutants.ts";
 import { scheduleOf } from "./schedule.ts";
 import type { Message, Share } from "./work.ts";
 
-/** A process of `Work`: tells its share of the schedules and reports each. */
+/** A process of `Work`: plays its share of the schedules and reports each. */
 const { first, step, end, wishes, mutant, shrink, trace }: Share = JSON.parse(process.argv[2] ?? "{}");
 
-// Nobody would hear of it.
+// No process would receive the report.
 const orphaned = (): never => process.exit(1);
 process.once("disconnect", orphaned);
 if (mutant !== undefined) mutate(mutantOf(mutant));
-// Only now: what is loaded before cannot be broken any more.
+// Imported only now: a module that is already loaded cannot be mutated.
 const [{ runSchedule }, { shrunk }] = await Promise.all([import("./run-schedule.ts"), import("./shrink.ts")]);
 
 const send = (message: Message): Promise<void> =>

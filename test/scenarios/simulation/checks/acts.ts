@@ -2,35 +2,35 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History, NodeState, Write } from "../history.ts";
 
 /**
- * What an agent did to a board or its pods because the board is silent. In these sites no board ever says of itself that
- * it is not ready, so that every one of these acts is a verdict's.
+ * The acts of an agent on a board or its pods because the board is silent. In these sites no board ever reports itself as not
+ * ready, so a verdict causes each of these acts.
  */
 export interface Act {
-  /** unknown: Ready=Unknown. taint: NoExecute, where there was none. unready: a pod leaves service. evict: it is deleted. */
+  /** unknown: Ready=Unknown. taint: a new NoExecute taint. unready: a pod leaves service. evict: a pod is deleted. */
   readonly is: "unknown" | "taint" | "unready" | "evict";
   readonly board: string;
   readonly zone: string;
-  /** Of a pod: its name. */
+  /** The name of the pod, if it concerns one. */
   readonly pod: string | undefined;
   readonly process: number;
   readonly sentAt: Millis;
-  /** When it was tried for the first time: it may have met a conflict, or a server that was busy. */
+  /** Time of the first attempt, which may have met a conflict or a busy server. */
   readonly triedAt: Millis;
   readonly order: number;
-  /** It took effect. */
+  /** Time at which it took effect. */
   readonly isDone: boolean;
 }
 
-/** Between two tries of the same act lies at most what a busy server asks for. */
+/** The longest time between two attempts of one act: the delay that a busy server requests. */
 const longestRetry: Millis = 35_000;
 
 export const lifecycleTaints = ["node.kubernetes.io/unreachable:NoExecute", "node.kubernetes.io/not-ready:NoExecute"];
 
-/** Every act that was sent, in that order. */
+/** All acts in the order in which they were sent. */
 export function actsOf(history: History): readonly Act[] {
   const { writes, setting } = history;
   const zones = new Map(setting.boards.map(({ name, zone }) => [name, zone]));
-  /** Of each process and path, the first of the tries that all failed. */
+  /** For each process and path, the first of a series of failed attempts. */
   const failing = new Map<string, { readonly since: Millis; last: Millis }>();
   const acts: Act[] = [];
   for (const write of writes) {
@@ -57,7 +57,7 @@ function actOf(
   if (board !== "" && method === "PATCH") {
     if (status !== undefined)
       return says(body, "Ready", "Unknown") ? { is: "unknown", board, pod: undefined } : undefined;
-    // Whoever changes another taint repeats this one. What is refused was meant for the Node that it names, however old.
+    // A change of another taint repeats this one. A refused write was meant for the version that it names, however old.
     const isMet = effect !== undefined && effect.status < 300;
     const before = isMet ? taintsIn(effect.before) : taintsMeant(body, nodes.get(board));
     return isTainted(taintsIn(body)) && !isTainted(before) ? { is: "taint", board, pod: undefined } : undefined;
@@ -72,7 +72,7 @@ function actOf(
 export const isTainted = (taints: readonly string[]): boolean =>
   taints.some((taint) => lifecycleTaints.includes(taint));
 
-/** What the Node carried in the version that a write builds on. */
+/** The taints of the Node version on which a write is based. */
 const taintsMeant = (body: string, states: readonly NodeState[] = []): readonly string[] => {
   const { resourceVersion } = JSON.parse(body).metadata ?? {};
   return states.find(({ version }) => version === resourceVersion)?.taints ?? [];
@@ -88,5 +88,5 @@ function says(body: string, type: string, status: string): boolean {
   return conditions.some((one: { type: string; status: string }) => one.type === type && one.status === status);
 }
 
-export const told = ({ is, board, pod, process, sentAt }: Act): string =>
+export const actText = ({ is, board, pod, process, sentAt }: Act): string =>
   `${is} ${pod ?? board} by process ${process} at ${(sentAt / 1000).toFixed(3)}s`;

@@ -1,18 +1,18 @@
 import type { History } from "../history.ts";
 import { judging } from "../site-config.ts";
-import { type Act, told } from "./acts.ts";
+import { type Act, actText } from "./acts.ts";
 import type { Hearing } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
-/** Levels travel with three digits, and no clock runs exactly like another. */
+/** Levels are stored with three digits, and clocks differ. */
 const rounding = 0.01;
 const drift = 1.01;
 const burst = 1;
 
 /**
- * Within any time, no more boards of a zone are tainted than its rate and one token allow, whoever led meanwhile. What
- * counts is when the write was sent that took effect. Under policy `kubernetes` a zone of which nothing was handed on
- * begins with a full allowance; under `evidence` it goes slowly for a while after an outage.
+ * In any period, at most as many boards of a zone are tainted as its rate and one token permit, across all leaders. The time
+ * of the effective request counts. Under policy `kubernetes`, a zone without a level from the former leader begins with a full
+ * token; under `evidence`, the rate is reduced for a while after an outage.
  */
 export function checkBudget(
   history: History,
@@ -34,14 +34,16 @@ export function checkBudget(
         const most = burst + rate * time * drift + rounding + fresh;
         const count = last - first + 1;
         if (count > most)
-          wrong.push(`budget: ${count} boards of ${zone} within ${time.toFixed(3)}s: ${told(from)} … ${told(to)}`);
+          wrong.push(
+            `budget: ${count} boards of ${zone} within ${time.toFixed(3)}s: ${actText(from)} … ${actText(to)}`,
+          );
       }
     }
   }
   return wrong;
 }
 
-/** Both in the first while after one and the same outage of their leader. */
+/** Whether both acts follow the same outage of their leader, within its first period. */
 function isRecovering(from: Act, to: Act, hearing: Hearing | undefined): boolean {
   if (from.process !== to.process) return false;
   const restored = hearing?.restoredBefore(from.sentAt);
@@ -52,7 +54,7 @@ function isRecovering(from: Act, to: Act, hearing: Hearing | undefined): boolean
   );
 }
 
-/** Terms that began in between and found nothing about the zone. */
+/** Terms that began in between without a stored level of the zone. */
 const freshStarts = (terms: readonly TermBegun[], zone: string, from: Act, to: Act): number =>
   terms.filter(
     ({ order, budget }) => order > from.order && order < to.order && !(budget !== undefined && knows(budget, zone)),

@@ -6,10 +6,11 @@ import { checkBudget } from "./budget.ts";
 import { Hearing } from "./hearing.ts";
 import { checkHolds } from "./holds.ts";
 import { checkInnocence } from "./innocence.ts";
+import { checkOwnBoard } from "./own-board.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
 
-/** Everything that must never have happened. */
+/** All violations in a history. */
 export function checkHistory(history: History, end: Millis): readonly string[] {
   const acts = actsOf(history);
   const terms = termsOf(history);
@@ -21,6 +22,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkTolerations(history, acts),
     ...checkBlindness(history, acts, terms, hearings),
     ...checkInnocence(history, acts),
+    ...checkOwnBoard(history, acts),
     ...checkHolds(history, acts),
   ];
 }

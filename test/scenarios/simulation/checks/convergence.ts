@@ -10,9 +10,9 @@ import { termsOf } from "./terms.ts";
 
 const unreachable = "node.kubernetes.io/unreachable";
 
-/** How long after the last fault everything is as it should be, in the worst case. */
+/** The longest time from the last fault until the site must have converged. */
 export function timeToConverge({ boards, timing }: History["setting"]): Millis {
-  // Half of the boards of a site are dark at the most, and wait for their turns one after the other.
+  // At most half of a site's boards are dark, and wait for their tokens one after the other.
   const turns = (Math.min(boards.length, 4) + 1) / judging.secondaryRate;
   const election = 2 * timing.duration + timing.retry + timing.renewDeadline;
   const listening = 90_000;
@@ -20,13 +20,13 @@ export function timeToConverge({ boards, timing }: History["setting"]): Millis {
   return election + listening + 2 * judging.gracePeriod + 1000 * turns + eviction;
 }
 
-/** What a site has to look like when nothing has been wrong with it for long. Only the API server is asked. */
+/** Checks the state that a site must have long after the last fault. Reads only the API server. */
 export function checkConverged(site: Site): readonly string[] {
   const wrong: string[] = [];
   const partial = partialZones(site);
   for (const board of site.boards) {
     const text = site.api.stored(`nodes/${board.plate.name}`);
-    // A board that went dark before it could register is nobody's business.
+    // A board that went dark before it registered does not count.
     if (text === undefined) {
       if (board.isOn) wrong.push(`converged: ${board.plate.name} has no Node`);
       continue;
@@ -49,7 +49,7 @@ export function checkConverged(site: Site): readonly string[] {
   return [...wrong, ...checkLeader(site)];
 }
 
-/** Zones in which so many boards are dark that no further one is given up. */
+/** Zones in which so many boards are dark that no further one is tainted. */
 function partialZones({ boards, recorder }: Site): ReadonlySet<string> {
   const { policy } = recorder.history.setting;
   const partial = new Set<string>();
@@ -85,12 +85,12 @@ function checkLeader({ recorder, time, boards }: Site): readonly string[] {
   const { history } = recorder;
   const term = termsOf(history).at(-1);
   const holder = boards.find(({ agent }) => agent?.process.id === term?.process);
-  if (term === undefined || holder === undefined) return ["converged: nobody leads"];
+  if (term === undefined || holder === undefined) return ["converged: there is no leader"];
   const silentFor = time.now - term.renewed.sentAt;
   if (silentFor > history.setting.timing.renewDeadline) {
     return [`converged: ${term.board} leads and has not renewed for ${silentFor / 1000}s`];
   }
-  const controllers = holder.agent?.agent.views(holder.agent.process.now()).controllers ?? [];
+  const controllers = holder.agent?.agent.parts(holder.agent.process.now()).controllers ?? [];
   const busy = controllers.filter(({ queue }) => queue > 0).map(({ name }) => name);
   return [
     ...(controllers.length === 0 ? [`converged: ${term.board} leads without controllers`] : []),

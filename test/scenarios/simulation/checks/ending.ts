@@ -2,8 +2,8 @@ import type { SimBoard } from "../sim-board.ts";
 import type { Site } from "../site.ts";
 
 /**
- * Everybody stops in good order, the leader last, while nothing else changes any more: what the leader has mirrored is then
- * what the API server has, the Lease is free, and no timer, request or watch is left of anybody.
+ * All agents stop cleanly, the leader last, while nothing else changes: then the leader's cache equals the API server's
+ * objects, the Lease is free, and no agent has left a timer, request or watch.
  */
 export async function checkEnding(site: Site): Promise<readonly string[]> {
   const leader = site.leader;
@@ -25,7 +25,7 @@ const pass = (site: Site, time: number): Promise<void> => site.time.runUntil(sit
 
 async function checkStop(site: Site, boards: readonly SimBoard[]): Promise<string[]> {
   const running = boards.flatMap((board) => (board.agent === undefined ? [] : [{ board, agent: board.agent }]));
-  for (const { agent } of running) agent.stop.abort(new Error("told to stop"));
+  for (const { agent } of running) agent.stop.abort(new Error("stopped by the test"));
   await pass(site, 5000);
   return running.flatMap(({ board, agent: { process, isOver } }) => {
     const { name } = board.plate;

@@ -5,11 +5,11 @@ import { judging } from "../site-config.ts";
 interface LiveTime {
   readonly from: Millis;
   readonly until: Millis;
-  /** Since when nothing was heard, if that is why it ended. */
+  /** Start of the silence, if silence ended it. */
   readonly silentSince: Millis | undefined;
 }
 
-/** When a process heard the site, as its connections tell: not what it thinks of them. */
+/** The times at which a process received data from the site, by its connections and not by its own view of them. */
 export class Hearing {
   readonly #history: ProcessHistory;
   readonly #live: Readonly<Record<"nodes" | "leases", readonly LiveTime[]>>;
@@ -19,7 +19,7 @@ export class Hearing {
     this.#live = { nodes: liveTimes(history, "nodes", end), leases: liveTimes(history, "leases", end) };
   }
 
-  /** Both watches were live at some moment of that time. */
+  /** Whether both watches were live at some moment of that period. */
   wasLiveWithin(from: Millis, until: Millis): boolean {
     return this.#live.nodes.some((nodes) =>
       this.#live.leases.some(
@@ -28,18 +28,18 @@ export class Hearing {
     );
   }
 
-  /** When the last interruption longer than a blip was over, of either watch. */
+  /** End of the last interruption of either watch that was longer than a blip. */
   restoredBefore(time: Millis): Millis | undefined {
     const ends = [...outageEnds(this.#live.nodes), ...outageEnds(this.#live.leases)].filter((end) => end <= time);
     return ends.length === 0 ? undefined : Math.max(...ends);
   }
 
-  /** Something about that board reached the process. */
+  /** Whether an event about that board reached the process. */
   heardOf(board: string, from: Millis, until: Millis): boolean {
     const names = new RegExp(`"name":"${board}"`);
     return this.#history.listening.some(
-      ({ resource, heard }) =>
-        resource !== "pods" && heard.some(({ at, text }) => at >= from && at <= until && names.test(text)),
+      ({ resource, pieces }) =>
+        resource !== "pods" && pieces.some(({ at, text }) => at >= from && at <= until && names.test(text)),
     );
   }
 }
@@ -49,7 +49,7 @@ function liveTimes({ listening }: ProcessHistory, resource: Listening["resource"
   for (const watch of listening) {
     if (watch.resource !== resource) continue;
     const over = watch.until ?? end;
-    const moments = [watch.from, ...watch.heard.map(({ at }) => at)];
+    const moments = [watch.from, ...watch.pieces.map(({ at }) => at)];
     for (const [index, at] of moments.entries()) {
       const next = Math.min(moments[index + 1] ?? over, over);
       const stalled = at + judging.stall < next;

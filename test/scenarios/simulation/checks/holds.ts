@@ -1,19 +1,19 @@
 import type { History, OrderedHold } from "../history.ts";
-import { type Act, told } from "./acts.ts";
+import { type Act, actText } from "./acts.ts";
 
 /**
- * Once an operator was answered, nothing harmful is begun in a frozen scope before its end, whoever leads; nor does a
- * paused controller begin anything after what was under way. A Lease that somebody deletes takes the orders with it.
+ * Once the operator has the answer, no leader begins a harmful act in a frozen scope before its end, and a paused controller
+ * begins no pass after the current one. A deletion of the Lease deletes the holds.
  */
 export function checkHolds(history: History, acts: readonly Act[]): readonly string[] {
   return history.holds.flatMap((hold) =>
     acts
       .filter((act) => act.sentAt > hold.from + slack(hold) && act.sentAt < hold.until && isHeld(act, hold))
-      .map((act) => `holds: ${told(act)}, while ${JSON.stringify(hold)}`),
+      .map((act) => `holds: ${actText(act)}, while ${JSON.stringify(hold)}`),
   );
 }
 
-/** A pass that is under way comes to its end: a request of it may take as long as one may. */
+/** A running pass completes; its request may take up to the request timeout. */
 const slack = ({ what }: OrderedHold): number => ("pause" in what ? 60_000 : 0);
 
 function isHeld({ is, board, zone }: Act, { what }: OrderedHold): boolean {

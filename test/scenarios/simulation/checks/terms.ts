@@ -2,7 +2,7 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History, LeaseContent, Write } from "../history.ts";
 import { leasePath } from "../recorder.ts";
 
-/** A term, from the write of the Lease with which it began. */
+/** A term, which begins with a write of the Lease. */
 export interface TermBegun {
   readonly process: number;
   readonly board: string;
@@ -10,41 +10,58 @@ export interface TermBegun {
   readonly uid: string;
   readonly at: Millis;
   readonly order: number;
-  /** What the Lease carried then. */
+  /** The budget on the Lease at that time. */
   readonly budget: string | undefined;
-  /** The last renewal of it that took effect, with the duration that it wrote. */
+  /** The write that began it. */
+  readonly by: Write;
+  /** A restore undid later terms, and the holder, unaware of them, renewed the restored Lease. */
+  readonly isResumed: boolean;
+  /** The last effective renewal, with the duration that it wrote. */
   renewed: { readonly sentAt: Millis; readonly seconds: number };
-  /** When its holder gave it back. */
+  /** When its holder released it. */
   released: { readonly sentOrder: number; readonly at: Millis } | undefined;
 }
 
-/** The terms as the API server saw them. */
+/** The terms by the writes at the API server. */
 export function termsOf({ leases }: History): readonly TermBegun[] {
   const terms: TermBegun[] = [];
+  /** The Lease of the last restore since the last term began. */
+  let restored: LeaseContent | undefined;
   for (const { at, order, by, lease } of leases) {
-    if (by === undefined || lease === undefined) continue;
+    if (lease === undefined) continue;
+    if (by === undefined) {
+      restored = lease;
+      continue;
+    }
     const last = terms.at(-1);
     const { holder } = claimIn(by);
-    if (holder !== undefined && holder !== "") terms.push(begun(by, lease, at, order));
+    const isHolders = holder === undefined && last?.process !== by.process && restored?.term === lease.term;
+    const former = isHolders
+      ? terms.findLast(({ number, uid }) => number === lease.term && uid === lease.uid)
+      : undefined;
+    if (former?.process === by.process) terms.push({ ...begun(by, lease, at, order), isResumed: true });
+    else if (holder !== undefined && holder !== "") terms.push(begun(by, lease, at, order));
     else if (holder === "" && last?.process === by.process) last.released = { sentOrder: by.order, at };
     else if (last?.process === by.process) last.renewed = { sentAt: by.sentAt, seconds: lease.seconds };
   }
   return terms;
 }
 
-const begun = ({ process, board, sentAt }: Write, lease: LeaseContent, at: Millis, order: number): TermBegun => ({
-  process,
-  board,
+const begun = (write: Write, lease: LeaseContent, at: Millis, order: number): TermBegun => ({
+  process: write.process,
+  board: write.board,
   number: lease.term,
   uid: lease.uid,
   at,
   order,
   budget: lease.budget,
-  renewed: { sentAt, seconds: lease.seconds },
+  by: write,
+  isResumed: false,
+  renewed: { sentAt: write.sentAt, seconds: lease.seconds },
   released: undefined,
 });
 
-/** `holder` undefined: a renewal, or something else. */
+/** `holder` is undefined for a renewal or another change. */
 const claimIn = ({ body }: Write): { readonly holder: string | undefined } => ({
   holder: JSON.parse(body).spec?.holderIdentity,
 });
@@ -53,15 +70,15 @@ const isElection = ({ path }: Write): boolean => leasePath.startsWith(path.split
 const isCandidacy = (write: Write): boolean => isElection(write) && Boolean(claimIn(write).holder);
 
 /**
- * A write of the Lease that names the version that it builds on, and came too late: a candidate that reads its own former
- * name may renew that Lease, and cannot know that somebody else did more meanwhile.
+ * A late write of the Lease that names the version on which it is based: a candidate that reads its own former name may renew
+ * that Lease, unaware of later changes.
  */
 const isInVain = (write: Write): boolean =>
   isElection(write) && write.body.includes('"resourceVersion"') && (write.effect?.status ?? 300) >= 300;
 
 /**
- * No write of a term is sent after the next one has begun, nor after it was given back; nobody writes who never led; a
- * term begins only when the one before it cannot be believed in any more; numbers only grow, as far as anybody knows.
+ * No write of a term is sent after the next term began, or after its release; no process writes that never led; a term begins
+ * only when no process can trust the previous one; term numbers only grow, as far as any process knows.
  */
 export function checkTerms(history: History): readonly string[] {
   const terms = termsOf(history);
@@ -73,34 +90,34 @@ function checkWrites({ writes }: History, terms: readonly TermBegun[]): readonly
   let next = 0;
   for (const write of writes) {
     while (next < terms.length && (terms[next]?.order ?? 0) < write.order) next++;
-    if (isCandidacy(write) || isInVain(write)) continue;
+    if (isCandidacy(write) || isInVain(write) || terms[next]?.by === write) continue;
     const term = terms[next - 1];
     const what = `${write.method} ${write.path} of process ${write.process}@${write.board}, sent at ${shown(write.sentAt)}`;
     if (term?.process !== write.process) {
       wrong.push(`terms: ${what}, while process ${term?.process} leads since ${shown(term?.at ?? 0)}`);
     } else if (term.released !== undefined && write.order > term.released.sentOrder) {
-      wrong.push(`terms: ${what}, after it gave the Lease back at ${shown(term.released.at)}`);
+      wrong.push(`terms: ${what}, after it released the Lease at ${shown(term.released.at)}`);
     }
   }
   return wrong;
 }
 
-/** How long a holder may believe in its term after it sent its last renewal (judgement: terms). */
+/** How long a holder may trust its term after it sent its last renewal (judgement: terms). */
 const trust = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];
   for (const [index, term] of terms.entries()) {
     const before = terms[index - 1];
-    // A board takes its own former Lease over at once: that process is gone.
+    // A board takes over its own former Lease at once: that process has ended.
     if (before === undefined || before.board === term.board || before.released !== undefined) continue;
-    // No other board can know of renewals that a restore undid. Their holder finds out before it writes: see checkWrites.
+    // No other board can know of renewals that a restore undid. Their holder notices before it writes: see checkWrites.
     if ((restoreBefore(leases, term)?.order ?? 0) > before.order) continue;
     const pace = setting.boards.find(({ name }) => name === before.board)?.pace ?? 1;
     const until = before.renewed.sentAt + trust(before.renewed.seconds) / pace;
     if (term.at < until) {
       wrong.push(
-        `terms: ${term.number} began at ${shown(term.at)} on ${term.board}, while ${before.board} may believe in ` +
+        `terms: ${term.number} began at ${shown(term.at)} on ${term.board}, while ${before.board} may trust ` +
           `${before.number} until ${shown(until)}`,
       );
     }
@@ -111,12 +128,13 @@ function checkBeginnings({ setting, leases }: History, terms: readonly TermBegun
 function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[]): readonly string[] {
   const wrong: string[] = [];
   for (const [index, term] of terms.entries()) {
-    const told = (processes.get(term.process)?.toldTerms ?? []).filter(({ order }) => order < term.order);
-    // What a restore undid is on no Lease any more: only those who were there know of it.
+    if (term.isResumed) continue;
+    const fromLease = (processes.get(term.process)?.toldTerms ?? []).filter(({ order }) => order < term.order);
+    // Terms that a restore undid are on no Lease: only the processes of that time know of them.
     const before = terms
       .slice(0, index)
       .filter((one) => one.board === term.board || (one.uid === term.uid && !isUndone(leases, one, term)));
-    const known = Math.max(-1, ...told.map(({ term: number }) => number), ...before.map(({ number }) => number));
+    const known = Math.max(-1, ...fromLease.map(({ term: number }) => number), ...before.map(({ number }) => number));
     if (term.number <= known) {
       wrong.push(`terms: ${term.board} began ${term.number} at ${shown(term.at)}, though it knew of ${known}`);
     }
@@ -124,11 +142,11 @@ function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[
   return wrong;
 }
 
-/** The last time before a term that the store went back, and the Lease as it was then. */
+/** The last restore before a term, with the Lease of that moment. */
 const restoreBefore = (leases: History["leases"], term: TermBegun) =>
   leases.findLast(({ by, lease, order }) => by === undefined && lease !== undefined && order < term.order);
 
-/** No Lease says any more that there was such a term. */
+/** Whether no Lease shows any longer that there was such a term. */
 function isUndone(leases: History["leases"], before: TermBegun, next: TermBegun): boolean {
   const restore = restoreBefore(leases, next);
   return restore?.lease !== undefined && before.order < restore.order && before.number > restore.lease.term;

@@ -2,25 +2,25 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History } from "../history.ts";
 import { tolerances } from "../pod-keeper.ts";
 import { judging } from "../site-config.ts";
-import { type Act, lifecycleTaints, told } from "./acts.ts";
+import { type Act, actText, lifecycleTaints } from "./acts.ts";
 
-/** How old the view may be on which a deletion was decided, and how long it may take until it is sent. */
+/** The greatest age of the view behind a deletion, plus the time until it is sent. */
 const lookback: Millis = judging.stall + 60_000;
-/** Clocks differ, and seconds are whole. */
+/** Clocks differ, and timestamps are whole seconds. */
 const slack: Millis = 2000;
 
-/** A pod goes only from a board that carries a NoExecute taint, and not before it tolerated that one for as long as it says. */
+/** A pod is evicted only from a board with a NoExecute taint, and not before its toleration of that taint has elapsed. */
 export function checkTolerations({ nodes }: History, acts: readonly Act[]): readonly string[] {
   return acts.flatMap((act) => {
     if (act.is !== "evict") return [];
     const seconds = tolerances[act.pod?.split("-")[0] ?? ""];
-    if (seconds === undefined) return [`tolerations: ${told(act)}: it tolerates everything for good`];
+    if (seconds === undefined) return [`tolerations: ${actText(act)}: it tolerates all taints without limit`];
     const spans = taintedSpans(nodes.get(act.board) ?? [], act.triedAt);
     const recent = spans.filter(({ until }) => until >= act.triedAt - lookback);
-    if (recent.length === 0) return [`tolerations: ${told(act)}: the board carries no taint`];
+    if (recent.length === 0) return [`tolerations: ${actText(act)}: the board has no taint`];
     const longest = Math.max(...recent.map(({ from }) => act.triedAt - from));
     if (longest >= 1000 * seconds - slack) return [];
-    return [`tolerations: ${told(act)}: it may stay ${seconds}s, and stayed ${(longest / 1000).toFixed(3)}s`];
+    return [`tolerations: ${actText(act)}: it may stay ${seconds}s, and stayed ${(longest / 1000).toFixed(3)}s`];
   });
 }
 
