@@ -19,27 +19,21 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/client": { may: ["agent/base", "agent/api"] },
   "agent/board": { may: ["agent/base", "agent/config"] },
   "agent/informer": { may: ["agent/base", "agent/api", "agent/client", "storage"] },
-  "agent/election": {
-    may: ["agent/base", "agent/api", "agent/client", "agent/informer"],
-    types: ["agent/execution", "agent/loop"],
-  },
-  "agent/execution": {
-    may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election"],
-    types: ["agent/loop"],
-  },
+  "agent/decisions": { may: ["agent/base", "storage"] },
+  "agent/execution": { may: ["agent/base", "agent/api", "agent/client", "agent/decisions", "agent/informer"] },
+  "agent/election": { may: ["agent/base", "agent/api", "agent/client", "agent/execution", "agent/informer"] },
   "agent/loop": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/execution"],
-    types: ["agent/site"],
+    types: ["agent/decisions"],
   },
   "agent/holds": { may: ["agent/base", "agent/election"] },
   "agent/site": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
-    types: ["agent/holds"],
   },
   "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
-    types: ["agent/config", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
+    types: ["agent/config", "agent/decisions", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
   },
   "agent/status": { may: ["agent/base", "agent/config"] },
   "agent/commands/desk": {
@@ -85,14 +79,18 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/board",
       "agent/client",
       "agent/commands/desk",
+      "agent/config",
       "agent/controllers",
+      "agent/decisions",
       "agent/election",
       "agent/execution",
       "agent/holds",
       "agent/leading",
+      "agent/loop",
       "agent/site",
+      "storage",
     ],
-    types: ["agent/config", "agent/loop"],
+    types: ["agent/status"],
   },
   "agent/companions": {
     may: [
@@ -103,6 +101,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/board",
       "agent/status",
       "agent/commands/desk",
+      "agent/commands/operations",
       "agent/commands/operator-api",
       "agent/fleet",
       "agent/doctor",
@@ -110,10 +109,9 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/judgement",
       "storage",
     ],
-    types: ["agent/assemble.ts"],
+    types: ["agent/assembly"],
   },
-  "agent/views.ts": { may: [], types: ["*"] },
-  "agent/assemble.ts": { may: ["*"] },
+  "agent/assembly": { may: ["*"] },
   "agent/process": { may: ["*"] },
   simulator: { may: ["agent/base", "agent/api", "storage"] },
   "agent/cli": { may: ["*"] },
@@ -126,6 +124,7 @@ const pure: readonly string[] = [
   "agent/execution/actions.ts",
   "agent/loop/controller.ts",
   "agent/holds/holds.ts",
+  "agent/decisions/sentences.ts",
 ];
 
 /** The only files that touch what surrounds the process. */
@@ -160,7 +159,7 @@ test("an import that goes up, sideways or round the seam would be found", () => 
   expect(seen("agent/controllers/registry.ts", "agent/execution/executor.ts")).toBe(false);
   expect(seen("agent/controllers/registry.ts", "agent/execution/executor.ts", true)).toBe(true);
   expect(seen("storage/memo.ts", "agent/base/clock.ts")).toBe(false);
-  expect(seen("agent/informer/reflector.ts", "agent/execution/executor.ts")).toBe(false);
+  expect(seen("agent/informer/reflector/reflector.ts", "agent/execution/executor.ts")).toBe(false);
   expect(seen("agent/execution/executor.ts", "agent/informer/lister.ts")).toBe(true);
 });
 
@@ -175,7 +174,7 @@ test("time, chance, environment and console come in through the files that own t
 });
 
 test("the running agent writes times without the time zone's data, which is a megabyte", () => {
-  const isElsewhere = (file: string): boolean => /^simulator\/|^agent\/base\/iso-time\.ts$/.test(file);
+  const isElsewhere = (file: string): boolean => /^simulator\/|^agent\/base\/time\/iso-time\.ts$/.test(file);
   const wrong = files.filter(
     (file) => !isElsewhere(file) && /\.toISOString\(|Intl\./.test(withoutComments(read(file))),
   );
@@ -210,6 +209,27 @@ test("a file of more than 500 lines has a reason", () => {
   expect(found).toEqual(Object.keys(long));
 });
 
+/** Files that a folder may hold beside each other: with more of them, it holds a second subject. */
+const mostFiles = { production: 25, test: 40 } as const;
+
+/** Folders with more files, each with the reason why it is one subject all the same. */
+const crowded: Readonly<Record<string, string>> = {
+  "test/compare": "a story each, all of one form; `npm run compare` takes them by name",
+};
+
+test("a folder with more than 25 files has a reason, and so has a folder of tests with more than 40", () => {
+  const found = crowdedIn([...files, ...sources("packaging"), ...sources("test")]);
+  expect(found).toEqual(Object.keys(crowded));
+});
+
+test("a folder with one file too many would be found", () => {
+  const folder = (name: string, count: number): string[] =>
+    Array.from({ length: count }, (_, number) => `${name}/${number}.ts`);
+  const full = [...folder("agent/base", 25), ...folder("agent/base/text", 25), ...folder("test/kube", 40)];
+  expect(crowdedIn(full)).toEqual([]);
+  expect(crowdedIn([...full, "agent/base/more.ts", "test/kube/more.test.ts"])).toEqual(["agent/base", "test/kube"]);
+});
+
 test("no two folders need each other to run", () => {
   const needs = new Map<string, Set<string>>();
   for (const file of files)
@@ -226,12 +246,49 @@ test("no two folders need each other to run", () => {
   expect([...needs.keys()].filter((folder) => reached(folder).has(folder))).toEqual([]);
 });
 
+test("no files import each other in a circle, not even for types or by import()", () => {
+  const imports = new Map(files.map((file) => [file, importsOf(file).map(({ to }) => to)]));
+  expect(circlesIn(imports)).toEqual([]);
+});
+
+test("a circle would be found, however long it is, and wherever it is entered", () => {
+  const imports = new Map([
+    ["entry", ["a"]],
+    ["a", ["b", "leaf"]],
+    ["b", ["c"]],
+    ["c", ["a"]],
+    ["self", ["self"]],
+    ["leaf", []],
+  ]);
+  expect(circlesIn(imports)).toEqual([["a", "b", "c"], ["self"]]);
+});
+
+test("no two exported types have the same name", () => {
+  const sources = files.map((file) => [file, withoutComments(read(file))] as const);
+  expect(sharedNames(sources)).toEqual([]);
+});
+
+test("a name of two exported types would be found, whatever the kind of type", () => {
+  const sources = [
+    ["a.ts", "export interface Claim {}\nexport type Once = string;\ninterface Inner {}"],
+    ["b.ts", "export abstract class Claim {}\ninterface Inner {}"],
+  ] as const;
+  expect(sharedNames(sources)).toEqual(["Claim: a.ts, b.ts"]);
+});
+
 test("only the entry of the program imports the command line", () => {
   const wrong = files
     .filter((file) => layerOf(file) !== "agent/cli" && file !== "agent/main.ts")
     .filter((file) => importsOf(file).some(({ to }) => layerOf(to) === "agent/cli"));
   expect(wrong).toEqual([]);
 });
+
+function crowdedIn(paths: readonly string[]): readonly string[] {
+  const counts = new Map<string, number>();
+  for (const folder of paths.map((file) => path.dirname(file))) counts.set(folder, (counts.get(folder) ?? 0) + 1);
+  const most = (folder: string): number => (folder.startsWith("test/") ? mostFiles.test : mostFiles.production);
+  return [...counts].filter(([folder, count]) => count > most(folder)).map(([folder]) => folder);
+}
 
 interface Import {
   readonly to: string;
@@ -253,6 +310,33 @@ function layerOf(file: string): string {
   const name = Object.keys(layers).find((layer) => file === layer || file.startsWith(`${layer}/`));
   if (!name) throw new Error(`${file} belongs to no layer`);
   return name;
+}
+
+/** The groups of files that reach each other, each in alphabetical order. */
+function circlesIn(imports: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const reached = new Map<string, ReadonlySet<string>>();
+  for (const file of imports.keys()) {
+    const seen = new Set<string>();
+    for (const open = [file]; open.length > 0; ) {
+      const found = (imports.get(open.pop() ?? "") ?? []).filter((next) => !seen.has(next));
+      for (const next of found) seen.add(next);
+      open.push(...found);
+    }
+    reached.set(file, seen);
+  }
+  const circle = (file: string): readonly string[] =>
+    [...(reached.get(file) ?? [])].filter((other) => reached.get(other)?.has(file)).sort();
+  const circles = [...imports.keys()].map(circle).filter((files) => files.length > 0);
+  return [...new Map(circles.map((files) => [files.join(), files])).values()];
+}
+
+/** The names of types that several files export, with those files. */
+function sharedNames(sources: readonly (readonly [file: string, code: string])[]): readonly string[] {
+  const owners = new Map<string, Set<string>>();
+  for (const [file, code] of sources)
+    for (const [, name = ""] of code.matchAll(/^export (?:abstract )?(?:interface|type|class) (\w+)/gm))
+      owners.set(name, (owners.get(name) ?? new Set()).add(file));
+  return [...owners].filter(([, files]) => files.size > 1).map(([name, files]) => `${name}: ${[...files].join(", ")}`);
 }
 
 /** Commands, and what they start, decide what is loaded. */
@@ -285,7 +369,7 @@ function sources(folder: string): string[] {
   return readdirSync(path.join(root, folder)).flatMap((name) => {
     const file = path.join(folder, name);
     if (statSync(path.join(root, file)).isDirectory()) return sources(file);
-    return file.endsWith(".ts") && !file.endsWith(".d.ts") ? [file] : [];
+    return /\.(ts|mjs)$/.test(file) && !file.endsWith(".d.ts") ? [file] : [];
   });
 }
 

@@ -3,14 +3,14 @@ import type { KubeObject } from "../agent/api/meta.ts";
 import { quantity } from "../agent/api/quantity.ts";
 import { daemonSets, nodes, pods, type Resource, services } from "../agent/api/resources.ts";
 import { parseFieldSelector, parseLabelSelector } from "../agent/api/selectors.ts";
-import { parseDuration } from "../agent/base/duration.ts";
-import { ListDecoder } from "../agent/client/list-decoder.ts";
+import { parseDuration } from "../agent/base/time/duration.ts";
+import { ListDecoder } from "../agent/client/decoding/list-decoder.ts";
 import { type WatchEvent, watchEvents } from "../agent/client/watch-stream.ts";
 import { parseBytes } from "../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../agent/config/cron.ts";
-import { decodeBudget } from "../agent/controllers/node-lifecycle/budget.ts";
+import { decodeBudget } from "../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { decodeHolds } from "../agent/holds/holds.ts";
-import { kindOf } from "../agent/informer/kinds.ts";
+import { kindOf } from "../agent/informer/kinds/kinds.ts";
 import { ruleFrom, ruleOffset } from "../agent/upkeep/zone-rule.ts";
 
 /** No text that comes from outside holds the event loop, as long as an API server lets it become (256 KiB of annotations). */
@@ -113,11 +113,31 @@ describe("an object as large as a server lets it become", () => {
   const event = (kind: string, apiVersion: string, metadata: object, more: object = {}): string =>
     JSON.stringify({ type: "MODIFIED", object: { kind, apiVersion, metadata: { ...named, ...metadata }, ...more } });
 
+  const required = "requiredDuringSchedulingIgnoredDuringExecution";
+  const terms = (count: number): object => ({ nodeSelectorTerms: many(count, () => ({})) });
+
   const taken: Readonly<Record<string, readonly [Resource<KubeObject>, string]>> = {
     "5 000 annotations": [nodes, event("Node", "v1", { annotations: map(5000, "x".repeat(40)) })],
     "a text of 1 MB": [nodes, event("Node", "v1", { annotations: { a: "x".repeat(1_000_000) } })],
     "JSON within a text": [nodes, event("Node", "v1", { annotations: { a: JSON.stringify(map(60_000)) } })],
-    "1 000 labels": [pods, event("Pod", "v1", { labels: map(1000) }, { spec: {} })],
+    "1 016 labels": [pods, event("Pod", "v1", { labels: map(1016) }, { spec: {} })],
+    "60 000 annotations and fields of managers, which no reader needs,": [
+      pods,
+      event("Pod", "v1", { annotations: map(60_000), managedFields: [{ fieldsV1: map(60_000) }] }, { spec: {} }),
+    ],
+    "60 000 fields of managers": [
+      services,
+      event("Service", "v1", { managedFields: [{ fieldsV1: map(60_000) }] }, { spec: {} }),
+    ],
+    "20 000 variables of a container": [
+      pods,
+      event(
+        "Pod",
+        "v1",
+        {},
+        { spec: { containers: [{ name: "a", env: many(20_000, (at) => ({ name: `v${at}`, value: "" })) }] } },
+      ),
+    ],
     "a list of 5 000 tolerations": [
       pods,
       event("Pod", "v1", {}, { spec: { tolerations: many(5000, (at) => ({ key: `k${at}`, operator: "Exists" })) } }),
@@ -125,8 +145,18 @@ describe("an object as large as a server lets it become", () => {
     "50 000 finalizers": [pods, event("Pod", "v1", { finalizers: many(50_000, (at) => `a.b/${at}`) }, { spec: {} })],
   };
   const refused: Readonly<Record<string, readonly [Resource<KubeObject>, string, string]>> = {
-    "100 000 labels": [pods, event("Pod", "v1", { labels: map(100_000) }), "more than 30000 members"],
-    "1 001 labels": [pods, event("Pod", "v1", { labels: map(1001) }, { spec: {} }), "more than 1000 labels"],
+    "100 000 labels": [pods, event("Pod", "v1", { labels: map(100_000) }), "more than 45000 members"],
+    "700 000 empty terms": [
+      pods,
+      event("Pod", "v1", {}, { spec: { affinity: { nodeAffinity: { [required]: terms(700_000) } } } }),
+      "more than 45000 members",
+    ],
+    "1 001 labels": [services, event("Service", "v1", { labels: map(1001) }, { spec: {} }), "more than 1000 labels"],
+    "1 017 labels, 16 of them a controller's": [
+      pods,
+      event("Pod", "v1", { labels: map(1017) }, { spec: {} }),
+      "more than 1016 labels",
+    ],
     "a selector of 1 001 labels": [
       services,
       event("Service", "v1", {}, { spec: { selector: map(1001) } }),
@@ -184,7 +214,7 @@ describe("an object as large as a server lets it become", () => {
     const decoder = new ListDecoder<KubeObject>(pods, { each: () => {} });
     decoder.push(Buffer.from(`{"kind":"PodList","metadata":{"resourceVersion":"9"},"items":[${item}]}`));
     expect(decoder.end()?.resourceVersion).toBe("9");
-    expect(decoder.rejected).toEqual(["a Pod of more than 30000 members"]);
+    expect(decoder.rejected).toEqual(["Pod shop/web of more than 45000 members"]);
   });
 });
 

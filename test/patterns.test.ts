@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { settings } from "../agent/config/settings.ts";
-import { type Attack, attacksOn, textOf } from "./support/pattern-attacks.ts";
-import { patternsIn, type WrittenPattern } from "./support/patterns-in-source.ts";
+import { type Attack, attacksOn, textOf } from "./support/patterns/pattern-attacks.ts";
+import { patternsIn, type WrittenPattern } from "./support/patterns/patterns-in-source.ts";
 
 /**
  * No regular expression of the program takes more than linear time, whatever text it is given: each is found in the sources and
@@ -27,16 +27,16 @@ const sources = [
 /** By file and the line that builds them. */
 const built: Readonly<Record<string, RegExp>> = {
   'agent/board/facts.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB$`, "m").exec(text ?? "")?.[1];': /^VmRSS:\s+(\d+) kB$/m,
-  'simulator/agent-process.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB`, "m").exec(text)?.[1]) * 1024;':
+  'simulator/boards/agent-process.ts: RegExp(`^${field}:\\\\s+(\\\\d+) kB`, "m").exec(text)?.[1]) * 1024;':
     /^VmRSS:\s+(\d+) kB/m,
   "agent/config/settings.ts: RegExp(`^ *${requirement}(, *${requirement})*$`),": new RegExp(
     String(settings.entries.site.entries.nodeSelector.json.pattern),
   ),
-  "simulator/site-api/names.ts: RegExp(`^${label}(\\\\.${label})*$`),":
+  "simulator/site-api/objects/names.ts: RegExp(`^${label}(\\\\.${label})*$`),":
     /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/,
-  "simulator/site-api/names.ts: RegExp(`^${label}$`),": /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
-  "simulator/site-api/names.ts: RegExp(`^${qualified}$`);": /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/,
-  "simulator/site-api/names.ts: RegExp(`^(${qualified})?$`);": /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
+  "simulator/site-api/objects/names.ts: RegExp(`^${label}$`),": /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/,
+  "simulator/site-api/objects/names.ts: RegExp(`^${qualified}$`);": /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/,
+  "simulator/site-api/objects/names.ts: RegExp(`^(${qualified})?$`);": /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/,
   "agent/upkeep/zone-rule.ts: RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);":
     /^(?:<[^>]+>|[A-Za-z]{3,})([+-]?\d{1,3}(?::\d{1,2}){0,2})(?:(?:<[^>]+>|[A-Za-z]{3,})([+-]?\d{1,3}(?::\d{1,2}){0,2})?(?:,([^,]+),([^,]+))?)?$/,
 };

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { nodeFlags } from "../../agent/board/runtime-flags.ts";
-import { missingAssets } from "../support/kube-cluster.ts";
+import { nodeFlags } from "../../agent/board/profile/runtime-flags.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
 import { type Bench, type Figure, missed, table } from "./figure.ts";
 import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";

@@ -1,4 +1,4 @@
-import type { KubeCluster } from "../support/kube-cluster.ts";
+import type { KubeCluster } from "../support/kube/kube-cluster.ts";
 import { renew } from "../support/load.ts";
 
 const period = 10_000;

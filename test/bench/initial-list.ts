@@ -6,18 +6,18 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
-import { HttpTransport } from "../../agent/client/http-transport.ts";
-import { defaultHealth } from "../../agent/client/http2-wire.ts";
+import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
-import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
-import { kindOf } from "../../agent/informer/kinds.ts";
-import { replaceByPages } from "../../agent/informer/replace-by-pages.ts";
-import { trimPod } from "../../agent/informer/trim.ts";
-import { Database } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { HttpTransport } from "../../agent/client/transport/http-transport.ts";
+import { defaultHealth } from "../../agent/client/transport/http2-wire.ts";
+import { kindOf } from "../../agent/informer/kinds/kinds.ts";
+import { trimPod } from "../../agent/informer/kinds/trim.ts";
+import { replaceByPages } from "../../agent/informer/reflector/replace-by-pages.ts";
+import { Database } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { decodedPods, shippedPragmas } from "./shipped-cache.ts";
 
@@ -105,7 +105,7 @@ async function takeStream(): Promise<void> {
     if (batch.length < batchSize && event.type === "ADDED") continue;
     replacement.page(batch.splice(0));
     if (event.type !== "BOOKMARK") continue;
-    while (replacement.bury());
+    while (replacement.stageDeletions());
     replacement.commit(event.resourceVersion);
     return;
   }

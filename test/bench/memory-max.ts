@@ -1,5 +1,5 @@
 import { AgentProcess, until } from "../support/agent-process.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fill } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { BoardDisk } from "./board-disk.ts";

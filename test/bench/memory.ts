@@ -1,5 +1,5 @@
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fillBoards, fillPods } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";

@@ -6,13 +6,13 @@ import { atOnce } from "../../agent/base/steps.ts";
 import { nodeLifecycle, siteKey } from "../../agent/controllers/node-lifecycle/controller.ts";
 import type { SiteMemory } from "../../agent/controllers/node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../../agent/controllers/node-lifecycle/settings.ts";
-import { kindOf } from "../../agent/informer/kinds.ts";
+import { kindOf } from "../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../agent/informer/lister.ts";
 import type { WatchHealth } from "../../agent/informer/watch-health.ts";
 import type { Controller, SiteView } from "../../agent/loop/controller.ts";
-import { Database } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { Database } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { lease, node } from "../support/builders.ts";
 import { boardName } from "../support/load.ts";
@@ -27,6 +27,7 @@ const targets = new Map([
 
 const settings: NodeLifecycleSettings = {
   policy: "evidence",
+  ownNode: undefined,
   monitorPeriod: 5000,
   gracePeriod: 50_000,
   startupGracePeriod: 60_000,
@@ -119,10 +120,10 @@ class Site {
   #view(): SiteView {
     const health: WatchHealth = {
       connected: true,
-      lastHeard: this.#now,
+      lastReceived: this.#now,
       lastProof: this.#now,
       restoredAt: undefined,
-      deafSince: undefined,
+      notLiveSince: undefined,
     };
     return {
       now: this.#now,
@@ -142,9 +143,9 @@ class Site {
 
   #open<T extends KubeObject>(resource: Resource<T>): void {
     const { indices, isQuiet } = kindOf<KubeObject>(resource);
-    const parts = { database: this.#database, resource: resourceName(resource) };
-    const indexer = new Indexer<KubeObject>({ ...parts, indices, decodedBytes: decodedOthers });
-    const fifo = new DeltaFIFO({ ...parts, indexer, deltasPerObject: 16, ...(isQuiet && { quiet: isQuiet }) });
+    const deps = { database: this.#database, resource: resourceName(resource) };
+    const indexer = new Indexer<KubeObject>({ ...deps, indices, decodedBytes: decodedOthers });
+    const fifo = new DeltaFIFO({ ...deps, indexer, deltasPerObject: 16, ...(isQuiet && { isQuiet }) });
     this.#caches.set(resourceName(resource), { indexer, fifo });
   }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import net from "node:net";
 import path from "node:path";
-import { assets, type KubeCluster } from "../support/kube-cluster.ts";
+import { assets, type KubeCluster } from "../support/kube/kube-cluster.ts";
 import { soon } from "./soon.ts";
 
 const controllers = [

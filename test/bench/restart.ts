@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { AgentProcess } from "../support/agent-process.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";

@@ -1,4 +1,4 @@
-import { KubeSite } from "../support/kube-site.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { fill, fillServices, type Server, shares } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";

@@ -1,6 +1,6 @@
 import { settings } from "../../agent/config/settings.ts";
 import { defaultsOf, treeOf } from "../../agent/config/values.ts";
-import type { Pragmas } from "../../storage/database.ts";
+import type { Pragmas } from "../../storage/database/database.ts";
 
 const { decodedBytes, sqlite } = treeOf(settings, defaultsOf(settings)).cache;
 

@@ -1,6 +1,6 @@
 import { type AgentProcess, until } from "../support/agent-process.ts";
-import { putInStore, storedBoard, storedPod } from "../support/etcd-store.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { putInStore, storedBoard, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, report } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import { asInstalled } from "./as-installed.ts";

@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { Database } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { Database } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Delta, StoredObject } from "../../storage/object.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { SeededChance } from "../support/load-chance.ts";
@@ -70,7 +70,7 @@ async function* measure({ seed, runs, quick }: BenchContext): AsyncGenerator<Fig
 type Way = (fifo: DeltaFIFO<Thing>, deltas: readonly Delta<Thing>[], resourceVersion: string) => void;
 
 function takeAtOnce(fifo: DeltaFIFO<Thing>, deltas: readonly Delta<Thing>[], resourceVersion: string): void {
-  if (fifo.take(deltas, resourceVersion)?.length !== deltas.length) throw new Error("something waited");
+  if (fifo.appendAndPop(deltas, resourceVersion)?.length !== deltas.length) throw new Error("something waited");
 }
 
 function appendAndPop(fifo: DeltaFIFO<Thing>, deltas: readonly Delta<Thing>[], resourceVersion: string): void {
@@ -92,10 +92,10 @@ class Store implements Disposable {
       migrations: cacheMigrations,
       pragmas: shippedPragmas,
     });
-    const parts = { database: this.#database, resource: "things" };
+    const deps = { database: this.#database, resource: "things" };
     const indices = { byNode: ({ spec }: Thing) => [spec.nodeName] };
-    const indexer = new Indexer<Thing>({ ...parts, indices, decodedBytes: decodedOthers });
-    this.#fifo = new DeltaFIFO<Thing>({ ...parts, indexer, deltasPerObject: 16 });
+    const indexer = new Indexer<Thing>({ ...deps, indices, decodedBytes: decodedOthers });
+    this.#fifo = new DeltaFIFO<Thing>({ ...deps, indexer, deltasPerObject: 16 });
   }
 
   /** Lists so many objects, and answers with the milliseconds of the longest step of that, to the last change told. */
@@ -112,7 +112,7 @@ class Store implements Disposable {
       const page = Array.from({ length: Math.min(64, count - at) }, (_, i) => this.#thing(at + i, version));
       step(() => replacement.page(page));
     }
-    while (step(() => replacement.bury()));
+    while (step(() => replacement.stageDeletions()));
     step(() => replacement.commit(String(version)));
     while (this.#fifo.depth > 0) step(() => this.#fifo.pop(64));
     return longest;

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 const root = path.resolve(import.meta.dirname, "../..");
 const thisFile = path.relative(root, import.meta.filename);
 
-/** Every text of the repository that people read: sources, cases, pages. */
+/** All texts of the repository that people read: sources, cases, pages. */
 const files = execFileSync("git", ["ls-files", "*.ts", "*.mjs", "*.json", "*.md", "*.yaml", "*.service"], {
   cwd: root,
   encoding: "utf8",
@@ -16,7 +16,7 @@ const files = execFileSync("git", ["ls-files", "*.ts", "*.mjs", "*.json", "*.md"
 
 const textOf = (file: string): string => readFileSync(path.join(root, file), "utf8");
 
-/** As GitHub makes the anchor of a heading: lower case, punctuation left out, blanks as dashes. */
+/** GitHub's anchor of a heading: lower case, without punctuation, blanks as dashes. */
 const slug = (heading: string): string =>
   heading
     .replaceAll(/[`*]/g, "")
@@ -53,7 +53,7 @@ const citationsOf = (file: string): readonly Citation[] =>
     })),
   );
 
-/** Links of a page to another one, or to a place of its own. */
+/** Links from a page to another one, or to its own sections. */
 const linksOf = (page: string): readonly Citation[] =>
   [...textOf(page).matchAll(/\]\(([^)\s#:]*)(?:#([A-Za-z0-9_-]+))?\)/g)].map(([, to = "", anchor]) => ({
     at: page,
@@ -64,21 +64,50 @@ const linksOf = (page: string): readonly Citation[] =>
 const isMissing = ({ page, anchor }: Citation): boolean =>
   !existsSync(path.join(root, page)) || (anchor !== undefined && page.endsWith(".md") && !anchorsOf(page).has(anchor));
 
-const told = ({ at, page, anchor }: Citation): string => `${at}: ${page}${anchor === undefined ? "" : `#${anchor}`}`;
+const citationText = ({ at, page, anchor }: Citation): string =>
+  `${at}: ${page}${anchor === undefined ? "" : `#${anchor}`}`;
 
-test("every page and section that a comment, a case or a page cites exists", () => {
+test("every cited page and section exists", () => {
   const cited = files.flatMap(citationsOf);
   expect(cited.length).toBeGreaterThan(1000);
-  expect(cited.filter(isMissing).map(told)).toEqual([]);
+  expect(cited.filter(isMissing).map(citationText)).toEqual([]);
 });
 
-test("every link between the pages leads somewhere", () => {
+test("every link between pages has a target", () => {
   const links = files.filter((file) => file.endsWith(".md")).flatMap(linksOf);
   expect(links.length).toBeGreaterThan(50);
-  expect(links.filter(isMissing).map(told)).toEqual([]);
+  expect(links.filter(isMissing).map(citationText)).toEqual([]);
 });
 
-test("nothing cites the sections of a page by bare numbers", () => {
+/** Comments of a source, or the whole text of a page. */
+const proseOf = (file: string): readonly string[] =>
+  file.endsWith(".md")
+    ? [textOf(file)]
+    : [...textOf(file).matchAll(/^\s*(?:\/\/|\/?\*+)(.*)$/gm)].map(([, text = ""]) => text);
+
+const fileNames = new Set(files.map((file) => path.basename(file)));
+
+/** A source is cited by its path, from the root, from agent/ or test/, or from the citing file; or by its name alone. */
+const isSource = (cited: string, file: string): boolean =>
+  cited.includes("/")
+    ? ["", "agent", "test", path.dirname(file)].some((folder) => existsSync(path.join(root, folder, cited)))
+    : fileNames.has(cited) || cited === "index.ts"; // ARCHITECTURE.md: there are none of that name.
+
+test("every source that a comment or a page cites exists", () => {
+  const cited = files
+    .filter((file) => /\.(ts|mjs|md)$/.test(file) && file !== "CHANGELOG.md")
+    .flatMap((file) =>
+      proseOf(file)
+        .flatMap((text) => [...text.matchAll(/(?<![\w./@-])(?:[\w.-]+\/)*[\w-]+(?:\.[\w-]+)*\.ts\b(?!\.\w)/g)])
+        .map(([source]) => ({ file, source })),
+    );
+  expect(cited.length).toBeGreaterThan(100);
+  expect(
+    cited.filter(({ file, source }) => !isSource(source, file)).map(({ file, source }) => `${file}: ${source}`),
+  ).toEqual([]);
+});
+
+test("sections of pages are never cited by number", () => {
   const bare =
     /\b(?:judgement|interfaces|budgets|kubernetes|architecture) \d+(?:\.\d+)+|\b(?:judgement|interfaces) \d|"note": "\d+(?:\.\d+)*[ :,]/g;
   const found = files.flatMap((file) =>
@@ -89,7 +118,7 @@ test("nothing cites the sections of a page by bare numbers", () => {
   expect(found).toEqual([]);
 });
 
-test("every decision that is cited is in DECISIONS.md", () => {
+test("every cited decision is in DECISIONS.md", () => {
   const decisions = new Set([...textOf("DECISIONS.md").matchAll(/^\*\*(D\d+)\./gm)].map(([, id]) => id));
   const cited = files.flatMap((file) =>
     [...textOf(file).matchAll(/(?:DECISIONS(?:\.md)?,? |\(|\[)(D\d{1,3})\b/g)].map(([, id]) => ({ file, id })),

@@ -5,7 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { parse } from "../../agent/cli/parse.ts";
 import { checkFile } from "../../agent/config/load.ts";
 import { parseYaml } from "../../agent/config/yaml.ts";
-import { readScenario } from "../../simulator/scenario-reader.ts";
+import { readScenario } from "../../simulator/scenarios/scenario-reader.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(path.join(os.tmpdir(), "siteward-examples-"));
@@ -19,7 +19,7 @@ const pages = [
     .map((name) => `docs/${name}`),
 ];
 
-/** The fenced examples of a kind on every page, without the indent of a list. */
+/** All fenced examples of a kind on all pages, without the indentation of lists. */
 const examples = (kind: string): readonly (readonly [page: string, text: string])[] =>
   pages.flatMap((page) =>
     [...readFileSync(path.join(root, page), "utf8").matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
@@ -27,7 +27,7 @@ const examples = (kind: string): readonly (readonly [page: string, text: string]
       .map(([, indent = "", , text = ""]) => [page, text.replaceAll(new RegExp(`^${indent}`, "gm"), "")] as const),
   );
 
-test("every YAML example can be read, and settings of siteward are settings that siteward takes", () => {
+test("every YAML example is valid, and examples of configurations pass siteward's validation", () => {
   const found = examples("yaml");
   expect(found.length).toBeGreaterThan(5);
   for (const [page, text] of found) expect(() => parseYaml(text), `${page}\n${text}`).not.toThrow();
@@ -40,14 +40,14 @@ test("every YAML example can be read, and settings of siteward are settings that
   }
 });
 
-test("the example scenario is one; test/scenarios plays it", () => {
+test("the example scenario is valid; test/scenarios plays it", () => {
   const stories = examples("yaml").filter(([, text]) => /^steps:/m.test(text));
   expect(stories.map(([page]) => page)).toEqual(["simulator/README.md"]);
   for (const [, text] of stories)
     expect(readScenario("story.yaml", parseYaml(text), {}).steps.length).toBeGreaterThan(2);
 });
 
-test("every example of kube-controller-manager turns off the same controllers, and the two that must be off", () => {
+test("all examples of kube-controller-manager disable the same controllers, including the two mandatory ones", () => {
   const lists = examples("yaml")
     .map(([, text]) => [...text.matchAll(/-[a-z-]+-controller\b/g)].map(([name]) => name).sort())
     .filter((names) => names.length > 0);
@@ -56,7 +56,7 @@ test("every example of kube-controller-manager turns off the same controllers, a
   expect(lists[0]).toEqual(expect.arrayContaining(["-node-lifecycle-controller", "-taint-eviction-controller"]));
 });
 
-test("every npm command of the pages is a script, and every call of siteward through it is one that siteward takes", () => {
+test("every npm command on the pages is a script, and every siteward command line in them is valid", () => {
   const { scripts } = JSON.parse(readFileSync(path.join(root, "package.json"), "utf8"));
   const lines = examples("sh").flatMap(([, text]) => text.split("\n"));
   const called = lines.flatMap((line) =>

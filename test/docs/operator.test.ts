@@ -5,14 +5,14 @@ import { parse } from "../../agent/cli/parse.ts";
 import { checksNamed } from "../../agent/doctor/examination.ts";
 import { blocks, operatorDocs } from "../support/operator-docs.ts";
 
-/** Words as a shell would make them of one command: quotes taken off, up to a redirection or the next command. */
+/** The words of one shell command: without quotes, up to a redirection or the next command. */
 function words(command: string): readonly string[] {
   const found = [...command.matchAll(/'([^']*)'|"([^"]*)"|(&&|[|>;])|([^\s'"|>;]+)/g)];
   const end = found.findIndex(([, , , operator]) => operator !== undefined);
   return (end < 0 ? found : found.slice(0, end)).map(([, single, double, , plain]) => single ?? double ?? plain ?? "");
 }
 
-/** Every call of siteward in the page: in blocks, in the text, behind sudo. */
+/** All siteward command lines on the page: in blocks, in the text, after sudo. */
 const commands = (): readonly string[] =>
   [
     ...blocks("sh").flatMap((block) =>
@@ -26,7 +26,7 @@ const commands = (): readonly string[] =>
     .map((line) => line.trim().replace(/^sudo /, ""))
     .filter((line) => line.startsWith("siteward "));
 
-test("every command of the page is one that siteward takes", () => {
+test("every command on the page is valid", () => {
   const found = commands();
   expect(found.length).toBeGreaterThan(25);
   const refused = found.flatMap((command) => {
@@ -36,13 +36,13 @@ test("every command of the page is one that siteward takes", () => {
   expect(refused).toEqual([]);
 });
 
-test("every check that the page asks the doctor for is one", () => {
+test("every doctor check that the page names exists", () => {
   const asked = [...operatorDocs().matchAll(/--only ([a-z.,]+)/g)].flatMap(([, list = ""]) => list.split(","));
   expect(asked.length).toBeGreaterThan(3);
   expect(asked.filter((word) => checksNamed(word).length === 0)).toEqual([]);
 });
 
-test("every problem that the page explains is one that an agent can tell, and the page knows every grave one", () => {
+test("the page explains only problems that exist, and all severe ones", () => {
   const sources = (folder: string): readonly string[] =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
       const at = path.join(folder, entry.name);

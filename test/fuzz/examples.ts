@@ -1,6 +1,6 @@
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** Objects as an API server sends them, with all that the agent reads, by the plural of their kind. */
+/** Objects in the form of an API server, with all members that the agent reads, by the plural of their kind. */
 export const exampleOf: Readonly<Record<string, (random: SeededRandom) => object>> = {
   pods: (random) => ({
     kind: "Pod",

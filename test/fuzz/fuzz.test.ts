@@ -6,7 +6,7 @@ import type { Target } from "./target.ts";
 import { targets } from "./targets.ts";
 import { watched } from "./watched.ts";
 
-/** A bounded share of `npm run fuzz`, the same each time. */
+/** A bounded, repeatable part of `npm run fuzz`. */
 const seed = 20_261_120;
 const longest = 150;
 
@@ -19,7 +19,7 @@ describe("damaged input is read or refused", () => {
   });
 });
 
-test.each(targets.map(({ name }) => name))("%s takes an example that nobody changed", async (name) => {
+test.each(targets.map(({ name }) => name))("%s accepts an unchanged example", async (name) => {
   const session = await named(targets, name).open();
   try {
     let taken = 0;
@@ -33,7 +33,7 @@ test.each(targets.map(({ name }) => name))("%s takes an example that nobody chan
   }
 });
 
-describe("a run finds", () => {
+describe("a run detects", () => {
   test.each([
     ["quadratic", "slow", 20],
     ["throws", "crash", 500],
@@ -45,14 +45,14 @@ describe("a run finds", () => {
     expect(failures[0]).toMatchObject({ kind, target: name, seed });
   });
 
-  test("a reader that never ends, and ends it", async () => {
+  test("a reader that never ends, and stops it", async () => {
     const target = named(mutants, "endless");
     const module = new URL("mutants.ts", import.meta.url).href;
     const { failures } = await watched(target, module, { seed, inputs: 10_000 }, 1500);
     expect(failures).toMatchObject([{ kind: "endless", target: "endless", seed }]);
   });
 
-  test("the same again by its number, as small as it still fails", async () => {
+  test("a failure again by its number, reduced to its smallest form", async () => {
     const target = named(mutants, "throws");
     const [failure] = (await fuzz(target, { seed, inputs: 500 })).failures;
     expect(failure?.bytes.length).toBeLessThan(40);

@@ -7,12 +7,12 @@ import type { Session, Target } from "./target.ts";
 
 export interface Wanted {
   readonly seed: number;
-  /** How many; fewer where the time is over before. */
+  /** The number of inputs; fewer if the time ends earlier. */
   readonly inputs: number;
   readonly milliseconds?: number | undefined;
-  /** The number of the first one; that of a failure, to see it again. */
+  /** The number of the first input; that of a failure repeats it. */
   readonly first?: number | undefined;
-  /** Called before each input: whoever watches sees which one never ends. */
+  /** Called before each input, so that an observer knows which one never ends. */
   readonly at?: (input: number) => void;
 }
 
@@ -22,19 +22,19 @@ export interface Failure {
   readonly seed: number;
   readonly input: number;
   readonly why: string;
-  /** As small as it still fails. */
+  /** The input, reduced as far as it still fails. */
   readonly bytes: Buffer;
 }
 
 export interface Report {
   readonly target: string;
   readonly inputs: number;
-  /** Those that the reader took. */
+  /** The number of accepted inputs. */
   readonly taken: number;
   readonly milliseconds: number;
-  /** The longest that an input took, in milliseconds, each time that it was read. */
+  /** The longest time of an input in milliseconds, the least of repeated reads. */
   readonly slowest: number;
-  /** Bytes of the heap, from the first fifth to the end. */
+  /** Growth of the heap in bytes, from the first fifth to the end. */
   readonly growth: number;
   readonly failures: readonly Failure[];
 }
@@ -70,7 +70,7 @@ export async function fuzz(target: Target, wanted: Wanted): Promise<Report> {
       wanted.at?.(input);
       const bytes = inputOf(target, session, seed, input);
       const outcome = await outcomeOf(session, bytes, seedOf(seed, target.name, input));
-      // The same defect is shown once.
+      // The same defect is reported once.
       const isNew = failures.every(({ why }) => why !== outcome.why);
       if (outcome.why !== undefined && isNew) await failed("crash", input, outcome.why, bytes);
       if (outcome.isTaken) took++;
@@ -101,7 +101,7 @@ export async function fuzz(target: Target, wanted: Wanted): Promise<Report> {
   }
 }
 
-/** The same for the same numbers, whatever came before. */
+/** Depends only on the numbers, not on earlier inputs. */
 export function inputOf(target: Target, session: Session, seed: number, input: number): Buffer {
   const random = new SeededRandom(seedOf(seed, target.name, input));
   return mutated(target.form, Buffer.from(session.example(random)), Buffer.from(session.example(random)), random);
@@ -116,7 +116,7 @@ function seedOf(seed: number, target: string, input: number): number {
 interface Outcome {
   readonly isTaken: boolean;
   readonly milliseconds: number;
-  /** What it threw that it must not throw. */
+  /** The forbidden error that the reader threw, if any. */
   readonly why: string | undefined;
 }
 
@@ -132,7 +132,7 @@ async function outcomeOf(session: Session, bytes: Buffer, seed: number): Promise
   }
 }
 
-/** What it says and where it was thrown: a smaller input must fail in the same place. */
+/** The message and place of an error: a smaller input must fail in the same place. */
 function placeOf(error: unknown): string {
   if (!(error instanceof Error)) return `threw ${typeof error}`;
   const place = error.stack?.split("\n").find((line) => /^\s+at .*\/(agent|storage|node_modules)\//.test(line));
@@ -140,8 +140,8 @@ function placeOf(error: unknown): string {
 }
 
 /**
- * The machine does other things too, and collects garbage: what is slow only once was not slow, and to wait for a disk or for
- * a processor is not to hold one.
+ * An input counts as slow only if it is slow repeatedly, because of garbage collections and the machine's other work. CPU time
+ * is measured, so that waiting for a disk or a processor does not count.
  */
 async function leastOf(session: Session, bytes: Buffer, seed: number, first: number): Promise<number> {
   let least = first;

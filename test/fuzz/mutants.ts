@@ -9,7 +9,7 @@ const reader = (name: string, form: Target["form"], example: string, run: (input
 const kept: Buffer[] = [];
 let applied = "";
 
-/** Readers with a defect each, which a run must find. */
+/** Readers with one defect each, which a run must detect. */
 export const targets: readonly Target[] = [
   reader("quadratic", "text", ",".repeat(12_000), (input) => input.toString().split(/,(?![^()]*\))/).length > 1),
   reader("throws", "json", '{"metadata":{"name":"web","labels":{"app":"web"}}}', (input) => {
@@ -36,7 +36,7 @@ export const targets: readonly Target[] = [
     const [key = "", value] = input.toString("latin1").split("=");
     const before = applied;
     applied = key;
-    if (value === undefined && applied !== before) throw new BrokenPromise("what is refused leaves no trace");
+    if (value === undefined && applied !== before) throw new BrokenPromise("a refused input has no effect");
     return true;
   }),
   reader("endless", "text", "M3.5.0", (input) => {

@@ -2,13 +2,13 @@ import type { SeededRandom } from "../support/seeded-random.ts";
 
 type Form = "json" | "text" | "bytes";
 
-/** An example with a few changes, seldom with none. `other`: one to take parts from. */
+/** An example with a few changes, rarely with none. Parts may come from `other`. */
 export function mutated(form: Form, example: Buffer, other: Buffer, random: SeededRandom): Buffer {
   if (random.integer(20) === 0) return example;
   let bytes = example;
   for (let left = 1 + random.integer(random.integer(4) === 0 ? 8 : 3); left > 0; left--) {
     const way = form === "bytes" ? 9 : random.integer(form === "json" ? 10 : 4) + (form === "json" ? 0 : 6);
-    // What is very deep is a text only.
+    // Very deep values exist only as text.
     if (way < 6 && !bytes.includes("[[[[[[[[")) bytes = inTree(bytes, other, random);
     else if (way < 9) bytes = inWords(bytes, other, random);
     else bytes = inBytes(bytes, other, random);
@@ -95,7 +95,7 @@ const odd: readonly unknown[] = [
   { "": "" },
   ...texts,
 ];
-/** What JSON.stringify would never write. */
+/** Values that JSON.stringify never writes. */
 const rawNumbers = ["1e999", "-1e999", "1E400", "-0", "0.0000000000000000000000001", "12345678901234567890123456789"];
 
 function inTree(bytes: Buffer, other: Buffer, random: SeededRandom): Buffer {
@@ -157,7 +157,7 @@ function inTree(bytes: Buffer, other: Buffer, random: SeededRandom): Buffer {
   return written(root.at, random);
 }
 
-/** As JSON, with what JSON.stringify would never write, and now and then deeper than anything can be walked by recursion. */
+/** JSON, including values that JSON.stringify never writes, and sometimes too deep for recursion. */
 function written(tree: unknown, random: SeededRandom): Buffer {
   let text = JSON.stringify(tree) ?? "null";
   if (random.integer(12) === 0) text = text.replace(/(?<=[:[,])-?\d+(?=[,\]}])/, one(rawNumbers, random));
@@ -238,7 +238,7 @@ function inWords(bytes: Buffer, other: Buffer, random: SeededRandom): Buffer {
   return Buffer.from(words.join(""), "latin1");
 }
 
-/** Words, spaces and signs; bytes beyond ASCII stay what they are. */
+/** Splits into words, spaces and signs; bytes beyond ASCII stay unchanged. */
 const wordsOf = (bytes: Buffer): string[] => bytes.toString("latin1", 0, 65_536).match(/\w+|\s+|[^\w\s]/g) ?? [];
 
 function inBytes(bytes: Buffer, other: Buffer, random: SeededRandom): Buffer {

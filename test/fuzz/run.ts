@@ -57,14 +57,14 @@ process.stdout.write(`seed ${seed}\n`);
 const reports: Report[] = [];
 const begun = performance.now();
 for (const [index, target] of chosen.entries()) {
-  // What the targets before did not need of the time is there for those that are left.
+  // The remaining targets get the unused time of earlier ones.
   const left =
     seconds === undefined ? undefined : (seconds * 1000 - (performance.now() - begun)) / (chosen.length - index);
   const amount = only === undefined ? Math.max(1, Math.round((inputs * (target.share ?? 100)) / shares)) : 1;
   const report = await watched(target, module, { seed, inputs: amount, milliseconds: left, first: only });
   reports.push(report);
   process.stdout.write(`${lineOf(report)}\n`);
-  for (const failure of report.failures) process.stdout.write(`${told(failure)}\n`);
+  for (const failure of report.failures) process.stdout.write(`${failureText(failure)}\n`);
 }
 
 const count = reports.reduce((sum, report) => sum + report.inputs, 0);
@@ -85,7 +85,7 @@ function lineOf({ target, inputs, taken, milliseconds, slowest, growth }: Report
   return columns.join("");
 }
 
-function told({ kind, target, seed, input, why, bytes }: Failure): string {
+function failureText({ kind, target, seed, input, why, bytes }: Failure): string {
   const again = `npm run fuzz -- --target ${target} --seed ${seed} --input ${input}`;
   const shown =
     bytes.length > 2000

@@ -1,7 +1,7 @@
 const mostTries = 1500;
 const mostMilliseconds = 2000;
 
-/** A smaller input that still fails in the same way: pieces are left out, large ones first. */
+/** A smaller input that still fails in the same way: removes pieces, large ones first. */
 export async function smallest(bytes: Buffer, stillFails: (less: Buffer) => Promise<boolean>): Promise<Buffer> {
   const begun = performance.now();
   let [best, tries] = [bytes, 0];

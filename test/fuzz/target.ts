@@ -1,29 +1,29 @@
 import type { SeededRandom } from "../support/seeded-random.ts";
 
-/** Something that reads what comes from outside. */
+/** A reader of input from outside. */
 export interface Target {
   readonly name: string;
-  /** How an example is changed: as a tree, word by word, or byte by byte. What is a tree is changed as text and bytes too. */
+  /** How examples are changed: as a tree, word by word, or byte by byte. Trees are also changed as text and bytes. */
   readonly form: "json" | "text" | "bytes";
-  /** Of a million inputs of all targets it gets this share, beside those of others; 100 by default. Those that need a disk get few. */
+  /** The target's relative share of all inputs; 100 by default, less for targets that need a disk. */
   readonly share?: number;
-  /** Milliseconds for one input; 50 by default, as everything that an agent reads while it works. */
+  /** Milliseconds for one input; 50 by default, for everything that an agent reads while it works. */
   readonly longest?: number;
   open(): Session | Promise<Session>;
 }
 
 export interface Session {
-  /** An input as it should be. */
+  /** A valid input. */
   example(random: SeededRandom): string | Uint8Array;
   /**
-   * Reads an input, and answers whether it was taken. A refusal by the reader's own error is no failure; whatever this throws is one.
-   * `random` decides what is not part of the input, for example where a stream is cut.
+   * Reads an input and returns whether it was accepted. A refusal with the reader's own error is not a failure; anything thrown is.
+   * `random` determines circumstances outside the input, for example where a stream is cut.
    */
   run(input: Buffer, random: SeededRandom): boolean | Promise<boolean>;
   close?(): void;
 }
 
-/** A promise that a reader broke without throwing. */
+/** Thrown for a promise that a reader broke without throwing. */
 export class BrokenPromise extends Error {
   override readonly name = "BrokenPromise";
 }
@@ -32,7 +32,7 @@ export function ensure(holds: boolean, promise: string): void {
   if (!holds) throw new BrokenPromise(promise);
 }
 
-/** False where the reader refused with an error of its own, by name. */
+/** False if the reader refused with its own error, recognised by name. */
 export function taken(errors: readonly string[], read: () => unknown): boolean {
   try {
     read();
@@ -53,7 +53,7 @@ export async function takenLater(errors: readonly string[], read: () => Promise<
   }
 }
 
-/** The JSON in it; undefined: it is none, and most readers see it no more. */
+/** The parsed JSON; undefined if it is invalid, in which case most readers never get it. */
 export function jsonIn(input: Buffer): unknown {
   try {
     return JSON.parse(input.toString());

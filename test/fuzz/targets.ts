@@ -10,7 +10,7 @@ import { settings } from "./targets/settings.ts";
 import { streams } from "./targets/streams.ts";
 import { texts } from "./targets/texts.ts";
 
-/** Everything that reads what comes from outside. */
+/** All readers of input from outside. */
 export const targets: readonly Target[] = [
   ...objects,
   ...streams,

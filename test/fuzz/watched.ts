@@ -2,20 +2,20 @@ import { Worker } from "node:worker_threads";
 import { type Failure, inputOf, type Report, type Wanted } from "./fuzz.ts";
 import type { Target } from "./target.ts";
 
-/** What a worker gets: where the target is exported, and what to do with it. */
+/** The order for a worker: the module of the target, and the run. */
 export interface Work extends Omit<Wanted, "at"> {
   readonly module: string;
   readonly name: string;
-  /** The number of the input under way. */
+  /** The number of the current input. */
   readonly progress: SharedArrayBuffer;
 }
 
-/** An input under way for so long never ends: nothing else can stop what does not yield. */
+/** Milliseconds after which an input counts as endless; only another thread can stop it. */
 const longestInput = 20_000;
-/** A heap that a leak fills ends the worker, not the machine. */
+/** Heap limit of the worker in MB, so that a leak does not affect the machine. */
 const heapMiB = 2048;
 
-/** Runs a target in a thread of its own; `module` exports `targets`, and this one is among them. */
+/** Runs a target in a separate thread; `module` exports it among its `targets`. */
 export async function watched(
   target: Target,
   module: string,

@@ -2,7 +2,7 @@ import path from "node:path";
 import SQLite from "better-sqlite3";
 import type { AgentProcess } from "../support/agent-process.ts";
 
-/** What the agent's cache holds of an object, read as another process. */
+/** An object in the agent's cache, read by another process. */
 export function cachedText(agent: AgentProcess, resource: string, key: string): string | undefined {
   const database = new SQLite(path.join(agent.dir, "state/cache.db"), { readonly: true, timeout: 5000 });
   try {

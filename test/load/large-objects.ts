@@ -1,7 +1,7 @@
 import { asInstalled } from "../bench/as-installed.ts";
 import { until } from "../support/agent-process.ts";
-import { putInStore, storedPod } from "../support/etcd-store.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { putInStore, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import { rest } from "../support/rest.ts";
@@ -13,7 +13,7 @@ const each = 30;
 const changes = 5;
 const megabyte = 1 << 20;
 
-/** Objects as large as etcd takes them, and pods with 5 000 annotations. */
+/** Objects as large as etcd accepts, and pods with 5 000 annotations. */
 export const largeObjects: Load = {
   name: "large-objects",
   summary: `${each} pods and ${each} services of 1 MB, ${each} pods with 5 000 annotations, found at the start and changed ${changes} times`,

@@ -1,4 +1,4 @@
-/** A load that stays: what it did, in numbers, and what was not as it should be. */
+/** A load for an agent. */
 export interface Load {
   readonly name: string;
   readonly summary: string;
@@ -7,11 +7,11 @@ export interface Load {
 
 export interface LoadContext {
   readonly seed: number;
-  /** How long what lasts goes on. */
+  /** Duration of lasting loads in seconds. */
   readonly seconds: number;
-  /** How many there are of what is many. */
+  /** Number of objects in loads of many objects. */
   readonly objects: number;
   say(line: string): void;
-  /** Notes a fault where it does not hold; the load goes on. */
+  /** Records a fault if the condition is false; the load continues. */
   check(holds: boolean, what: string): void;
 }

@@ -3,8 +3,8 @@ import { statSync } from "node:fs";
 import path from "node:path";
 import { asInstalled } from "../bench/as-installed.ts";
 import { until } from "../support/agent-process.ts";
-import { putInStore, storedPod } from "../support/etcd-store.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { putInStore, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import { rest } from "../support/rest.ts";
@@ -15,10 +15,10 @@ import { shown, watched } from "./watched-agent.ts";
 const pods = 500;
 const perSecond = 200;
 
-/** Another process reads the cache for minutes in one transaction: nothing can be written back meanwhile. */
+/** Another process reads the cache in one transaction for minutes, which prevents checkpoints. */
 export const longReader: Load = {
   name: "long-reader",
-  summary: `${perSecond} changes per second beside a reader of cache.db: the log's growth is a problem that is told, and it shrinks afterwards`,
+  summary: `${perSecond} changes per second beside a reader of cache.db: the growth of the log is reported, and it shrinks afterwards`,
   run,
 };
 
@@ -58,7 +58,7 @@ async function run({ seed, seconds, say, check }: LoadContext): Promise<void> {
     };
     await write(5);
     await until(
-      "the cache shows what is written",
+      "the cache has the latest change",
       () => !cachedText(agent, "pods", "default/p-0")?.includes('"m0"'),
       30,
     );
@@ -73,7 +73,7 @@ async function run({ seed, seconds, say, check }: LoadContext): Promise<void> {
     const grown = log();
     say(`the log was ${mib(usual)}, and after ${seconds} s beside the reader ${mib(grown)}; ${shown(seen)}`);
     const isTold = seen.problems.includes("CacheLogHeld");
-    check(grown < 16 * 2 ** 20 || isTold, "a log that grows and grows is no problem to the status");
+    check(grown < 16 * 2 ** 20 || isTold, "the status does not report the growing log");
     const gone = new Promise((resolve) => reader?.once("exit", resolve));
     reader.kill();
     await gone;
@@ -81,7 +81,7 @@ async function run({ seed, seconds, say, check }: LoadContext): Promise<void> {
     await until("the log is small again", () => log() <= 16 * 2 ** 20, 60);
     say(`and without it ${mib(log())}`);
     await until(
-      "the problem is gone",
+      "the problem is cleared",
       () => !agent.status()?.health.conditions.some(({ type }) => type === "CacheLogHeld"),
       30,
     );

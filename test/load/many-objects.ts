@@ -1,7 +1,7 @@
 import { asInstalled } from "../bench/as-installed.ts";
 import { until } from "../support/agent-process.ts";
-import { putInStore, storedPod } from "../support/etcd-store.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { putInStore, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { rest } from "../support/rest.ts";
 import type { Load, LoadContext } from "./load.ts";
@@ -9,10 +9,10 @@ import { shown, watched } from "./watched-agent.ts";
 
 const boards = 20;
 
-/** What a leader needs for very many small pods: when it lists them, when it leads, when it starts again. */
+/** The resources of a leader with very many small pods: for the list, while leading, and for a restart. */
 export const manyObjects: Load = {
   name: "many-objects",
-  summary: "100 000 small pods, or as many as --objects says: the first list, a minute of leading, a restart",
+  summary: "100 000 small pods, or the number of --objects: the first list, a minute of leading, a restart",
   run,
 };
 

@@ -3,24 +3,24 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
-import { HttpTransport } from "../../agent/client/http-transport.ts";
-import { defaultHealth } from "../../agent/client/http2-wire.ts";
+import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
-import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
+import { HttpTransport } from "../../agent/client/transport/http-transport.ts";
+import { defaultHealth } from "../../agent/client/transport/http2-wire.ts";
+import type { ReflectorClient } from "../../agent/informer/informer-client.ts";
+import { trimPod } from "../../agent/informer/kinds/trim.ts";
 import { ListTurns } from "../../agent/informer/list-turns.ts";
-import { Reflector } from "../../agent/informer/reflector.ts";
-import type { ReflectorClient } from "../../agent/informer/reflector-parts.ts";
-import { trimPod } from "../../agent/informer/trim.ts";
-import { Database } from "../../storage/database.ts";
-import { DeltaFIFO } from "../../storage/delta-fifo.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { Reflector } from "../../agent/informer/reflector/reflector.ts";
+import { Database } from "../../storage/database/database.ts";
+import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
 import { cacheMigrations } from "../../storage/schema.ts";
 import { shippedPragmas } from "../bench/shipped-cache.ts";
 import { until } from "../support/agent-process.ts";
-import { putInStore, storedPod } from "../support/etcd-store.ts";
-import { KubeCluster } from "../support/kube-cluster.ts";
+import { putInStore, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeCluster } from "../support/kube/kube-cluster.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import type { Load, LoadContext } from "./load.ts";
 
@@ -28,15 +28,15 @@ const many = 300;
 const pageSize = 50;
 const rounds = 30;
 
-/** etcd forgets its history between two pages of a list, again and again, while pods come, go and change. */
+/** etcd repeatedly compacts its history between two pages of a list, while pods are created, changed and deleted. */
 export const pagesThatExpire: Load = {
   name: "pages-that-expire",
-  summary: `${rounds} lists of ${many} pods by pages of ${pageSize}, with a compaction behind each page`,
+  summary: `${rounds} lists of ${many} pods by pages of ${pageSize}, with a compaction after each page`,
   run,
 };
 
 async function run({ seed, say, check }: LoadContext): Promise<void> {
-  // As servers did before 1.34: later ones may still have the snapshot of a list in memory when etcd has forgotten it.
+  // Like servers before 1.34: later ones may keep the snapshot of a list in memory after the compaction.
   const cluster = new KubeCluster({ "feature-gates": "ListFromCacheSnapshot=false" });
   const chance = new SeededChance(seed);
   const ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
@@ -71,7 +71,7 @@ async function run({ seed, say, check }: LoadContext): Promise<void> {
       try {
         const page = await client.list(resource, options, each, signal, inLine);
         seen.pages++;
-        // Not on each page: the next one may also be served from what the server has in memory.
+        // Not on each page: the next one may also come from the server's memory.
         await putInStore(
           cluster.etcd,
           Array.from({ length: 5 }, (_, n) => pod(chance.below(many / 5) * 5 + n, seen.pages)),
@@ -134,8 +134,8 @@ async function run({ seed, say, check }: LoadContext): Promise<void> {
       await running.catch(() => undefined);
       database.close();
     }
-    say(`${seen.pages} pages came, ${seen.expired} had expired, ${seen.whole} lists were asked for whole`);
-    check(seen.expired > 0, "no page ever expired: nothing was shown");
+    say(`${seen.pages} pages arrived, ${seen.expired} had expired, ${seen.whole} lists were requested whole`);
+    check(seen.expired > 0, "no page expired, so the load proved nothing");
   } finally {
     transport?.close();
     await cluster.stop();

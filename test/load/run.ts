@@ -1,8 +1,8 @@
 /**
- * `npm run test:load [-- NAME… --seconds N --objects N --seed S]`: real agents, a real etcd and kube-apiserver, and more of
- * everything than a site has. CI runs a small share of it.
+ * `npm run test:load [-- NAME… --seconds N --objects N --seed S]`: real agents, a real etcd and kube-apiserver, and larger
+ * loads than those of a site. CI runs a small part of it.
  */
-import { missingAssets } from "../support/kube-cluster.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
 import { commandLineOf } from "../support/options.ts";
 import { largeObjects } from "./large-objects.ts";
 import type { Load } from "./load.ts";
@@ -34,7 +34,7 @@ const { values, positionals } = commandLineOf(
 );
 const lack = missingAssets();
 if (lack !== undefined) {
-  console.log(`left out: the loads, because ${lack}`);
+  console.log(`skipped: the loads, because ${lack}`);
   process.exit(0);
 }
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
@@ -55,5 +55,5 @@ for (const load of loads.filter(({ name }) => positionals.length === 0 || positi
     .run(context)
     .catch((error: unknown) => check(false, error instanceof Error ? error.message : String(error)));
 }
-say(faults.length === 0 ? "all loads were borne" : `${faults.length} faults; again with --seed ${seed}`);
+say(faults.length === 0 ? "all loads passed" : `${faults.length} faults; again with --seed ${seed}`);
 process.exit(faults.length === 0 ? 0 : 1);

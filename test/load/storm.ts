@@ -1,7 +1,7 @@
 import { asInstalled } from "../bench/as-installed.ts";
 import { until } from "../support/agent-process.ts";
-import { putInStore, storedLease, storedPod } from "../support/etcd-store.ts";
-import { KubeSite } from "../support/kube-site.ts";
+import { putInStore, storedLease, storedPod } from "../support/kube/etcd-store.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
 import { boardName, fillBoards } from "../support/load.ts";
 import { SeededChance } from "../support/load-chance.ts";
 import { rest } from "../support/rest.ts";
@@ -12,13 +12,13 @@ import { shown, watched } from "./watched-agent.ts";
 const boards = 100;
 const pods = 1000;
 const perSecond = 2000;
-/** One transaction each. */
+/** Changes per transaction. */
 const together = 100;
 
-/** Heartbeats and pod statuses, all the time. */
+/** A continuous stream of heartbeats and pod statuses. */
 export const storm: Load = {
   name: "storm",
-  summary: `${perSecond} changes per second of Leases and pods; the backlog is bounded, renewals are on time, memory comes back`,
+  summary: `${perSecond} changes per second of Leases and pods; the backlog is bounded, renewals are on time, memory is released`,
   run,
 };
 
@@ -49,7 +49,7 @@ async function run({ seed, seconds, say, check }: LoadContext): Promise<void> {
           marks.set(i, changes);
           return pod(i, changes);
         };
-        // No object twice in one transaction: etcd refuses that.
+        // etcd refuses an object twice in one transaction.
         const group = new Map(
           Array.from({ length: together }, (_, n) => (n % 2 ? lease() : status())).map((one) => [one.at, one]),
         );
@@ -81,13 +81,13 @@ async function run({ seed, seconds, say, check }: LoadContext): Promise<void> {
       `memory grows: ${early.toFixed(1)} MB in the first half, ${late.toFixed(1)} MB in the second`,
     );
     check(seen.peak <= 110, `peak ${seen.peak.toFixed(1)} MB`);
-    check(after.anonymous - before.anonymous < 12, "the memory does not come back");
+    check(after.anonymous - before.anonymous < 12, "the memory is not released");
   } finally {
     await site.stop();
   }
 }
 
-/** The mean of each; the first few seconds are a beginning. */
+/** The means of both halves, without the first few seconds. */
 function halves(values: readonly number[]): readonly [number, number] {
   const steady = values.slice(Math.min(10, values.length >> 2));
   const mean = (some: readonly number[]): number =>

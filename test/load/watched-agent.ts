@@ -1,7 +1,7 @@
 import type { AgentProcess } from "../support/agent-process.ts";
 import { rest } from "../support/rest.ts";
 
-/** What was seen of an agent while a load was on it. Megabytes. */
+/** Measurements of an agent under load, in megabytes. */
 export interface Seen {
   readonly peak: number;
   readonly anonymous: readonly number[];
@@ -12,7 +12,7 @@ export interface Seen {
   readonly problems: readonly string[];
 }
 
-/** Looks at an agent once a second until the work is done. */
+/** Samples an agent once a second until the work is done. */
 export async function watched(agent: AgentProcess, work: Promise<unknown>): Promise<Seen> {
   let isDone = false;
   const done = (): void => {
@@ -25,7 +25,7 @@ export async function watched(agent: AgentProcess, work: Promise<unknown>): Prom
   const most = { missed: 0, slowest: 0, deepest: 0 };
   while (!isDone) {
     await rest(1);
-    if (!agent.running) throw new Error(`the agent is gone: ${agent.log().slice(-400)}`);
+    if (!agent.running) throw new Error(`the agent has exited: ${agent.log().slice(-400)}`);
     anonymous.push(agent.memory().anonymous);
     const status = agent.status();
     if (!status) continue;

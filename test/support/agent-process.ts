@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { dump } from "js-yaml";
-import { nodeEnvironment, nodeFlags } from "../../agent/board/runtime-flags.ts";
+import { nodeEnvironment, nodeFlags } from "../../agent/board/profile/runtime-flags.ts";
 
 export interface AgentOptions {
   readonly dir: string;
@@ -17,7 +17,7 @@ export interface AgentOptions {
   readonly program?: readonly [node: string, main: string];
 }
 
-/** What the tests read of status.json. */
+/** The parts of status.json that the tests read. */
 export interface AgentStatus {
   readonly pid: number;
   readonly health: {
@@ -122,12 +122,12 @@ export class AgentProcess {
     return this.running && this.status()?.leader?.role === "leader";
   }
 
-  /** It leads, and sees the site. */
+  /** It leads, and its caches are current. */
   get isReady(): boolean {
     return this.leads && this.status()?.health.ready === true;
   }
 
-  /** SIGTERM unless told otherwise; answers with the exit code, `null` after a signal. */
+  /** Stops it, by default with SIGTERM. Returns the exit code, `null` after a signal. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     const child = this.#child;
     if (!child || !this.running) return child?.exitCode ?? null;
@@ -181,7 +181,7 @@ export class AgentProcess {
   }
 }
 
-/** Waits until it holds, and says what it waited for where it does not; `more` is asked for only then. */
+/** Waits until a condition holds. Throws with `what` and `more()` after the timeout. */
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,

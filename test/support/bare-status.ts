@@ -1,6 +1,6 @@
 import type { Status } from "../../agent/status/schema.ts";
 
-/** What every status says, of a board that is well and of which nothing else is known. */
+/** The least status of a healthy board. */
 export const bareStatus: Status = {
   schema: "siteward.status/1",
   writtenAt: "2026-01-01T00:00:00Z",

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { type BoardFiles, boardFiles } from "../../agent/board/board-files.ts";
+import { type BoardFiles, boardFiles } from "../../agent/board/sensors/board-files.ts";
 
 const fixtures = path.resolve(import.meta.dirname, "../agent/board/fixtures");
 
@@ -28,7 +28,7 @@ export class BoardTree {
     this.set(change);
   }
 
-  /** What becomes different while the board runs. */
+  /** Changes a file while the board runs. */
   set(change: Change): void {
     for (const [file, text] of Object.entries(change)) {
       const at = path.join(this.root, file);

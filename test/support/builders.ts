@@ -1,6 +1,6 @@
 import type { Lease, Node, NodeCondition, Pod, PodCondition, Taint, Toleration } from "../../agent/api/core.ts";
 
-/** What matters of an object is said; everything else is as it usually is. */
+/** Builders for objects: the caller gives the relevant members, all others have usual values. */
 
 export interface NodeOptions {
   readonly uid?: string;
@@ -8,7 +8,7 @@ export interface NodeOptions {
   readonly created?: string;
   readonly labels?: Readonly<Record<string, string>>;
   readonly zone?: string;
-  /** Status by condition type; "-" leaves the condition out. Ready is True unless it is said otherwise. */
+  /** Status by condition type; "-" omits the condition. Ready is True by default. */
   readonly conditions?: Readonly<Record<string, string>>;
   readonly heartbeat?: string;
   readonly taints?: readonly Taint[];
@@ -39,7 +39,7 @@ export function node(name: string, options: NodeOptions = {}): Node {
   };
 }
 
-/** As the cache has it: without a spec. */
+/** In its cached form, without a spec. */
 export const lease = (name: string, version = "1", namespace = "kube-node-lease"): Lease => ({
   metadata: { name, namespace, uid: `uid-lease-${name}`, resourceVersion: version },
 });
@@ -84,11 +84,11 @@ export function taint(text: string, timeAdded?: string): Taint {
   return { key, effect, ...(value !== undefined && { value }), ...(timeAdded !== undefined && { timeAdded }) };
 }
 
-/** The other way round, for what is expected. */
+/** The inverse, for expectations. */
 export const shown = ({ key, value, effect }: Taint): string =>
   `${key.replace("node.kubernetes.io/", "")}${value === undefined ? "" : `=${value}`}:${effect}`;
 
-/** Tolerates a NoExecute taint of that key for some seconds, or for good. */
+/** Tolerates a NoExecute taint of that key for some seconds, or without limit. */
 export const toleration = (key: string, seconds?: number): Toleration => ({
   key: taint(`${key}:NoExecute`).key,
   operator: "Exists",

@@ -6,7 +6,7 @@ import path from "node:path";
 const run = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { stdio: "pipe", encoding: "utf8" }).trim();
 
-/** A card in a board: a real file system on a device of its own, which the kernel turns read-only when it is told of an error. */
+/** A card in a board: a real file system on a device of its own, which the kernel makes read-only after a reported error. */
 export class Card {
   readonly folder: string;
   readonly #parent: string;
@@ -24,24 +24,24 @@ export class Card {
     this.#insert();
   }
 
-  /** Why there can be none on this machine; undefined: there can. */
+  /** The reason why this machine cannot have one; undefined if it can. */
   static whyNot(): string | undefined {
     try {
       const card = new Card(4);
       const isBreakable = existsSync(card.#trigger);
       card.remove();
-      return isBreakable ? undefined : "this kernel's ext4 cannot be told of an error";
+      return isBreakable ? undefined : "this kernel's ext4 does not support injected errors";
     } catch (error) {
       return `no file system on a loop device can be mounted (${error instanceof Error ? error.message.split("\n")[0] : error})`;
     }
   }
 
-  /** As after a block that could not be written. Files that are open stay open, and take nothing any more. */
+  /** Simulates a failed write of a block. Open files stay open but accept no writes. */
   fail(): void {
     writeFileSync(this.#trigger, "a bad block");
   }
 
-  /** Taken out, checked and put back, as a person would do; nothing may have a file of it open. */
+  /** Unmounts, checks and remounts the card, like a person; none of its files may be open. */
   mend(): void {
     this.#takeOut();
     try {

@@ -5,11 +5,11 @@ import type { Effect, SiteControls, Standing } from "../../agent/commands/desk/c
 import { CommandDesk } from "../../agent/commands/desk/desk.ts";
 import { Ledger } from "../../agent/commands/desk/ledger.ts";
 import { LogLevels } from "../../agent/commands/desk/log-levels.ts";
-import { openPolicy, type Policy } from "../../agent/commands/desk/policy.ts";
-import type { Answer, Request, Taken } from "../../agent/commands/desk/request.ts";
+import { type OwnerPolicy, openPolicy } from "../../agent/commands/desk/policy.ts";
+import type { Answer, CommandRequest, DeskReply } from "../../agent/commands/desk/request.ts";
 import { noTrust, type Trust } from "../../agent/commands/desk/trust.ts";
 import { CommandLog } from "../../storage/command-log.ts";
-import { Database } from "../../storage/database.ts";
+import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
 import { FakeClock } from "./fake-clock.ts";
@@ -17,28 +17,30 @@ import { RecordingLog } from "./recording-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { statePragmas } from "./state-pragmas.ts";
 
-/** A board as commands see it: its disk and its site outlive the processes on it. */
+/** A board for commands: its disk and its site outlive its processes. */
 export class CommandBoard {
   readonly clock = new FakeClock("2026-11-20T12:00:00Z");
   readonly log = new RecordingLog();
   readonly database: Database;
-  /** What was effected, in order. */
+  /** The effects, in order. */
   readonly effects: string[] = [];
   readonly levels: (string | undefined)[] = [];
   bootId = "boot-1";
   isSynced = true;
   standing: Standing = { isLeader: true, leader: "edge-02", term: 17 };
-  /** What stands on the site's Lease, and how long it takes to write it there. */
+  /** The content of the site's Lease, and the time to write it. */
   readonly siteCounters = new Map<string, number>();
   writesLease: () => Promise<void> = async () => undefined;
+  /** Records of harmful acts. */
+  decisions: readonly JsonRecord[] = [];
   configVersion: number | undefined = 42;
   trust: Trust = noTrust;
-  policy: Policy = openPolicy;
+  policy: OwnerPolicy = openPolicy;
   obstacle: string | undefined;
-  /** What an effect comes to; by default it is done. */
+  /** The outcome of effects; "done" by default. */
   effect: (what: string, parts: { progress?: (done: JsonRecord) => void; signal?: AbortSignal }) => Promise<Effect> =
     async (what) => ({ outcome: "done", result: { what } });
-  /** For the power to fail in. */
+  /** A pause in which the power can fail. */
   atWrite: (step: string, when: "before" | "after") => void = () => undefined;
   #stop: AbortController | undefined;
 
@@ -50,7 +52,7 @@ export class CommandBoard {
     return { clock: this.clock, random: new SeededRandom(), log: this.log };
   }
 
-  /** A process begins. What was in the memory of the one before is gone with it. */
+  /** Starts a process, without the memory of the previous one. */
   start(): CommandDesk {
     const moment = () => ({ now: this.clock.now(), bootId: this.bootId, isSynced: this.isSynced });
     const ledger = new Ledger(this.ambient, { log: this.#cutLog(), moment });
@@ -82,7 +84,7 @@ export class CommandBoard {
 
   #running: Promise<void> = Promise.resolve();
 
-  /** In good order, as at SIGTERM. */
+  /** Stops cleanly, like at SIGTERM. */
   async stop(): Promise<void> {
     this.#stop?.abort(new Error("stopped"));
     await this.clock.advance("3s");
@@ -125,6 +127,12 @@ export class CommandBoard {
       bootId: this.bootId,
       uptime: () => 5000,
       status: (detail) => ({ detail }),
+      decisions: (about, most) => ({
+        board: "edge-02",
+        leader: "edge-02",
+        records: this.decisions.slice(-most),
+        about,
+      }),
       configVersion: () => this.configVersion,
       config: () => ({ settings: {} }),
       announce: () => ({ announced: true }),
@@ -170,7 +178,10 @@ export interface Order {
 let numbered = 0;
 
 /** A command of the fleet, as it arrives. */
-export function order({ id = `ID-${++numbered}`, name, args, more }: Order, changes: Partial<Request> = {}): Request {
+export function order(
+  { id = `ID-${++numbered}`, name, args, more }: Order,
+  changes: Partial<CommandRequest> = {},
+): CommandRequest {
   const scope = changes.scope ?? "board";
   const envelope = { v: 1, id, name, ...(args && { args }), by: "ops:alice", reason: "a test", ...more };
   const place = scope === "board" ? "edge-02" : scope === "site" ? "_site" : "_all";
@@ -187,15 +198,16 @@ export function order({ id = `ID-${++numbered}`, name, args, more }: Order, chan
   };
 }
 
-export const freeze = (more: Partial<Order> = {}, changes: Partial<Request> = {}): Request =>
+export const freeze = (more: Partial<Order> = {}, changes: Partial<CommandRequest> = {}): CommandRequest =>
   order({ name: "eviction.freeze", args: { ttl: 3600 }, ...more }, { scope: "site", ...changes });
 
-/** What was answered, and what will be. */
-async function answersOf(taken: Taken): Promise<readonly Answer[]> {
+/** The answers so far, and later ones. */
+async function answersOf(taken: DeskReply): Promise<readonly Answer[]> {
   if (taken === "no answer") return [];
   const all: Answer[] = [taken.answer];
   for await (const answer of taken.later ?? []) all.push(answer);
   return all;
 }
 
-export const lastOf = async (taken: Taken): Promise<JsonRecord | undefined> => (await answersOf(taken)).at(-1)?.body;
+export const lastOf = async (taken: DeskReply): Promise<JsonRecord | undefined> =>
+  (await answersOf(taken)).at(-1)?.body;

@@ -1,6 +1,6 @@
 import type { Millis } from "../../agent/base/clock.ts";
-import { parseDuration } from "../../agent/base/duration.ts";
-import { VirtualClock } from "../replay/virtual-time.ts";
+import { parseDuration } from "../../agent/base/time/duration.ts";
+import { VirtualClock } from "./virtual-clock.ts";
 
 /** "90s" or milliseconds. */
 export type Span = Millis | string;

@@ -5,21 +5,21 @@ import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
 import { SystemRandom } from "../../agent/base/random.ts";
-import { HttpTransport } from "../../agent/client/http-transport.ts";
-import { defaultHealth } from "../../agent/client/http2-wire.ts";
+import { KubeconfigCredentials } from "../../agent/client/credentials/kubeconfig-credentials.ts";
 import { KubeClient } from "../../agent/client/kube-client.ts";
-import { KubeconfigCredentials } from "../../agent/client/kubeconfig-credentials.ts";
 import { RequestLimiter } from "../../agent/client/request-limiter.ts";
 import { Traffic } from "../../agent/client/traffic.ts";
+import { HttpTransport } from "../../agent/client/transport/http-transport.ts";
+import { defaultHealth } from "../../agent/client/transport/http2-wire.ts";
 import type { Action, EventAction } from "../../agent/execution/actions.ts";
 import { EventRecorder } from "../../agent/execution/event-recorder.ts";
 import { Executor } from "../../agent/execution/executor.ts";
-import type { Term } from "../../agent/loop/controller.ts";
-import type { LateLink, LateRequest } from "./late-link.ts";
+import type { Term } from "../../agent/execution/fence.ts";
+import type { LateLink, LateRequest } from "./links/late-link.ts";
 
 /**
- * The writing half of an agent, over a link on which requests can be late: what it sends are the very requests of the
- * program. It decides nothing, so that a test may let it write what another leader would never write now.
+ * The writing half of an agent, over a link that can delay requests. It sends the program's own requests, but decides nothing,
+ * so that a test can let it send writes that a current leader would not send.
  */
 export class FormerLeader {
   readonly ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
@@ -55,7 +55,7 @@ export class FormerLeader {
     return this.#end.signal;
   }
 
-  /** What it reads before it decides. */
+  /** Reads an object, as before a decision. */
   async read<T extends KubeObject>(resource: Resource<T>, name: string, namespace?: string): Promise<T> {
     return this.client.get(resource, namespace === undefined ? { name } : { name, namespace }, this.#end.signal);
   }
@@ -72,7 +72,7 @@ export class FormerLeader {
     });
   }
 
-  /** Whatever else it does that ends in a write. */
+  /** Any other act that ends in a write. */
   async holding(matches: (request: LateRequest) => boolean, work: () => Promise<unknown>) {
     const held = this.#link.hold(matches);
     const failed = work().then(
@@ -89,7 +89,7 @@ export class FormerLeader {
   }
 }
 
-/** An object as an administrator reads it, past any late link. */
+/** Reads an object as the administrator, past any late link. */
 export async function readPast<T extends KubeObject>(
   server: { request<R>(method: string, url: string): Promise<R> },
   resource: Resource<T>,

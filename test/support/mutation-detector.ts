@@ -1,22 +1,25 @@
-import { DecodeCache } from "../../storage/decode-cache.ts";
-import { Indexer } from "../../storage/indexer.ts";
+import { DecodeCache } from "../../storage/indexer/decode-cache.ts";
+import { Indexer } from "../../storage/indexer/indexer.ts";
+import { QuietStates } from "../../storage/indexer/quiet-states.ts";
 
 /**
- * Whatever a cache hands out is shared by all who read it. In tests it is frozen as it goes in, so that whoever changes
- * it fails at the line that does: what client-go's mutation detector finds by comparing with a copy, a second later.
+ * All readers share the objects of a cache. In tests they are frozen when they are stored, so that a change throws at its own
+ * line; client-go's mutation detector finds it a second later by comparison with a copy.
  */
 const { put } = DecodeCache.prototype;
 DecodeCache.prototype.put = function frozenPut(key, object, textLength): void {
   put.call(this, key, frozen(object), textLength);
 };
 
-const { decode, keepQuiet } = Indexer.prototype;
+const { decode } = Indexer.prototype;
 Indexer.prototype.decode = function frozenDecode(text, key, row) {
   return frozen(decode.call(this, text, key, row));
 };
-Indexer.prototype.keepQuiet = function frozenKeepQuiet(objects): void {
-  for (const object of objects.values()) frozen(object);
-  keepQuiet.call(this, objects);
+
+const { keep } = QuietStates.prototype;
+QuietStates.prototype.keep = function frozenKeep(states): void {
+  for (const object of states.values()) frozen(object);
+  keep.call(this, states);
 };
 
 function frozen<T>(value: T): T {

@@ -26,7 +26,7 @@ export function commandOf(block: string, begin: string): string {
   return line;
 }
 
-/** Runs a block as somebody would who pastes it; answers with what it printed. Throws with all it said where a line fails. */
+/** Runs a block as if it were pasted and returns its output. Throws with all output if a line fails. */
 export function pasted(
   script: string,
   { cwd, env }: { readonly cwd: string; readonly env: Readonly<Record<string, string>> },

@@ -11,12 +11,12 @@ const run = (suite: string, option: string): Promise<{ code: number; stdout: str
   });
 
 describe.each(["broker", "endurance", "fuzz", "load", "power"])("the command line of the suite %s", (suite) => {
-  test("says with --help how it is used, and runs nothing", async () => {
+  test("prints its usage with --help and runs nothing", async () => {
     const { code, stdout } = await run(suite, "--help");
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining("  npm run ") });
   });
 
-  test("refuses an option that it does not know with a sentence and the help", async () => {
+  test("refuses an unknown option with a sentence and the help", async () => {
     const { code, stderr } = await run(suite, "--nope");
     expect({ code, stderr }).toEqual({
       code: 64,

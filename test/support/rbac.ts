@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { loadAll } from "js-yaml";
-import type { Audited, KubeCluster, PolicyRule } from "./kube-cluster.ts";
+import type { Audited, KubeCluster, PolicyRule } from "./kube/kube-cluster.ts";
 
 interface RbacObject {
   readonly apiVersion: string;

@@ -1,9 +1,9 @@
-import { FieldLogger, type Fields, type Level } from "../../agent/base/logger.ts";
+import { FieldLogger, type LogFields, type LogLevel } from "../../agent/base/logger.ts";
 
 export interface LogLine {
-  readonly level: Level;
+  readonly level: LogLevel;
   readonly message: string;
-  readonly fields: Fields;
+  readonly fields: LogFields;
 }
 
 /** Keeps what was said, by itself and by its children. */
@@ -17,7 +17,7 @@ export class RecordingLog extends FieldLogger {
   }
 
   /** The messages of one level, or of all. */
-  said(level?: Level): string[] {
+  said(level?: LogLevel): string[] {
     return this.lines.filter((line) => level === undefined || line.level === level).map(({ message }) => message);
   }
 }

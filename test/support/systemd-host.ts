@@ -29,7 +29,7 @@ export class SystemdHost {
     this.#init = init;
   }
 
-  /** Why this machine cannot have such a host; undefined: it can. */
+  /** The reason why this machine cannot have such a host; undefined if it can. */
   static whyNot(): string | undefined {
     try {
       execFileSync(script, ["--check"], { stdio: "pipe" });
@@ -45,7 +45,7 @@ export class SystemdHost {
     }
   }
 
-  /** `writable`: folders of this machine that are the same there. Everything else is a copy that nobody sees. */
+  /** `writable`: folders of this machine that are the same there. Everything else is a private copy. */
   static async boot(options: { readonly writable?: readonly string[] } = {}): Promise<SystemdHost> {
     const writable = (options.writable ?? []).flatMap((folder) => ["--write", folder]);
     // Its standard input is a pipe of ours: however this process ends, the host ends too.
@@ -106,7 +106,7 @@ export class SystemdHost {
     return this.sh(["journalctl", "--unit", unit, "--output=cat", "--no-pager", ...options]);
   }
 
-  /** Waits until a unit is as it is said; tells what it says and what its journal holds where it never is. */
+  /** Waits until a unit has these properties. Throws with its properties and journal after the timeout. */
   async until(unit: string, wanted: Readonly<Record<string, string>>, seconds: number): Promise<void> {
     const names = Object.keys(wanted);
     let last: Readonly<Record<string, string>> = {};
@@ -123,7 +123,7 @@ export class SystemdHost {
     }
   }
 
-  /** Every process there ends at once, and everything that was written there is gone. */
+  /** Kills all its processes and discards all its files. */
   async end(): Promise<void> {
     if (this.#keeper.exitCode !== null || this.#keeper.signalCode !== null) return;
     const gone = once(this.#keeper, "exit");

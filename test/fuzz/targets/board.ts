@@ -1,8 +1,8 @@
-import type { BoardFiles } from "../../../agent/board/board-files.ts";
 import { inventoryFrom } from "../../../agent/board/inventory.ts";
-import { readBoard } from "../../../agent/board/read-board.ts";
-import { judged } from "../../../agent/cli/commands/status-reader.ts";
-import { shortLine, statusText } from "../../../agent/cli/commands/status-view.ts";
+import type { BoardFiles } from "../../../agent/board/sensors/board-files.ts";
+import { readBoard } from "../../../agent/board/sensors/read-board.ts";
+import { judged } from "../../../agent/cli/commands/status/status-reader.ts";
+import { shortLine, statusText } from "../../../agent/cli/commands/status/status-view.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
 import { bareStatus } from "../../support/bare-status.ts";
 import { ensure, jsonIn, type Target } from "../target.ts";
@@ -25,7 +25,7 @@ const tree = {
   "/proc/self/io": "rchar: 1\nwrite_bytes: 4096\ncancelled_write_bytes: 0\n",
 };
 
-/** A kernel whose files say anything. */
+/** A kernel whose files have arbitrary content. */
 function filesOf(written: unknown): BoardFiles {
   const files = new Map(
     Object.entries(typeof written === "object" && written !== null ? written : {}).flatMap(([name, text]) =>
@@ -98,7 +98,7 @@ const status: Target = {
     run: (input) => {
       const found = readStatus(input.toString());
       if (typeof found === "string") {
-        ensure(found !== "", "a refusal says why");
+        ensure(found !== "", "a refusal has a reason");
         return false;
       }
       const known = judged(found, { bootId: found.bootId, bootMs: found.writtenBootMs + 1000, isAlive: () => true });

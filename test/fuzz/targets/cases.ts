@@ -5,7 +5,7 @@ import { replay } from "../../replay/replay.ts";
 import { type Target, taken, takenLater } from "../target.ts";
 
 const root = path.resolve(import.meta.dirname, "../../cases");
-/** Those that end within a moment when they are as they should be. */
+/** Families whose valid cases end at once. */
 const families = ["ZS", "HD", "TN", "TS", "LB", "TQ", "DF", "WQ", "ER", "TT"];
 
 const written = (from: readonly string[]): readonly string[] =>
@@ -31,7 +31,7 @@ export const cases: readonly Target[] = [
     name: "case-replayed",
     form: "json",
     share: 5,
-    // A command, for which a person waits: hours of a site.
+    // A command for people, which plays hours of a site.
     longest: 5000,
     open: () => {
       const texts = written(families);

@@ -35,10 +35,10 @@ const envelope: Target = {
   }),
 };
 
-/** So many commands, and a new board: what one remembers is bounded by its own rules, not by this. */
+/** Commands for each board; a board's memory is bounded by its own rules, not by this. */
 const mostCommands = 300;
 
-/** A refused command has no effect, and leaves no trace in what a power cut must not lose. */
+/** A refused command has no effect, and no row in state.db. */
 const desk: Target = {
   name: "command",
   form: "json",
@@ -70,8 +70,8 @@ const desk: Target = {
         await board.clock.advance("1m");
         const state = (await last)?.state;
         if (state !== "rejected" && state !== undefined) return true;
-        ensure(board.effects.length === before, "what is refused has no effect");
-        ensure(!isStored(`ID-${count}`), "what is refused leaves no row");
+        ensure(board.effects.length === before, "a refused command has no effect");
+        ensure(!isStored(`ID-${count}`), "a refused command leaves no row");
         return false;
       },
       close: () => board.database.close(),

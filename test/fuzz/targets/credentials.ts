@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { ExecPlugin } from "../../../agent/client/exec-credential.ts";
-import { kubeconfigContext } from "../../../agent/client/kubeconfig.ts";
+import { ExecPlugin } from "../../../agent/client/credentials/exec-credential.ts";
+import { kubeconfigContext } from "../../../agent/client/credentials/kubeconfig.ts";
 import { isSignatureOf, newKeyPair, readPublicKey, signatureOf } from "../../../agent/commands/desk/signature.ts";
 import { fits, readTrust } from "../../../agent/commands/desk/trust.ts";
 import { flatKubeconfig } from "../../../agent/enroll/flat-kubeconfig.ts";
@@ -61,7 +61,7 @@ const flat: Target = {
 const exec: Target = {
   name: "exec-credential",
   form: "json",
-  // Each is a process.
+  // Each input starts a process.
   share: 1,
   open: () =>
     inFolder((folder) => ({
@@ -89,7 +89,7 @@ const exec: Target = {
     })),
 };
 
-/** Damaged keys, and limits that cannot be read: nothing more is allowed with them. */
+/** Damaged keys and unreadable limits, which must not permit anything more. */
 const trust: Target = {
   name: "trust",
   form: "text",
@@ -105,8 +105,8 @@ const trust: Target = {
           writeFileSync(path.join(folder, "ops.pub"), isKey ? input : publicKey);
           writeFileSync(path.join(folder, "ops.yaml"), isKey ? limits : input);
           const { keys, isInstalled, problems } = readTrust(folder);
-          ensure(isInstalled, "a key that cannot be read keeps unsigned commands out");
-          ensure(keys.size + problems.length === 1, "a key is read, or named as a problem");
+          ensure(isInstalled, "with an unreadable key unsigned commands are refused");
+          ensure(keys.size + problems.length === 1, "a key is read or reported as a problem");
           for (const { commands } of keys.values()) for (const pattern of commands) fits(pattern, "eviction.freeze");
           return keys.size > 0;
         },
@@ -126,7 +126,7 @@ const signature: Target = {
       example: () => good,
       run: (input) => {
         const isGood = isSignatureOf(input.toString(), topic, payload, key);
-        ensure(!isGood || input.toString() === good, "one text alone is the signature");
+        ensure(!isGood || input.toString() === good, "only one text is the signature");
         return isGood;
       },
     };

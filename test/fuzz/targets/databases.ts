@@ -2,10 +2,10 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { readRemote, startRemote } from "../../../agent/config/remote-file.ts";
 import { CommandLog } from "../../../storage/command-log.ts";
-import type { Database } from "../../../storage/database.ts";
-import { inspect } from "../../../storage/inspection.ts";
+import type { Database } from "../../../storage/database/database.ts";
+import { inspect } from "../../../storage/database/inspection.ts";
+import { openCache, openState } from "../../../storage/database/open.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { openCache, openState } from "../../../storage/open.ts";
 import { list, popAll, pragmas, store } from "../../storage/things.ts";
 import { statePragmas } from "../../support/state-pragmas.ts";
 import { ensure, type Target, taken } from "../target.ts";
@@ -19,7 +19,7 @@ function fresh(folder: string, name: string, make: (file: string) => void): Buff
   return readFileSync(file);
 }
 
-/** Opens, and reads what a start reads. Damage in use asks for a rebuild, which is an answer too. */
+/** Opens a database and reads it like a start. Damage found in use requires a rebuild, which is a valid result. */
 const damaged = (
   name: string,
   make: (file: string) => Database,
@@ -46,7 +46,7 @@ const damaged = (
               database.close();
             }
           });
-          // Whatever it was: the next start has one that works, or says why not.
+          // In any case the next start has a working database or a reason.
           return isSound && existsSync(file);
         },
       };
@@ -64,7 +64,7 @@ const cache = damaged(
   (database) => {
     const { fifo, indexer } = store(database);
     popAll(fifo);
-    for (const object of indexer.list()) ensure(typeof object.metadata.name === "string", "what is kept is an object");
+    for (const object of indexer.list()) ensure(typeof object.metadata.name === "string", "a stored row is an object");
   },
 );
 
@@ -99,9 +99,9 @@ const remote: Target = {
         });
       },
       run: (input) => {
-        writeFileSync(path.join(folder, "remote.json"), input);
+        for (const name of ["remote.json", "remote.copy.json"]) writeFileSync(path.join(folder, name), input);
         readRemote(folder);
-        return startRemote(folder).current !== undefined;
+        return startRemote(folder).record.current !== undefined;
       },
     })),
 };

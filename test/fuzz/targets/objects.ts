@@ -16,7 +16,7 @@ import {
 } from "../../../agent/api/resources.ts";
 import { labelSelectorOf, matchesLabels, type WrittenSelector } from "../../../agent/api/selectors.ts";
 import { isFields } from "../../../agent/api/shape-rules.ts";
-import { kindOf } from "../../../agent/informer/kinds.ts";
+import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
 import { siteLeaseOf } from "../../../agent/site/site-lease.ts";
 import { exampleOf } from "../examples.ts";
 import { ensure, jsonIn, type Target, taken } from "../target.ts";
@@ -35,7 +35,7 @@ export const resources: readonly Resource<KubeObject>[] = [
 
 const labels = { app: "web", tier: "a", disk: "ssd" };
 
-/** Read, trimmed, indexed and kept, as an informer does it; and what controllers read of it first. */
+/** Parses, trims, indexes and stores an object like an informer, and reads it like the controllers. */
 export const objects: readonly Target[] = resources.map((resource) => ({
   name: `object-${resource.plural}`,
   form: "json",
@@ -52,7 +52,7 @@ export const objects: readonly Target[] = resources.map((resource) => ({
       const kept = trim(parsed.object);
       const stored = JSON.parse(JSON.stringify(kept));
       isQuiet?.(stored, kept);
-      ensure(keyOf(stored) === keyOf(kept), "what is stored has the key of what came");
+      ensure(keyOf(stored) === keyOf(kept), "a stored object has the key of the received one");
       for (const index of Object.values(indices)) {
         for (const value of index(kept)) ensure(typeof value === "string", "an index has texts");
       }

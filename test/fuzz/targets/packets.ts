@@ -1,5 +1,5 @@
 import protocol, { type Packet } from "mqtt-packet";
-import { PacketGuard } from "../../../agent/fleet/packet-guard.ts";
+import { PacketGuard } from "../../../agent/fleet/mqtt/packet-guard.ts";
 import type { Target } from "../target.ts";
 
 const longest = 262_144;
@@ -32,7 +32,7 @@ const packets: readonly Packet[] = [
   { cmd: "disconnect", reasonCode: 142, properties: { reasonString: "taken over" } },
 ];
 
-/** As the agent reads its broker: the guard first, and behind it what reads whole packets. */
+/** Reads packets like the agent: the guard first, then the parser of whole packets. */
 export const mqtt: Target = {
   name: "mqtt",
   form: "bytes",

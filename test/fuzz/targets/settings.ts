@@ -1,15 +1,15 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { profileFrom } from "../../../agent/board/profile.ts";
+import { profileFrom } from "../../../agent/board/profile/profile.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
 import { judgeRemote } from "../../../agent/config/remote-judge.ts";
 import { decodeRecord, encodeRecord, inForce, returned, started } from "../../../agent/config/remote-record.ts";
 import { parseYaml } from "../../../agent/config/yaml.ts";
-import { verdictProblem } from "../../../agent/fleet/config-problems.ts";
-import { parseDesired } from "../../../agent/fleet/desired.ts";
-import { readScenario } from "../../../simulator/scenario-reader.ts";
-import { boardOutage } from "../../../simulator/scenarios/board-outage.ts";
+import { verdictProblem } from "../../../agent/fleet/configuration/config-problems.ts";
+import { parseDesired } from "../../../agent/fleet/configuration/desired.ts";
+import { readScenario } from "../../../simulator/scenarios/scenario-reader.ts";
+import { boardOutage } from "../../../simulator/scenarios/shipped/board-outage.ts";
 import { ensure, jsonIn, type Session, type Target, taken } from "../target.ts";
 
 const written = `apiVersion: siteward.dev/v1
@@ -32,7 +32,7 @@ const config = {
   quietHours: { windows: "@daily for 1h" },
 };
 
-/** Settings that are refused leave no trace: what is in force is the same as before. */
+/** Refused settings have no effect: the settings in force stay. */
 const layers: Target = {
   name: "settings",
   form: "text",
@@ -116,7 +116,7 @@ const remote: Target = {
       inForce(next);
       if (next.verdict) verdictProblem(next.verdict, 3);
       returned(next, undefined);
-      ensure(decodeRecord(encodeRecord(next)) !== undefined, "what was read can be written");
+      ensure(decodeRecord(encodeRecord(next)) !== undefined, "a decoded record can be encoded");
       return true;
     },
   }),
@@ -147,10 +147,10 @@ const scenario: Target = {
 
 export const settings: readonly Target[] = [layers, yaml, desired, remote, profile, scenario];
 
-/** What is written there waits for no disk. */
+/** A folder in memory, so that writes do not wait for a disk. */
 const inMemory = "/dev/shm";
 
-/** A folder of its own as long as the target runs. */
+/** A folder for the duration of the target. */
 export function inFolder(open: (folder: string) => Session): Session {
   const folder = mkdtempSync(path.join(existsSync(inMemory) ? inMemory : tmpdir(), "siteward-fuzz-"));
   const session = open(folder);

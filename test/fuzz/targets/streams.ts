@@ -1,11 +1,14 @@
 import type { KubeObject } from "../../../agent/api/meta.ts";
 import { nodes, pods } from "../../../agent/api/resources.ts";
-import { ListDecoder } from "../../../agent/client/list-decoder.ts";
+import { ListDecoder } from "../../../agent/client/decoding/list-decoder.ts";
+import { keptInEvent } from "../../../agent/client/decoding/members.ts";
+import { type MemberFilter, reduced, reducedHead } from "../../../agent/client/decoding/reduce.ts";
 import { brokenOffWith, refusedWith } from "../../../agent/client/status-document.ts";
 import { watchEvents } from "../../../agent/client/watch-stream.ts";
-import { kindOf } from "../../../agent/informer/kinds.ts";
-import { hintFor, pauseAfter } from "../../../agent/informer/watch-errors.ts";
-import { concat, envelope, field } from "../../agent/client/protobuf-bytes.ts";
+import { kindOf } from "../../../agent/informer/kinds/kinds.ts";
+import { pauseAfter } from "../../../agent/informer/reflector/retry-pace.ts";
+import { hintFor } from "../../../agent/informer/reflector/watch-errors.ts";
+import { concat, envelope, field } from "../../agent/client/decoding/protobuf-bytes.ts";
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { exampleOf } from "../examples.ts";
 import { ensure, jsonIn, type Target } from "../target.ts";
@@ -81,6 +84,40 @@ const jsonList: Target = {
   }),
 };
 
+/** A text without the members that are not kept has the members that are, as if it had been parsed. */
+const reducedText: Target = {
+  name: "reduced-text",
+  form: "json",
+  open: () => ({
+    example: (random) => JSON.stringify({ type: "ADDED", object: pod(random), items: [[], [{ a: 1 }]] }),
+    run: (input) => {
+      const text = input.toString();
+      const filter = keptInEvent(pods);
+      const head = reducedHead(text, filter);
+      const whole = jsonIn(input);
+      if (whole === undefined || typeof whole !== "object") return false;
+      const parsed = reduced(text, filter);
+      ensure(parsed !== undefined, "valid JSON can be reduced");
+      ensure(head === undefined || head === parsed?.trim(), "a whole text is its own beginning");
+      // Serialising thousands of levels would overflow the stack.
+      const isPlain =
+        !text.includes("[".repeat(100)) && !text.includes('{"v":'.repeat(20)) && JSON.stringify(whole) === text;
+      ensure(!isPlain || JSON.stringify(filtered(whole, filter)) === parsed, "the kept members are unchanged");
+      return true;
+    },
+  }),
+};
+
+function filtered(value: unknown, filter: MemberFilter): unknown {
+  if (Array.isArray(value)) return value.map((one: unknown) => (Array.isArray(one) ? one : filtered(one, filter)));
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+    const inner = filter(JSON.stringify(name).slice(1, -1));
+    return inner === false ? [] : [[name, inner === true ? member : filtered(member, inner)] as const];
+  });
+  return Object.fromEntries(kept);
+}
+
 const protobufList: Target = {
   name: "list-protobuf",
   form: "bytes",
@@ -137,11 +174,11 @@ const refusals: Target = {
       ]) {
         hintFor(error);
         ensure(Number.isFinite(pauseAfter(error)), "a pause has an end");
-        ensure(error.message !== "", "an error says something");
+        ensure(error.message !== "", "an error has a message");
       }
       return true;
     },
   }),
 };
 
-export const streams: readonly Target[] = [watch, jsonList, protobufList, refusals];
+export const streams: readonly Target[] = [reducedText, watch, jsonList, protobufList, refusals];

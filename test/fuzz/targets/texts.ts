@@ -1,14 +1,14 @@
 import { quantity } from "../../../agent/api/quantity.ts";
 import { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector } from "../../../agent/api/selectors.ts";
-import { parseDuration } from "../../../agent/base/duration.ts";
-import { readTime } from "../../../agent/base/iso-time.ts";
+import { parseDuration } from "../../../agent/base/time/duration.ts";
+import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { localNetworks } from "../../../agent/board/local-networks.ts";
 import { parseBytes } from "../../../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../../../agent/config/cron.ts";
-import { decodeBudget } from "../../../agent/controllers/node-lifecycle/budget.ts";
+import { decodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { scrubber } from "../../../agent/doctor/scrub.ts";
-import { memberText } from "../../../agent/fleet/member-text.ts";
-import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/topics.ts";
+import { memberText } from "../../../agent/fleet/configuration/member-text.ts";
+import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/mqtt/topics.ts";
 import { decodeHolds, encodeHolds, pruned } from "../../../agent/holds/holds.ts";
 import { olderClaims } from "../../../agent/site/site-lease.ts";
 import { zoneFrom } from "../../../agent/upkeep/time-zone.ts";
@@ -115,7 +115,7 @@ export const texts: readonly Target[] = [
         const again = decodeHolds(encodeHolds(pruned(holds, now), now), now);
         ensure(
           encodeHolds(holds, now).length > 0 && (again !== undefined || input.length > 30_000),
-          "what was read can be handed on",
+          "a parsed value can be passed on",
         );
         return true;
       },
@@ -144,7 +144,7 @@ export const texts: readonly Target[] = [
   }),
 ];
 
-/** TZif of version 2, with two changes and a rule for what comes after (RFC 9636). */
+/** TZif of version 2, with two transitions and a rule for later times (RFC 9636). */
 function zoneFile(random: SeededRandom): Buffer {
   const header = (times: number, types: number, letters: number): Buffer => {
     const bytes = Buffer.alloc(44);

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { createServer, type Server } from "node:tls";
-import type { Pair } from "../agent/client/certificates.ts";
+import type { Pair } from "../../agent/client/certificates.ts";
 
 /** Speaks TLS before a port that does not, with a certificate that can be replaced. */
 export class TlsFront {

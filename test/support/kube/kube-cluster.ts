@@ -19,7 +19,7 @@ import path from "node:path";
 /** The folder with etcd, kube-apiserver, kubectl and kube-controller-manager, by envtest's convention. */
 export const assets = process.env.KUBEBUILDER_ASSETS;
 
-/** Why the suites against real servers are left out; `undefined`: they run. */
+/** The reason why suites with real servers are skipped; `undefined` if they run. */
 export function missingAssets(): string | undefined {
   if (assets === undefined) return "KUBEBUILDER_ASSETS names no folder with etcd and kube-apiserver";
   const missing = ["etcd", "kube-apiserver"].filter((name) => !existsSync(path.join(assets, name)));
@@ -134,7 +134,25 @@ export class KubeCluster {
 
   async startApi(): Promise<void> {
     const [api, etcd] = this.#ports;
-    const flags = {
+    this.#run("kube-apiserver", this.#apiFlags(api, etcd));
+    await this.#ready(api);
+  }
+
+  /** A second API server with the same certificate, which reaches the store by `etcd`. Returns its port. */
+  async startSecondApi(etcd: number): Promise<number> {
+    const [api] = await freePorts();
+    this.#run("kube-apiserver", {
+      ...this.#apiFlags(api, etcd),
+      "tls-cert-file": this.#file("certs/apiserver.crt"),
+      "tls-private-key-file": this.#file("certs/apiserver.key"),
+      "audit-log-path": this.#file("audit-second.log"),
+    });
+    await this.#ready(api);
+    return api;
+  }
+
+  #apiFlags(api: number, etcd: number): Readonly<Record<string, string>> {
+    return {
       "etcd-servers": `http://127.0.0.1:${etcd}`,
       "cert-dir": this.#file("certs"),
       "bind-address": "127.0.0.1",
@@ -152,11 +170,9 @@ export class KubeCluster {
       "audit-log-path": this.#file("audit.log"),
       ...this.#flags,
     };
-    this.#run("kube-apiserver", flags);
-    await this.#ready();
   }
 
-  /** Ends the API server as a crash would. */
+  /** Kills the API server that was started last, like a crash. */
   async killApi(): Promise<void> {
     const api = this.#programs.pop();
     if (api) await end(api, "SIGKILL");
@@ -192,7 +208,7 @@ export class KubeCluster {
     await this.startApi();
   }
 
-  /** The API server goes on without its database: it answers what it has in memory, and nothing changes any more. */
+  /** Suspends etcd: the API server answers from memory, and nothing changes. */
   suspendEtcd(): void {
     this.#programs[0]?.kill("SIGSTOP");
   }
@@ -201,7 +217,7 @@ export class KubeCluster {
     this.#programs[0]?.kill("SIGCONT");
   }
 
-  /** Forgets the history up to now, as etcd does every five minutes. */
+  /** Compacts the history up to now, as happens every five minutes. */
   async compact(): Promise<void> {
     const { header } = await this.#ask("range", { key: Buffer.from("none").toString("base64") });
     await this.#ask("compaction", { revision: header?.revision, physical: true });
@@ -294,14 +310,14 @@ export class KubeCluster {
     closeSync(log);
   }
 
-  async #ready(): Promise<void> {
+  async #ready(api: number): Promise<void> {
     for (let tries = 0; tries < 300; tries++) {
       const dead = this.#programs.find(({ exitCode }) => exitCode !== null);
       if (dead) throw new Error(`${dead.spawnfile} ended with ${dead.exitCode}: ${this.#tail("kube-apiserver")}`);
       const certificate = this.#file("certs/apiserver.crt");
       if (existsSync(certificate)) {
         this.#ca = readFileSync(certificate);
-        const answer = await call(`${this.server}/readyz`, {
+        const answer = await call(`https://127.0.0.1:${api}/readyz`, {
           ca: this.#ca,
           headers: { authorization: `Bearer ${this.#token}` },
         }).catch(() => undefined);

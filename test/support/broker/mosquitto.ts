@@ -4,7 +4,7 @@ import { createServer, connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { connect, type IClientOptions, type MqttClient } from "mqtt";
-import { Authority as Issuer } from "../agent/client/certificates.ts";
+import { Authority as Issuer } from "../../agent/client/certificates.ts";
 
 /** Files of one client, or of the broker. */
 export interface Certificate {
@@ -42,20 +42,20 @@ export class Authority {
 const slug = (name: string): string => name.replace(/[^a-z0-9-]/gi, "_");
 
 export interface BrokerOptions {
-  /** Text of the ACL file; without one everybody may do everything. */
+  /** Text of the ACL file; without one all clients may do everything. */
   readonly acl?: string;
   /** Lines for mosquitto.conf. */
   readonly more?: readonly string[];
 }
 
-/** Why the suites that need a real broker cannot run here; undefined: they can. */
+/** The reason why suites with a real broker cannot run on this machine; undefined if they can. */
 export function lackOfMosquitto(): string | undefined {
   return existsSync(program) ? undefined : `${program} is not installed (test/support/install-tools)`;
 }
 
 const program = "/usr/sbin/mosquitto";
 
-/** A real mosquitto with TLS, as README tells an operator to run it: a certificate's name is the user and the client. */
+/** A real mosquitto with TLS, set up as docs/operator.md describes: a certificate's name is the user and the client. */
 export class Mosquitto {
   readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-mosquitto-"));
   readonly authority: Authority;
@@ -92,6 +92,7 @@ export class Mosquitto {
       `persistence_location ${this.folder}/`,
       "autosave_interval 1",
       "autosave_on_changes true",
+      ...(more.some((line) => line.startsWith("max_packet_size")) ? [] : ["max_packet_size 65000"]),
       // As root it would become another user, who cannot read these files.
       "user root",
       `log_dest file ${path.join(this.folder, "mosquitto.log")}`,
@@ -102,12 +103,12 @@ export class Mosquitto {
     return this.#run(config);
   }
 
-  /** As when its power goes. */
+  /** Kills it, like a power cut. */
   async kill(): Promise<void> {
     await this.#end("SIGKILL");
   }
 
-  /** As on a machine that swaps: connections stay, and nothing answers. */
+  /** Suspends it, like a machine that swaps: connections stay open without answers. */
   suspend(): void {
     this.#child?.kill("SIGSTOP");
   }
@@ -132,7 +133,7 @@ export class Mosquitto {
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   }
 
-  /** A client of another make than the agent's link: the fleet's side, or an intruder. Named by its certificate. */
+  /** A client other than the agent's link: the fleet's side, or an intruder. Named by its certificate. */
   client(name: string, options: Partial<IClientOptions> = {}): Promise<MqttClient> {
     const { certificate, key } = this.authority.issue(name);
     // The broker knows it by its certificate; the library wants a name where a session is to last.
@@ -152,7 +153,7 @@ export class Mosquitto {
     this.#clients.push(client);
     return new Promise((resolve, reject) => {
       client.once("connect", () => resolve(client));
-      // Errors of later connections are the test's broker being away.
+      // Errors of later connections only mean that the test's broker is down.
       client.on("error", reject);
     });
   }

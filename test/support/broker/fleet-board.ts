@@ -1,31 +1,32 @@
 import { copyFileSync, mkdirSync } from "node:fs";
 import path from "node:path";
-import type { Ambient } from "../../agent/base/ambient.ts";
-import { SystemClock } from "../../agent/base/clock.ts";
-import type { JsonRecord } from "../../agent/base/json.ts";
-import { SystemRandom } from "../../agent/base/random.ts";
-import type { BoardControls } from "../../agent/commands/desk/board-controls.ts";
-import type { Effect, SiteControls, Standing } from "../../agent/commands/desk/controls.ts";
-import { CommandDesk, type CommandTaker } from "../../agent/commands/desk/desk.ts";
-import { Ledger } from "../../agent/commands/desk/ledger.ts";
-import { LogLevels } from "../../agent/commands/desk/log-levels.ts";
-import { openPolicy } from "../../agent/commands/desk/policy.ts";
-import { noTrust } from "../../agent/commands/desk/trust.ts";
-import { judgeRemote } from "../../agent/config/remote-judge.ts";
-import { type Config, settings } from "../../agent/config/settings.ts";
-import { defaultsOf, layTree, treeOf } from "../../agent/config/values.ts";
-import { BoardFleet } from "../../agent/fleet/board-fleet.ts";
-import { mqttLinks } from "../../agent/fleet/mqtt-link.ts";
-import type { Identity } from "../../agent/fleet/topics.ts";
-import type { Status } from "../../agent/status/schema.ts";
-import { CommandLog } from "../../storage/command-log.ts";
-import { Database } from "../../storage/database.ts";
-import { Memo } from "../../storage/memo.ts";
-import { Outbox } from "../../storage/outbox.ts";
-import { stateMigrations } from "../../storage/schema.ts";
+import type { Ambient } from "../../../agent/base/ambient.ts";
+import { SystemClock } from "../../../agent/base/clock.ts";
+import type { JsonRecord } from "../../../agent/base/json.ts";
+import { SystemRandom } from "../../../agent/base/random.ts";
+import type { BoardControls } from "../../../agent/commands/desk/board-controls.ts";
+import type { Effect, SiteControls, Standing } from "../../../agent/commands/desk/controls.ts";
+import { commands } from "../../../agent/commands/desk/definitions/registry.ts";
+import { CommandDesk } from "../../../agent/commands/desk/desk.ts";
+import { Ledger } from "../../../agent/commands/desk/ledger.ts";
+import { LogLevels } from "../../../agent/commands/desk/log-levels.ts";
+import { openPolicy } from "../../../agent/commands/desk/policy.ts";
+import { noTrust } from "../../../agent/commands/desk/trust.ts";
+import { judgeRemote } from "../../../agent/config/remote-judge.ts";
+import { type Config, settings } from "../../../agent/config/settings.ts";
+import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
+import { BoardFleet } from "../../../agent/fleet/board-fleet.ts";
+import { mqttLinks } from "../../../agent/fleet/mqtt/mqtt-link.ts";
+import type { FleetIdentity } from "../../../agent/fleet/mqtt/topics.ts";
+import type { Status } from "../../../agent/status/schema.ts";
+import { CommandLog } from "../../../storage/command-log.ts";
+import { Database } from "../../../storage/database/database.ts";
+import { Memo } from "../../../storage/memo.ts";
+import { Outbox } from "../../../storage/outbox.ts";
+import { stateMigrations } from "../../../storage/schema.ts";
+import { RecordingLog } from "../recording-log.ts";
+import { statePragmas } from "../state-pragmas.ts";
 import type { Certificate, Mosquitto } from "./mosquitto.ts";
-import { RecordingLog } from "./recording-log.ts";
-import { statePragmas } from "./state-pragmas.ts";
 
 /** Settings with these sections over the defaults. */
 function configWith(tree: JsonRecord): Config {
@@ -42,17 +43,17 @@ export interface FleetBoardOptions {
   readonly site?: string;
   /** Settings of the section `mqtt`. */
   readonly mqtt?: JsonRecord;
-  /** What every command of the site comes to. */
+  /** The effect of every site command. */
   readonly effect?: (what: string) => Promise<void>;
 }
 
-/** A board's link to its fleet with the real desk behind it, over a site of which only the effects of commands are seen. */
+/** A board's link to its fleet with the real desk, over a stub site that records the effects of commands. */
 export class FleetBoard {
   readonly log = new RecordingLog();
-  readonly identity: Identity;
+  readonly identity: FleetIdentity;
   readonly config: Config;
   readonly files: Certificate;
-  /** The effects that commands had, with the id that each was asked with as its zone. */
+  /** The effects of commands, each with the zone of its command. */
   readonly effects: string[] = [];
   standing: Standing = { isLeader: false, leader: undefined, term: undefined };
   status: Status | undefined;
@@ -90,7 +91,7 @@ export class FleetBoard {
     });
   }
 
-  /** Puts these files where the board looks for its own. */
+  /** Installs these files as the board's own. */
   use({ certificate, key }: Certificate): void {
     copyFileSync(certificate, this.files.certificate);
     copyFileSync(key, this.files.key);
@@ -128,29 +129,30 @@ export class FleetBoard {
       env: {},
       bootId: this.bootId,
       remoteVersion: () => this.remoteVersion,
+      leftOut: () => [],
       reload: () => {
         this.reloads++;
         return "begins";
       },
       judge: ({ config: remote }) => judgeRemote(remote, config.remote.locked),
+      unsigned: () => undefined,
       clockState: () => "synced",
       status: () => this.status,
       standing: () => this.standing,
-      birth: () => ({ version: "0.1.0", commands: desk.known() }),
-      desk: (): CommandTaker => desk,
-      news: () => {},
+      birth: () => ({ version: "0.1.0", commands: [...commands.keys()] }),
+      statusChanged: () => {},
     });
     this.fleet = fleet;
-    this.#running = Promise.all([desk.run(this.#stop.signal), fleet.run(this.#stop.signal)]);
+    this.#running = Promise.all([desk.run(this.#stop.signal), fleet.run(this.#stop.signal, desk)]);
     return this;
   }
 
-  /** From now on the disk takes nothing, or takes everything again. */
+  /** Fills the disk, or makes room again. */
   fillDisk(isFull: boolean): void {
     this.#database?.prepare(`PRAGMA query_only = ${isFull ? "ON" : "OFF"}`).run();
   }
 
-  /** In good order, as at SIGTERM. */
+  /** Stops cleanly, like at SIGTERM. */
   async stop(): Promise<void> {
     this.#stop.abort(new Error("stopped"));
     await this.#running;
@@ -165,6 +167,7 @@ export class FleetBoard {
       bootId: this.bootId,
       uptime: () => 1000,
       status: (detail) => ({ detail }),
+      decisions: () => ({ records: [] }),
       configVersion: () => this.fleet?.configVersion(),
       config: () => ({}),
       announce: () => this.fleet?.announce() ?? {},

@@ -1,7 +1,7 @@
 import { createServer, connect as dial, type Server, type Socket } from "node:net";
-import { SeededChance } from "./load-chance.ts";
+import { SeededChance } from "../load-chance.ts";
 
-/** How the link treats what is sent from now on. */
+/** The properties of the link from now on. */
 export interface Weather {
   /** One way, in milliseconds. */
   readonly delay?: number;
@@ -9,7 +9,7 @@ export interface Weather {
   readonly bytesPerSecond?: number;
   /** The share of segments that are lost. TCP sends them again after 200 ms, 400 ms, …, and what follows waits. */
   readonly loss?: number;
-  /** Nothing arrives and nobody is told; what was sent arrives when this is over. */
+  /** Nothing arrives and no error is reported; sent data arrives afterwards. */
   readonly silent?: boolean;
   /** New connections are reset. */
   readonly refused?: boolean;
@@ -20,8 +20,8 @@ const firstResend = 200;
 const mostUnderWay = 64 * 1024;
 
 /**
- * A link between a board and its API server that can be made bad: a TCP port on loopback. It works on the stream of bytes;
- * that segments are lost is seen by those at its ends as what they see of it in TCP: everything comes, later, in bursts.
+ * A link with faults between a board and its API server: a TCP port on loopback. It works on the byte stream; lost segments
+ * appear as in TCP: all data arrives, later and in bursts.
  */
 export class FaultyLink {
   readonly #target: number;
@@ -60,7 +60,7 @@ export class FaultyLink {
     for (const circuit of this.#circuits) circuit.reset();
   }
 
-  /** A router between the two forgot all connections: nothing of them arrives any more, and none of them ends. */
+  /** A router dropped the state of all connections: their data is lost, and none of them ends. */
   forget(): void {
     for (const circuit of this.#circuits) circuit.forget();
     this.#circuits.clear();

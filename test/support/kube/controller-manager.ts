@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { until } from "./agent-process.ts";
+import { until } from "../agent-process.ts";
 import { assets, type KubeCluster } from "./kube-cluster.ts";
 
-/** A real kube-controller-manager beside the site, as one that nobody thought of turning off. */
+/** A real kube-controller-manager beside the site, like one that was not turned off. */
 export class ControllerManager {
   readonly #cluster: KubeCluster;
   #child: ChildProcess | undefined;

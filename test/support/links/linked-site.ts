@@ -1,17 +1,17 @@
 import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { SystemClock } from "../../agent/base/clock.ts";
-import type { ApiRequest, ApiResponse } from "../../simulator/site-api/exchange.ts";
-import { serve } from "../../simulator/site-api/server.ts";
-import { SiteApi } from "../../simulator/site-api/site-api.ts";
-import { type AgentOptions, AgentProcess } from "./agent-process.ts";
+import { SystemClock } from "../../../agent/base/clock.ts";
+import type { ApiRequest, ApiResponse } from "../../../simulator/site-api/requests/exchange.ts";
+import { serve } from "../../../simulator/site-api/server.ts";
+import { SiteApi } from "../../../simulator/site-api/site-api.ts";
+import { type AgentOptions, AgentProcess } from "../agent-process.ts";
+import type { TlsFront } from "../kube/tls-front.ts";
+import { boardName, fill, podName, renew, touch } from "../load.ts";
+import { differences } from "../mirrored.ts";
+import { RecordingLog } from "../recording-log.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { FaultyLink } from "./faulty-link.ts";
-import { boardName, fill, podName, renew, touch } from "./load.ts";
-import { differences } from "./mirrored.ts";
-import { RecordingLog } from "./recording-log.ts";
-import { SeededRandom } from "./seeded-random.ts";
-import type { TlsFront } from "./tls-front.ts";
 
 export interface Asked {
   readonly at: number;
@@ -44,7 +44,7 @@ const boards = 3;
 const pods = 6;
 const clock = new SystemClock();
 
-/** A site whose boards all live and beat, and one agent that judges them over a link which can be made bad. */
+/** A site whose boards all send heartbeats, and one agent that judges them over a link with faults. */
 export class LinkedSite {
   readonly dir = mkdtempSync(path.join(os.tmpdir(), "siteward-link-"));
   readonly asked: Asked[] = [];
@@ -163,7 +163,7 @@ export class LinkedSite {
     return (spec.taints ?? []).map(({ key, effect }) => `${key.replace("node.kubernetes.io/", "")}:${effect}`);
   }
 
-  /** What the agent did to boards and pods that were alive all the time. */
+  /** The agent's acts on boards and pods that were always alive. */
   get harm(): readonly string[] {
     return this.asked
       .filter(
@@ -188,8 +188,7 @@ export class LinkedSite {
   }
 
   /**
-   * Stops everything that changes, then the agent, and compares what it had mirrored with what the API server holds.
-   * Answers with the differences.
+   * Stops all changes, then the agent, and compares its cache with the API server. Returns the differences.
    */
   async differences(state = path.join(this.agent.dir, "state")): Promise<readonly string[]> {
     this.#still();
@@ -211,7 +210,7 @@ export class LinkedSite {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Boards beat, and pods change, come and go, so that a mirror that misses something differs. */
+  /** Boards send heartbeats, and pods are created, changed and deleted, so that an incomplete cache differs. */
   #beat(): void {
     const { beat = 1000 } = this.#options;
     const quietly = (work: Promise<unknown>): void => void work.catch(() => undefined);

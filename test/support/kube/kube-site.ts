@@ -1,6 +1,6 @@
-import { AgentProcess, type AgentStatus } from "./agent-process.ts";
+import { AgentProcess, type AgentStatus } from "../agent-process.ts";
+import { boardName, renew } from "../load.ts";
 import { type Audited, assets, KubeCluster } from "./kube-cluster.ts";
-import { boardName, renew } from "./load.ts";
 
 interface LeaseObject {
   readonly metadata: {
@@ -24,10 +24,15 @@ interface NodeObject {
 
 /** A site of a story: a real API server, boards whose heartbeats are played, and real agents. */
 export class KubeSite {
-  readonly cluster = new KubeCluster();
+  readonly cluster: KubeCluster;
   readonly agents: AgentProcess[] = [];
   readonly #beating = new Set<number>();
   #timer: NodeJS.Timeout | undefined;
+
+  /** `flags`: more of the API server's. */
+  constructor(flags: Readonly<Record<string, string>> = {}) {
+    this.cluster = new KubeCluster(flags);
+  }
 
   async start(): Promise<void> {
     if (assets === undefined) throw new Error("no servers to start");
@@ -37,7 +42,7 @@ export class KubeSite {
     }, 1000);
   }
 
-  /** Lets boards beat once a second from now on. */
+  /** From now on, sends heartbeats for these boards once a second. */
   beat(...boards: readonly number[]): void {
     for (const board of boards) this.#beating.add(board);
   }

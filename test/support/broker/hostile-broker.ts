@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import protocol, { type IConnackPacket, type IPublishPacket, type Packet } from "mqtt-packet";
 
-/** A broker of our own making, in the clear: it answers as a test wants it to. */
+/** A scripted broker without TLS, whose answers the test determines. */
 export class HostileBroker {
   port = 0;
   connections = 0;
@@ -11,7 +11,7 @@ export class HostileBroker {
   connack: NonNullable<IConnackPacket["properties"]> = {};
   /** The reason code for a message or for a filter. */
   reasonFor: (what: string) => number | undefined = () => undefined;
-  /** What it does besides, as soon as it has answered. */
+  /** A further act right after the answer. */
   after: (packet: Packet, socket: Socket) => void = () => {};
   readonly got: Packet[] = [];
   readonly #sockets = new Set<Socket>();
@@ -37,7 +37,7 @@ export class HostileBroker {
     this.#server.close();
   }
 
-  /** To everybody who is connected. */
+  /** Sends a packet to all connected clients. */
   send(packet: Packet): void {
     for (const socket of this.#sockets) socket.write(bytesOf(packet));
   }

@@ -1,7 +1,7 @@
 import { request as ask, type IncomingMessage, type RequestOptions, type ServerResponse } from "node:http";
 import { request as askSafely, createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
-import type { Pair } from "../agent/client/certificates.ts";
+import type { Pair } from "../../agent/client/certificates.ts";
 
 export interface LateRequest {
   readonly method: string;
@@ -14,9 +14,9 @@ export interface LateAnswer {
   readonly text: string;
 }
 
-/** A request that left its sender and has not arrived. What becomes of the sender's connection does not matter to it. */
+/** A request that left its sender and has not arrived. It is independent of the sender's connection. */
 export interface Held extends LateRequest {
-  /** Lets it arrive now; answers as the server does. */
+  /** Delivers it now and returns the server's answer. */
   deliver(): Promise<LateAnswer>;
 }
 

@@ -8,8 +8,8 @@ export interface Stored {
 const mostOfOne = 100;
 
 /**
- * Writes objects past the API server into its store, where it finds them as if it had written them: tens of thousands in a
- * few seconds, and ones that its validation would refuse.
+ * Writes objects directly into the API server's store: tens of thousands in a few seconds, and objects that its validation
+ * would refuse.
  */
 export async function putInStore(etcd: string, objects: readonly Stored[], together = mostOfOne): Promise<void> {
   for (let from = 0; from < objects.length; from += together) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SeededRandom } from "./seeded-random.ts";
+import { SeededRandom } from "../seeded-random.ts";
 import { type Point, slopeOf, verdictOn } from "./slope.ts";
 
 const random = new SeededRandom(1);
@@ -11,7 +11,7 @@ const looks = (perStep: number, noise: number): readonly Point[] =>
     y: 8_000_000 + perStep * 250 * i + (2 * random.next() - 1) * noise,
   }));
 
-test("a line through exact points is that line, and certain", () => {
+test("the line through exact points is found with certainty", () => {
   expect(slopeOf([1, 3, 7].map((x) => ({ x, y: 5 + 2 * x }))).perStep).toBeCloseTo(2, 10);
   expect(slopeOf(looks(0, 0))).toEqual({ perStep: 0, uncertainty: 0 });
 });
@@ -21,11 +21,11 @@ test("a leak of one object in each step is found in noise a thousand times as la
   expect(verdictOn(slopeOf(looks(0, 50_000)), 64)).toBe("flat");
 });
 
-test("noise that could hide one is neither flat nor growth", () => {
+test("noise that could hide a leak is neither flat nor growth", () => {
   expect(verdictOn(slopeOf(looks(0, 2_000_000)), 64)).toBe("uncertain");
 });
 
-test("of what is counted in whole ones, a short look says little", () => {
+test("a short series of integer counts is uncertain", () => {
   const same = [0, 10, 20].map((x) => ({ x, y: 37 }));
   expect(verdictOn(slopeOf(same, 1), 0.01)).toBe("uncertain");
   expect(
@@ -39,7 +39,7 @@ test("of what is counted in whole ones, a short look says little", () => {
   ).toBe("flat");
 });
 
-test("what cannot be a line is refused", () => {
+test("points that do not determine a line are refused", () => {
   expect(() =>
     slopeOf([
       { x: 1, y: 1 },

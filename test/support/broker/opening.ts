@@ -1,7 +1,7 @@
-import type { Opening } from "../../agent/fleet/link.ts";
+import type { LinkOptions } from "../../../agent/fleet/mqtt/link.ts";
 
 /** How a board opens its link where a test does not want it otherwise: in the clear, and taking all that comes. */
-export const openingTo = (url: string, more: Partial<Opening> = {}): Opening => ({
+export const openingTo = (url: string, more: Partial<LinkOptions> = {}): LinkOptions => ({
   url: new URL(url),
   tls: undefined,
   clientId: "acme/plant7/pi-1",

@@ -1,4 +1,4 @@
-import type { Access } from "../../agent/client/credentials.ts";
+import type { Access } from "../../../agent/client/credentials/credentials.ts";
 
 /** To a server that asks for nothing: no certificates of a kind of its own, no token, no proxy. */
 export const plainAccess = (server: string): Access => ({

@@ -1,18 +1,30 @@
-import { type Link, LinkError, type Message, PublishError, type Subscription } from "../../agent/fleet/link.ts";
+import {
+  type BrokerLink,
+  LinkError,
+  type MqttMessage,
+  PublishError,
+  type Subscription,
+} from "../../../agent/fleet/mqtt/link.ts";
 
 /** A link that keeps what was sent, and answers as the test says. */
-export class FakeLink implements Link {
+export class FakeLink implements BrokerLink {
   sessionPresent = false;
   window = 4;
   readonly ended: Promise<LinkError>;
-  readonly sent: Message[] = [];
+  readonly sent: MqttMessage[] = [];
   readonly subscriptions = new Set<string>();
   /** Acknowledgements that were not given yet. */
   readonly waiting: (() => void)[] = [];
   /** Whether the broker acknowledges by itself. */
   acknowledges = true;
   /** What it says to a message instead of taking it. */
-  refuse: (message: Message) => PublishError | undefined = () => undefined;
+  refuse: (message: MqttMessage) => PublishError | undefined = () => undefined;
+  /** Whether it ends the connection on a message instead of answering. */
+  hangUpOn: (message: MqttMessage) => boolean = () => false;
+  /** Whether the connection has ended. */
+  isOver = false;
+  /** The messages that were acknowledged at once. */
+  readonly answered: MqttMessage[] = [];
   refuseFilter: (filter: string) => PublishError | undefined = () => undefined;
   #resolveEnded: (error: LinkError) => void = () => {};
   readonly #pending = new Set<(error: PublishError) => void>();
@@ -23,11 +35,15 @@ export class FakeLink implements Link {
     });
   }
 
-  publish(message: Message): Promise<void> {
+  publish(message: MqttMessage): Promise<void> {
     const error = this.refuse(message);
     if (error) return Promise.reject(error);
     this.sent.push(message);
-    if (this.acknowledges) return Promise.resolve();
+    if (this.hangUpOn(message)) queueMicrotask(() => this.abandon(new LinkError("lost", "the broker hung up")));
+    else if (this.acknowledges && !this.isOver) {
+      this.answered.push(message);
+      return Promise.resolve();
+    }
     return new Promise((resolve, reject) => {
       this.waiting.push(resolve);
       this.#pending.add(reject);
@@ -51,9 +67,15 @@ export class FakeLink implements Link {
   }
 
   abandon(error: LinkError): void {
+    this.isOver = true;
     for (const reject of this.#pending) reject(new PublishError("lost", 0, error.message));
     this.#pending.clear();
     this.#resolveEnded(error);
+  }
+
+  /** The number of messages that were sent and never acknowledged. */
+  get unanswered(): number {
+    return this.sent.length - this.answered.length;
   }
 
   get topics(): readonly string[] {

@@ -2,12 +2,12 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import https from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Pair } from "../agent/client/certificates.ts";
+import type { Pair } from "../../agent/client/certificates.ts";
 
 /**
- * Two API servers behind one address, of which one lags: every other connection lands on one whose watch cache is behind.
- * Its watches say everything late, and it cannot list at a version that its cache has not come to. What is read from the
- * store, as a GET is, is as new as anywhere.
+ * Two API servers behind one address, of which one lags: every other connection reaches a server whose watch cache is behind.
+ * Its watches are late, and it cannot list at a version that its cache has not reached. Reads from the store, such as GETs,
+ * are current.
  */
 export class LaggingFront {
   readonly #target: string;

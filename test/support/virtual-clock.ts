@@ -1,0 +1,147 @@
+import { type Clock, type Instant, type Millis, nextTurn, type Timer } from "../../agent/base/clock.ts";
+import { Heap } from "../../agent/loop/heap.ts";
+
+interface Armed {
+  readonly due: Millis;
+  readonly order: number;
+  /** Undefined once it fired or was cancelled. */
+  run: (() => void) | undefined;
+}
+
+/** More timers at one instant than any story needs: time would never pass. */
+const mostAtOnce = 50_000;
+
+const earlier = (a: Armed, b: Armed): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
+
+/**
+ * Time that passes only on request. Timers fire in the order (time, creation), each at exactly its instant, and after each
+ * one the event loop runs everything that became runnable, so that a story plays identically every time.
+ */
+export class VirtualClock implements Clock {
+  #mono: Millis;
+  #wallAhead: Millis;
+  #timers = new Heap<Armed>(earlier);
+  #created = 0;
+  #idle = 0;
+  #advancing = false;
+  /** Timers that fired at this very instant. */
+  #standing = 0;
+  readonly #settle: () => Promise<void>;
+
+  constructor(begin: Instant, settle = someTurns) {
+    this.#mono = begin.mono;
+    this.#wallAhead = begin.wall - begin.mono;
+    this.#settle = settle;
+  }
+
+  now(): Instant {
+    return { mono: this.#mono, wall: this.#mono + this.#wallAhead };
+  }
+
+  after(delay: Millis, run: () => void): Timer {
+    if (!Number.isFinite(delay)) throw new Error(`a timer needs a finite delay, not ${delay}`);
+    return this.at(this.#mono + delay, run);
+  }
+
+  /** Runs it when the monotonic clock shows this time. */
+  at(due: Millis, run: () => void): Timer {
+    const armed: Armed = { due: Math.max(due, this.#mono), order: this.#created++, run };
+    this.#timers.push(armed);
+    return { cancel: () => this.#cancel(armed) };
+  }
+
+  /** How many timers are armed: a part that stopped leaves none behind. */
+  get timers(): number {
+    return this.#timers.size - this.#idle;
+  }
+
+  /** The wall clock is set, as by a first time sync: milliseconds since 1970. Nothing that is measured may change. */
+  setWallTime(wall: Millis): void {
+    this.#wallAhead = wall - this.#mono;
+  }
+
+  /** Lets the time pass. One at a time: time has one owner. */
+  advance(span: Millis): Promise<void> {
+    return this.advanceTo(this.#mono + span);
+  }
+
+  /** Lets the time pass until the monotonic clock shows `until`. */
+  advanceTo(until: Millis): Promise<void> {
+    return this.#pass(until, (due) => due <= until);
+  }
+
+  /** The same, but timers due at the very end of it have not fired yet: something else may come first. */
+  approach(span: Millis): Promise<void> {
+    const until = this.#mono + span;
+    return this.#pass(until, (due) => due < until);
+  }
+
+  async #pass(until: Millis, isDue: (due: Millis) => boolean): Promise<void> {
+    if (this.#advancing) throw new Error("the clock is being advanced already");
+    this.#advancing = true;
+    try {
+      const take = (): Armed | undefined => {
+        const next = this.#peek();
+        return next !== undefined && isDue(next.due) ? this.#timers.pop() : undefined;
+      };
+      await this.settle();
+      for (let next = take(); next; next = take()) {
+        this.#reach(next.due);
+        const run = next.run;
+        next.run = undefined;
+        run?.();
+        await this.settle();
+      }
+      this.#mono = until;
+    } finally {
+      this.#advancing = false;
+    }
+  }
+
+  /** Advances from timer to timer until `true`, at most for `limit`; throws when it never came true. */
+  async until(holds: () => boolean, limit: Millis): Promise<void> {
+    const end = this.#mono + limit;
+    await this.settle();
+    while (!holds()) {
+      const next = this.#peek();
+      if (next === undefined || next.due > end) throw new Error(`did not come true within ${limit} ms: ${holds}`);
+      await this.advanceTo(next.due);
+    }
+  }
+
+  /** Lets everything run that can run without time passing. By default that is a few turns of the event loop. */
+  settle(): Promise<void> {
+    return this.#settle();
+  }
+
+  #reach(time: Millis): void {
+    this.#standing = time === this.#mono ? this.#standing + 1 : 0;
+    if (this.#standing > mostAtOnce) throw new Error(`time does not pass any more at ${time}`);
+    this.#mono = time;
+  }
+
+  #peek(): Armed | undefined {
+    for (let first = this.#timers.peek(); first; first = this.#timers.peek()) {
+      if (first.run !== undefined) return first;
+      this.#timers.pop();
+      this.#idle--;
+    }
+    return undefined;
+  }
+
+  /** A cancelled timer stays in the heap until it is due; where most are such, the heap is made anew without them. */
+  #cancel(armed: Armed): void {
+    if (armed.run === undefined) return;
+    armed.run = undefined;
+    this.#idle++;
+    if (this.#idle < 1000 || this.#idle < this.#timers.size / 2) return;
+    const live = new Heap<Armed>(earlier);
+    for (let timer = this.#timers.pop(); timer; timer = this.#timers.pop()) if (timer.run) live.push(timer);
+    this.#timers = live;
+    this.#idle = 0;
+  }
+}
+
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await nextTurn();
+}
