@@ -1,5 +1,8 @@
 import { defineConfig } from "vitest/config";
 
+/** Real time and real processes on a machine that others use: a story that fails runs once more, and the report says so. */
+const retry = 1;
+
 /**
  * `unit` and `scenarios` need nothing but this folder; scenarios run real processes in real time, so they run by
  * themselves. `kube` needs the servers that KUBEBUILDER_ASSETS names. `systemd` boots throw-away hosts with a real systemd;
@@ -31,8 +34,7 @@ export default defineConfig({
           include: ["test/scenarios/**/*.test.ts", "test/power/**/*.test.ts", "test/endurance/**/*.test.ts"],
           testTimeout: 180_000,
           maxWorkers: 2,
-          // Real time and real processes on a machine that others use: a story that fails is told once more, and said.
-          retry: 1,
+          retry,
         },
       },
       {
@@ -42,7 +44,7 @@ export default defineConfig({
           include: ["test/kube/**/*.test.ts", "test/simulator/site-api/kubectl.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 120_000,
-          retry: 1,
+          retry,
           fileParallelism: false,
         },
       },
@@ -52,6 +54,7 @@ export default defineConfig({
           include: ["test/systemd/**/*.test.ts", "test/package/**/*.test.ts"],
           testTimeout: 180_000,
           hookTimeout: 300_000,
+          retry,
           fileParallelism: false,
         },
       },
@@ -60,6 +63,7 @@ export default defineConfig({
           name: "broker",
           include: ["test/broker/**/*.test.ts"],
           testTimeout: 120_000,
+          retry,
           fileParallelism: false,
         },
       },
