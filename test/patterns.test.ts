@@ -48,7 +48,7 @@ interface Bound {
 
 /** By the pattern: how long a text it is given at most. */
 const bounded: Readonly<Record<string, Bound>> = {
-  [String.raw`/(file:\/\/)?(((\/?)(\w:))?([/\\].+)):\d+:\d+/`]: { longest: 256, why: "a line of our own stack" },
+  "/(file:\\/\\/)?(((\\/?)(\\w:))?([/\\\\].+)):\\d+:\\d+/": { longest: 256, why: "a line of our own stack" },
   "/^(.+):(.+)$/": {
     longest: 512,
     why: "the user of a URL, which a setting bounds; the agent never gives one",
