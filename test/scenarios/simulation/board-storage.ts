@@ -39,6 +39,10 @@ export class BoardStorage {
     return { state, cache, obstacle: () => undefined };
   }
 
+  get state(): Database {
+    return this.#state;
+  }
+
   get cache(): Database {
     return this.#cache;
   }

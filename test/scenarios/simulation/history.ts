@@ -13,6 +13,8 @@ export interface Write {
   readonly order: number;
   /** The API server's answer and its time; undefined if the request never arrived. */
   effect: Effect | undefined;
+  /** Whether the agent received the answer. */
+  isAnswered: boolean;
 }
 
 export interface Effect {
@@ -69,6 +71,8 @@ export interface ProcessHistory {
   readonly id: number;
   readonly board: string;
   readonly startedAt: Millis;
+  /** It lost power, was killed or broke down; a process that stops cleanly does not count. */
+  isLost: boolean;
   readonly listening: Listening[];
   /** The highest terms in its answers, in order of delivery. */
   readonly toldTerms: { readonly order: number; readonly term: number }[];

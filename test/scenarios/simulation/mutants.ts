@@ -146,6 +146,20 @@ const list = {
     wishes: { boards: 2 },
     breaks: one("agent/election/leadership.ts", "await this.#release();", "await Promise.resolve();"),
   },
+  "an act without a record": {
+    noticedBy: "records",
+    wishes: { motif: "dark zone", boards: 3 },
+    breaks: one(
+      "agent/execution/executor.ts",
+      "if (outcome.ok) this.#decisions.acted(act);",
+      "if (outcome.ok) return;",
+    ),
+  },
+  "a record of an act that the server refused": {
+    noticedBy: "records",
+    wishes: { motif: "cut leader", boards: 3 },
+    breaks: one("agent/execution/executor.ts", "if (outcome.ok) this", "if (outcome.ok || act.by) this"),
+  },
   "a freeze that is ignored": {
     noticedBy: "holds",
     wishes: { motif: "held site", boards: 5 },

@@ -63,7 +63,19 @@ export class Recorder {
   begun(process: SimProcess): void {
     if (process.role === "kubelet") return;
     const { id, board } = process;
-    this.history.processes.set(id, { id, board, startedAt: this.#time.now, listening: [], toldTerms: [] });
+    this.history.processes.set(id, {
+      id,
+      board,
+      startedAt: this.#time.now,
+      isLost: false,
+      listening: [],
+      toldTerms: [],
+    });
+  }
+
+  lost({ id }: SimProcess): void {
+    const process = this.history.processes.get(id);
+    if (process) process.isLost = true;
   }
 
   sent(process: SimProcess, { method, path, body = "" }: HttpRequest): Sent {
@@ -79,6 +91,7 @@ export class Recorder {
           sentAt: this.#time.now,
           order: this.#order++,
           effect: undefined,
+          isAnswered: false,
         }
       : undefined;
     if (write) this.history.writes.push(write);
@@ -107,7 +120,8 @@ export class Recorder {
   }
 
   /** The answer reached the program. */
-  delivered({ process, path, method }: Sent, pieces: readonly Uint8Array[]): void {
+  delivered({ process, path, method, write }: Sent, pieces: readonly Uint8Array[]): void {
+    if (write) write.isAnswered = true;
     const isLease = path === leasePath || (method === "POST" && path === leaseCollection);
     if (process.role === "kubelet" || !isLease) return;
     const term = /"leaseTransitions":(\d+)/.exec(Buffer.concat(pieces).toString())?.[1];

@@ -2,6 +2,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import { checkHistory } from "./checks/checks.ts";
 import { checkConverged, timeToConverge } from "./checks/convergence.ts";
 import { checkEnding } from "./checks/ending.ts";
+import { checkRecords } from "./checks/records.ts";
 import { Faults } from "./faults.ts";
 import type { History } from "./history.ts";
 import type { Schedule } from "./schedule.ts";
@@ -47,7 +48,7 @@ async function played(site: Site, schedule: Schedule): Promise<readonly string[]
     site.keeper.start();
     new Faults(site, schedule).plan(schedule.faults);
     await site.time.runUntil(schedule.calmAt);
-    return [...(await calm(site)), ...(await checkEnding(site))];
+    return [...(await calm(site)), ...(await checkEnding(site)), ...checkRecords(site)];
   } catch (error) {
     return [`broken off at ${site.time.now / 1000}s: ${error instanceof Error ? error.stack : error}`];
   }

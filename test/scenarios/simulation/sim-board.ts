@@ -149,6 +149,7 @@ export class SimBoard {
 
   killAgent(): void {
     if (this.#agent) {
+      if (!this.#agent.isOver) this.#world.recorder.lost(this.#agent.process);
       this.#agent.isOver = true;
       this.#end(this.#agent.process, this.agentEdge);
     }
@@ -196,6 +197,7 @@ export class SimBoard {
 
   /** Discards an unusable cache, like the program around the agent. */
   #ended(error: unknown, { process }: RunningAgent): void {
+    this.#world.recorder.lost(process);
     this.#end(process, this.agentEdge);
     if (dispositionOf(error) === "rebuild") {
       this.storage.losePower("all");

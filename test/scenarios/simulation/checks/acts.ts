@@ -17,8 +17,12 @@ export interface Act {
   /** Time of the first attempt, which may have met a conflict or a busy server. */
   readonly triedAt: Millis;
   readonly order: number;
-  /** Time at which it took effect. */
+  /** Whether it took effect. */
   readonly isDone: boolean;
+  /** Whether the agent received the answer. */
+  readonly isAnswered: boolean;
+  /** The uid that the write requires of its object. */
+  readonly uid: string | undefined;
 }
 
 /** The longest time between two attempts of one act: the delay that a busy server requests. */
@@ -43,8 +47,9 @@ export function actsOf(history: History): readonly Act[] {
     else failing.set(key, { since: triedAt, last: write.sentAt });
     const act = actOf(write, history);
     if (act === undefined) continue;
-    const { process, sentAt, order } = write;
-    acts.push({ ...act, zone: zones.get(act.board) ?? "", process, sentAt, triedAt, order, isDone });
+    const { process, sentAt, order, isAnswered } = write;
+    const zone = zones.get(act.board) ?? "";
+    acts.push({ ...act, zone, process, sentAt, triedAt, order, isDone, isAnswered, uid: uidIn(write) });
   }
   return acts;
 }
@@ -67,6 +72,11 @@ function actOf(
   if (pod === undefined || owner === undefined) return undefined;
   if (method === "DELETE") return { is: "evict", board: owner, pod };
   return ofStatus !== undefined && says(body, "Ready", "False") ? { is: "unready", board: owner, pod } : undefined;
+}
+
+function uidIn({ body }: Write): string | undefined {
+  const { metadata, preconditions } = JSON.parse(body);
+  return (metadata ?? preconditions)?.uid;
 }
 
 export const isTainted = (taints: readonly string[]): boolean =>

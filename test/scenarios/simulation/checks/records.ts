@@ -1,0 +1,66 @@
+import { readDecision } from "../../../../agent/decisions/decision-record.ts";
+import { newestDecisions } from "../../../../storage/decision-log.ts";
+import type { SimBoard } from "../sim-board.ts";
+import type { Site } from "../site.ts";
+import { type Act, actsOf, actText } from "./acts.ts";
+
+/** The records that are read of each board: more than it may keep. */
+const most = 1000;
+/** A board with so many records may have deleted older ones. */
+const mayBeFull = 300;
+
+const recordedAs: Readonly<Record<Act["is"], string | undefined>> = {
+  unknown: "board-marked",
+  taint: "board-tainted",
+  evict: "pod-evicted",
+  // These follow from a marked board, and are only counted.
+  unready: undefined,
+};
+
+/**
+ * After all agents have stopped: each act that took effect is a record in state.db of the board that did it, as long as
+ * its process received the answer and was not lost; and no record tells of an act that did not take effect.
+ */
+export function checkRecords({ recorder: { history }, boards }: Site): readonly string[] {
+  const acts = actsOf(history).filter(({ is }) => recordedAs[is] !== undefined);
+  return boards.flatMap((board) => {
+    const { name } = board.plate;
+    const own = acts.filter(({ process }) => history.processes.get(process)?.board === name);
+    const records = recordsOf(board);
+    if (records.length >= mayBeFull) return [];
+    const done = records.filter(({ state }) => state === "done");
+    const recorded = countOf(done.map(({ act, on }) => `${act} ${on.uid}`));
+    const missing = own.filter((act) => {
+      const isCertain = act.isDone && act.isAnswered && history.processes.get(act.process)?.isLost === false;
+      return isCertain && !taken(recorded, `${recordedAs[act.is]} ${act.uid}`);
+    });
+    // A pod that is gone counts as evicted. A taint may replace another, which is no new act.
+    const met = countOf(own.filter(isMet).map(({ is, uid }) => `${recordedAs[is]} ${uid}`));
+    const invented = done.filter(({ act, on }) => act !== "board-tainted" && !taken(met, `${act} ${on.uid}`));
+    return [
+      ...missing.map((act) => `records: ${actText(act)} has none on ${name}`),
+      ...invented.map(({ act, on }) => `records: ${name} has ${act} of ${on.name}, which never took effect`),
+    ];
+  });
+}
+
+const isMet = ({ is, isDone }: Act): boolean => isDone || is === "evict";
+
+function recordsOf({ storage }: SimBoard) {
+  const { sql, values } = newestDecisions(undefined, most);
+  const rows = storage.state.prepare<{ text: string }>(sql).all(...values);
+  return rows.flatMap(({ text }) => readDecision(JSON.parse(text)) ?? []);
+}
+
+function countOf(keys: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
+}
+
+/** Takes one of them; false: there is none left. */
+function taken(counts: Map<string, number>, key: string): boolean {
+  const left = counts.get(key) ?? 0;
+  counts.set(key, left - 1);
+  return left > 0;
+}
