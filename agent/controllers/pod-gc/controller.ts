@@ -57,6 +57,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const { now } = site;
     const isEarly = memory.passAt !== undefined && now.mono < memory.passAt.mono - early;
     if (isEarly && memory.overtaken.size === 0) return { kind: "early" };
+    if (verdictDeps.judge() === undefined) return { kind: "unchecked" };
     const { held, freezeOn } = boardVerdicts(verdictDeps, site);
     if (held !== undefined) return { kind: "held", why: held };
     if (isEarly) return { kind: "again", ...(await stillToGo(memory.overtaken, freezeOn, site)) };
@@ -122,7 +123,7 @@ function* podsToGo(
   const cached = site.lister(pods);
   const budget = new Budget(mostPods);
   const isAbove = threshold > 0 && cached.countByIndex("byEnd", "ended") > threshold;
-  const candidates = isAbove ? cached.byIndex("byEnd", "ended") : [];
+  const candidates = (): Iterable<Pod> => (isAbove ? cached.byIndex("byEnd", "ended") : []);
   const ended: Pod[] = [];
   for (const key of yield* firstToGo(candidates, { threshold, most: mostPods })) {
     const pod = cached.get(key);

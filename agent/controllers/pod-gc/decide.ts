@@ -22,6 +22,8 @@ export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, 
 export type GcState =
   /** The key was enqueued between two passes: nothing is due. */
   | { readonly kind: "early" }
+  /** The boards have not been checked in this term; their first check starts at the same time as this controller. */
+  | { readonly kind: "unchecked" }
   /** Nothing may be deleted now. `why`: the reason, such as an outage of the link. */
   | { readonly kind: "held"; readonly why: string }
   /**
@@ -56,6 +58,8 @@ export interface Orphans {
 /** Interval between passes, and the time that a board must be missing first; both as in kube-controller-manager. */
 const period: Millis = 20_000;
 const quarantine: Millis = 40_000;
+/** Interval at which a pass waits for the first check of the boards. */
+const untilChecked: Millis = 1000;
 /** Puts a board behind all others that are due now. */
 const behind: Millis = 1;
 
@@ -66,6 +70,8 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
   switch (state.kind) {
     case "early":
       return { actions: [], memory, requeueAfter: untilPass(memory, now) };
+    case "unchecked":
+      return { actions: [], memory, requeueAfter: untilChecked };
     case "again": {
       const actions = collect({ ended: [], unbound: [], ...state }, now);
       return { actions, memory: { ...memory, overtaken: new Set() }, requeueAfter: untilPass(memory, now) };

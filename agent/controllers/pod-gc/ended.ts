@@ -22,19 +22,48 @@ export interface EndedLimits {
 /**
  * Keys of the terminated pods to delete first: pods evicted by a kubelet, because their owner has replaced them long
  * ago; then the oldest; then by name (docs/kubernetes-rules.md#pod-gc). Creation times come from one server and are
- * compared as text. Pods that only finalizers keep do not count.
+ * compared as text.
+ *
+ * Pods that only finalizers keep count and have their rank, but are not returned. `ended` is called again for their
+ * ranks: a tenant may leave any number of them, so none is held.
  */
-export function* firstToGo(ended: Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
+export function* firstToGo(ended: () => Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
   const first: Ended[] = [];
-  let count = 0;
-  for (const pod of ended) {
+  let [deletable, kept] = [0, 0];
+  for (const pod of ended()) {
     yield;
-    if (isKeptByFinalizers(pod)) continue;
-    count++;
-    insert(first, endedOf(pod));
+    if (isKeptByFinalizers(pod)) {
+      kept++;
+      continue;
+    }
+    deletable++;
+    const one = endedOf(pod);
+    first.splice(placeOf(one, first), 0, one);
     if (first.length > most) first.pop();
   }
-  return first.slice(0, Math.max(0, count - threshold)).map(({ key }) => key);
+  const keptBefore = kept > 0 ? yield* countKeptBefore(first, ended()) : [];
+  // Pods may come and go between the two readings: by the lower count, no pod goes that would have stayed.
+  const excess = deletable + Math.min(kept, sum(keptBefore)) - threshold;
+  const keys: string[] = [];
+  let keptAhead = 0;
+  for (const [index, { key }] of first.entries()) {
+    keptAhead += keptBefore[index] ?? 0;
+    if (index + keptAhead >= excess) break;
+    keys.push(key);
+  }
+  return keys;
+}
+
+/** How many pods that only finalizers keep come right before each of `first`, in order, and after the last. */
+function* countKeptBefore(first: readonly Ended[], ended: Iterable<Pod>): Steps<readonly number[]> {
+  const counts = new Array<number>(first.length + 1).fill(0);
+  for (const pod of ended) {
+    yield;
+    if (!isKeptByFinalizers(pod)) continue;
+    const place = placeOf(endedOf(pod), first);
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  return counts;
 }
 
 function endedOf(pod: Pod): Ended {
@@ -43,7 +72,8 @@ function endedOf(pod: Pod): Ended {
   return { key: keyOf(pod), name, isEvicted: isEvicted(pod), created: creationTimestamp.replace(/Z$/, "") };
 }
 
-function insert(sorted: Ended[], one: Ended): void {
+/** The index at which `one` belongs in the sorted list, behind its equals. */
+function placeOf(one: Ended, sorted: readonly Ended[]): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {
     const middle = (low + high) >>> 1;
@@ -51,7 +81,7 @@ function insert(sorted: Ended[], one: Ended): void {
     if (other !== undefined && inOrder(other, one) <= 0) low = middle + 1;
     else high = middle;
   }
-  sorted.splice(low, 0, one);
+  return low;
 }
 
 const isEvicted = ({ status }: Pod): boolean => status?.phase === "Failed" && status.reason === "Evicted";
@@ -60,3 +90,5 @@ function inOrder(a: Ended, b: Ended): number {
   if (a.isEvicted !== b.isEvicted) return a.isEvicted ? -1 : 1;
   return inTextOrder(a.created, b.created) || inTextOrder(a.name, b.name);
 }
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
