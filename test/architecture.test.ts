@@ -43,7 +43,7 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/commands/operator-api": { may: ["agent/base", "agent/commands/desk", "agent/status"] },
   "agent/fleet": {
     may: ["agent/base", "agent/config", "agent/board", "storage"],
-    types: ["agent/status", "agent/commands/desk"],
+    types: ["agent/status", "agent/commands/desk", "agent/decisions"],
   },
   "agent/doctor": {
     may: [
@@ -109,7 +109,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/judgement",
       "storage",
     ],
-    types: ["agent/assembly"],
+    types: ["agent/assembly", "agent/decisions"],
   },
   "agent/assembly": { may: ["*"] },
   "agent/process": { may: ["*"] },

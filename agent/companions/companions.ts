@@ -23,6 +23,7 @@ export async function companions(deps: CompanionDeps): Promise<readonly Companio
     env: io.env,
     clockState,
     standing: () => agent.siteControls.standing(),
+    takeChanges: () => agent.decisions.takeChanges(),
     inventory: () => calendar.inventory(),
   });
   const center = new CommandCenter({

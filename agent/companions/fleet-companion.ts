@@ -11,6 +11,7 @@ import { publishedSchema } from "../commands/desk/published-schema.ts";
 import { unsignedSettings } from "../commands/desk/signed-settings.ts";
 import { readTrust, trustReader } from "../commands/desk/trust.ts";
 import type { Config } from "../config/settings.ts";
+import type { ChangeSummary } from "../decisions/decision-changes.ts";
 import type { BoardFleet } from "../fleet/board-fleet.ts";
 import type { Status } from "../status/schema.ts";
 import type { ProcessControls } from "./process-controls.ts";
@@ -25,6 +26,7 @@ export interface FleetSurroundings {
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
+  readonly takeChanges: () => ChangeSummary | undefined;
   readonly statusChanged: () => void;
   readonly inventory: () => Inventory | undefined;
 }
@@ -56,6 +58,7 @@ export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Prom
     status: around.status,
     standing: around.standing,
     birth: () => birthOf(around),
+    takeChanges: around.takeChanges,
     statusChanged: around.statusChanged,
   });
 }

@@ -5,6 +5,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { sentenceOf } from "../base/errors.ts";
 import { isFatal } from "../base/reaction.ts";
 import { isoTime } from "../base/time/iso-time.ts";
+import { type ChangeSummary, DecisionChanges } from "./decision-changes.ts";
 import {
   type DecisionRecord,
   type DueAct,
@@ -100,6 +101,7 @@ export class DecisionBook implements Decisions {
   /** The stories that were due after the last pass over a key, by controller and key. */
   readonly #due = new Map<string, ReadonlySet<string>>();
   readonly #totals = new Map<Restraint["why"], number>();
+  readonly #changes = new DecisionChanges();
   readonly #waiting = new Set<Story>();
   #term: number | undefined;
   #isFailing = false;
@@ -205,6 +207,11 @@ export class DecisionBook implements Decisions {
     return [...this.#totals].map(([why, total]) => ({ why, now: now.get(why) ?? 0, total }));
   }
 
+  /** What became of acts since the last call; undefined if nothing did. */
+  takeChanges(): ChangeSummary | undefined {
+    return this.#changes.take();
+  }
+
   /** The newest records, oldest first, as JSON: of an object, of a board and its pods, or without a subject, of all. */
   newest(subject: string | undefined, most: number): readonly string[] {
     try {
@@ -295,6 +302,7 @@ export class DecisionBook implements Decisions {
     const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
     if (state === "failed") this.#ambient.log.warn(sentences[state], fields);
     else this.#ambient.log.info(sentences[state], fields);
+    this.#changes.add(story.record);
     this.#keep(story);
   }
 

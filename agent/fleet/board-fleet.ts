@@ -11,6 +11,7 @@ import type { SignedMessage } from "../commands/desk/request.ts";
 import { readRemote, writeRemote } from "../config/remote-file.ts";
 import type { Fault, Kept, Vitals } from "../config/remote-record.ts";
 import type { Config } from "../config/settings.ts";
+import type { ChangeSummary } from "../decisions/decision-changes.ts";
 import type { StatusContribution } from "../status/contribution.ts";
 import type { Status } from "../status/schema.ts";
 import { ConfigKeeper, type ConfigKeeperDeps } from "./configuration/config-keeper.ts";
@@ -20,6 +21,7 @@ import { credentialFiles, readCredentials } from "./mqtt/credentials.ts";
 import type { OpenLink } from "./mqtt/link.ts";
 import { LinkProblems } from "./mqtt/link-problems.ts";
 import type { FleetIdentity } from "./mqtt/topics.ts";
+import { ActEvents } from "./reporting/act-events.ts";
 import { FleetEvents } from "./reporting/events.ts";
 import type { FleetEvent, FleetEventSink } from "./reporting/fleet-events.ts";
 import { OutboxPublisher } from "./reporting/outbox-publisher.ts";
@@ -49,6 +51,8 @@ export interface BoardFleetDeps {
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
   readonly birth: () => JsonRecord;
+  /** What became of harmful acts since the last call; undefined if nothing did. */
+  readonly takeChanges: () => ChangeSummary | undefined;
   readonly statusChanged: () => void;
 }
 
@@ -184,18 +188,23 @@ export class BoardFleet implements FleetEventSink {
     return this.#fleet.reloadCredentials(dryRun, new AbortController().signal);
   }
 
-  /** Stores changes of the status as events, whether or not the broker can be reached. */
+  /** Stores changes of the status and harmful acts as events, whether or not the broker can be reached. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const events = new StatusEvents();
+    const acts = new ActEvents(this.#deps.takeChanges);
     let seen: Status | undefined;
     while (!signal.aborted) {
       const status = this.#deps.status();
       if (status && status !== seen) for (const event of events.changes(status, clock.now())) this.note(event);
       seen = status;
+      const decided = acts.due(clock.now());
+      if (decided) this.note(decided);
       this.#events.retry();
       await sleep(clock, look, signal);
     }
+    const rest = acts.rest();
+    if (rest) this.note(rest);
   }
 
   async #lasting(part: string, signal: AbortSignal, run: () => Promise<void>): Promise<void> {

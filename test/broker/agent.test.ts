@@ -61,6 +61,9 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     site.silence(2);
     await expect.poll(() => site.taints(2), { timeout: 30_000 }).toContain("unreachable:NoSchedule");
     fleet.broker.resume();
+    await expect
+      .poll(() => fleet.last("sw1/acme/plant7/_site/event/acts.decided"), { timeout: 20_000 })
+      .toMatchObject({ severity: "warning", board: "pi-1" });
     const id = await fleet.command(me, "ping");
     await expect
       .poll(() => fleet.last(`${me}/res/ping/${id}`), { timeout: 20_000 })

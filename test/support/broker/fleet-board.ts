@@ -138,6 +138,7 @@ export class FleetBoard {
       unsigned: () => undefined,
       clockState: () => "synced",
       status: () => this.status,
+      takeChanges: () => undefined,
       standing: () => this.standing,
       birth: () => ({ version: "0.1.0", commands: [...commands.keys()] }),
       statusChanged: () => {},
