@@ -12,7 +12,11 @@ if (major < oldestNode) {
 }
 
 // If the reader closes the pipe early, as in `siteward status | head -1`, that is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 70));
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  process.stderr.write(`siteward: the output cannot be written: ${error.message}\n`);
+  process.exit(74);
+});
 process.stderr.on("error", () => process.exit(70));
 const { cleaned } = await import("./base/text/terminal-text.ts");
 process.on("uncaughtException", endWith);

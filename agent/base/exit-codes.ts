@@ -8,6 +8,7 @@ export const exit = {
   usage: 64,
   unavailable: 69,
   internal: 70,
+  output: 74,
   permission: 77,
   config: 78,
 } as const;
@@ -22,6 +23,7 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.usage]: "the command line, or a file that it names, is invalid",
   [exit.unavailable]: "the agent does not answer at its socket",
   [exit.internal]: "an internal error",
+  [exit.output]: "the output cannot be written, for example to a full disk",
   [exit.permission]: "this user lacks the permission",
   [exit.config]: "the configuration cannot be used; systemd does not restart the agent",
 };

@@ -1,5 +1,5 @@
-import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { execFile, spawn, spawnSync } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, expect, test } from "vitest";
@@ -38,6 +38,17 @@ built("a wrong command line is one line on stderr, and 64", async () => {
     stdout: "",
     stderr: 'siteward: "staus" is not a command; did you mean status? (see: siteward help)\n',
   });
+});
+
+built("output onto a full disk is a sentence that says so, and 74", () => {
+  const full = openSync("/dev/full", "w");
+  const { status, stderr } = spawnSync(process.execPath, [shipped, "help"], {
+    stdio: ["ignore", full, "pipe"],
+    encoding: "utf8",
+  });
+  closeSync(full);
+  expect(stderr).toMatch(/^siteward: the output cannot be written: ENOSPC: .*\n$/);
+  expect(status).toBe(74);
 });
 
 built("a configuration that cannot be used is 78, with every problem", async () => {
