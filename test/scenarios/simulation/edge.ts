@@ -34,11 +34,20 @@ export type Healing = "late" | "reset";
 
 type Way = "there" | "back";
 
+/** Data on an edge. */
+interface Parcel {
+  readonly arrive: () => void;
+  /** waits: it is at the end of the edge, and what was sent before it is not. */
+  state: "travels" | "held" | "waits";
+}
+
 export interface World {
   readonly time: VirtualTime;
   readonly api: SimulatedApi;
   readonly recorder: Recorder;
 }
+
+const ways: readonly Way[] = ["there", "back"];
 
 /** How long a silent connection with pings is considered alive: the idle time plus the wait for the answer. */
 const pingsOut: Millis = 45_000;
@@ -55,11 +64,10 @@ export class Edge {
   readonly #connected = new Set<SimProcess>();
   /** Requests that wait for a connection. */
   readonly #dialing = new Set<Exchange>();
-  /** Data in transit while the edge is silent, in sending order. */
-  #held: (() => void)[] = [];
+  /** Data in transit, in sending order; while the edge is silent, what would arrive is held. */
+  readonly #parcels: Record<Way, Parcel[]> = { there: [], back: [] };
   #heldPieces: (() => void)[] = [];
   readonly #lastArrival = { there: 0, back: 0 };
-  readonly #travelling = { there: 0, back: 0 };
 
   constructor(
     world: World,
@@ -104,7 +112,7 @@ export class Edge {
 
   /** Breaks all connections of the edge; both sides are notified. */
   reset(why: string): void {
-    this.#held = [];
+    for (const way of ways) this.#parcels[way] = this.#parcels[way].filter(({ state }) => state === "travels");
     this.#heldPieces = [];
     this.#connected.clear();
     for (const exchange of [...this.#open]) {
@@ -132,23 +140,28 @@ export class Edge {
 
   /** Sends something along the edge. It arrives after a delay or never, and overtakes nothing that was sent before it. */
   travel(way: Way, arrive: () => void): void {
+    const parcel: Parcel = { arrive, state: "travels" };
+    this.#parcels[way].push(parcel);
+    this.#carry(way, parcel);
+  }
+
+  #carry(way: Way, parcel: Parcel): void {
     const { time } = this.world;
-    const carried = (): void => {
-      if (this.#has("silent")) this.#held.push(() => this.travel(way, arrive));
-      else arrive();
-    };
+    parcel.state = "travels";
     const at = Math.max(time.now + this.latency + this.#delay(), this.#lastArrival[way]);
     this.#lastArrival[way] = at;
     // Data that is due at this moment goes first.
-    if (at === time.now && this.#travelling[way] === 0) {
-      carried();
+    if (at === time.now && this.#parcels[way][0] === parcel) this.#carried(way, parcel);
+    else time.at(at, () => this.#carried(way, parcel));
+  }
+
+  #carried(way: Way, parcel: Parcel): void {
+    if (this.#has("silent")) {
+      parcel.state = "held";
       return;
     }
-    this.#travelling[way]++;
-    time.at(at, () => {
-      this.#travelling[way]--;
-      carried();
-    });
+    parcel.state = "waits";
+    while (this.#parcels[way][0]?.state === "waits") this.#parcels[way].shift()?.arrive();
   }
 
   /** Sends a piece of a watch back. */
@@ -188,9 +201,10 @@ export class Edge {
 
   #heal(healing: Healing): void {
     if (healing === "reset") this.reset("the connection was reset");
-    const held = this.#held;
-    this.#held = [];
-    for (const go of held) go();
+    for (const way of ways) {
+      const held = this.#parcels[way].filter(({ state }) => state === "held");
+      for (const parcel of held) this.#carry(way, parcel);
+    }
     const dialing = [...this.#dialing];
     this.#dialing.clear();
     for (const exchange of dialing) exchange.process.deliver(() => exchange.isOver || this.#dial(exchange));
