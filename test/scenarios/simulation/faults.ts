@@ -208,6 +208,7 @@ export class Faults {
       api.start({ forgetful: false, backup: this.#backups.get(fault) ?? api.revision });
       recorder.changed(leasePath);
       recorder.changed("/api/v1/nodes");
+      recorder.history.restores.push(time.now);
       // Later holds of operators exist only on boards that may be dark.
       for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, time.now);
       // Kubelets resume their watches in the former history; Kubernetes' own manual says to restart them after a restore.

@@ -98,6 +98,8 @@ export interface History {
   readonly troubles: Map<string, Span[]>;
   /** Periods in which the API server served no client. */
   readonly outages: Span[];
+  /** When the store was restored from a backup. */
+  readonly restores: Millis[];
   /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
   /** Log entries at level "error", and uncaught errors. */

@@ -33,6 +33,7 @@ export class Site {
       processes: new Map(),
       troubles: new Map(),
       outages: [],
+      restores: [],
       holds: [],
       complaints: [],
     };

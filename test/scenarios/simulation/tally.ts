@@ -30,6 +30,7 @@ export class Tally extends Recorder {
         processes: new Map(),
         troubles: new Map(),
         outages: [],
+        restores: [],
         holds: [],
         complaints: [],
       },
