@@ -1,4 +1,5 @@
 import { DecisionLog } from "../../storage/decision-log.ts";
+import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
@@ -69,7 +70,7 @@ export class Agent {
     const { elector, holds } = election;
     const site = siteCaches(ambient, edges, { seat, current, api, elector, holds });
     const { caches, uncontested } = site;
-    fitness.meet(() => peersOf(caches, config.board.node));
+    fitness.meet(() => peersOf(site.informers.informer(nodes), config.board.node));
     const decisions = new DecisionBook(ambient, {
       log: new DecisionLog(edges.folder.state.database, decisionBound),
       board: config.board.name,

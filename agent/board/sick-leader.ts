@@ -36,6 +36,18 @@ export function reasonToStepDown(
   return other && `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and ${other} stands by`;
 }
 
+/**
+ * Why a leader that is sick for `sickFor` and has never listed the boards should release the Lease: it judges none, and
+ * does not know whether another board stands by.
+ */
+export const reasonToLeaveUnseen = (
+  sickness: Sickness | undefined,
+  { now, sickFor }: { readonly now: Instant; readonly sickFor: Millis },
+): string | undefined =>
+  sickness === undefined || elapsed(sickness.since, now) < sickFor
+    ? undefined
+    : `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and it has never listed the boards`;
+
 /** A term that lasted this long, or ended in order before that, is not broken. */
 export const termHolds: Millis = 300_000;
 

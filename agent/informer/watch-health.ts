@@ -22,11 +22,13 @@ export interface WatchHealth {
   readonly flowingSince?: Instant | undefined;
   /** When the watch last delivered again after more than a second without a connection; undefined if never. */
   readonly resumedAt?: Instant | undefined;
-  /**
-   * When the watch was last opened, or last delivered an event or a bookmark whose resourceVersion moved; undefined if
-   * never.
-   */
+  /** When the last news arrived: an event, or a bookmark whose resourceVersion moved; undefined if none did. */
   readonly lastNews?: Instant | undefined;
+  /**
+   * When the watch was first opened after the last news, which it owes since then; undefined once one that was opened
+   * has delivered some.
+   */
+  readonly newslessSince?: Instant | undefined;
   /** Since when received changes wait to be applied to the cache; undefined if none wait. */
   readonly behindSince?: Instant | undefined;
 }
@@ -65,9 +67,12 @@ export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant)
   (health.resumedAt === undefined || elapsed(health.resumedAt, now) >= catchUp) &&
   (health.behindSince === undefined || elapsed(health.behindSince, now) < moment);
 
-/** The health after the watch was opened. The server has answered, which counts as received, but is no proof. */
+/**
+ * The health after the watch was opened. The server has answered, which counts as received, but is neither a proof nor
+ * news.
+ */
 export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
-  return received({ ...health, connected: true, lastNews: now }, limits, now);
+  return received({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
 }
 
 /** The health after an event or a bookmark arrived. */
@@ -88,11 +93,16 @@ export function received(health: WatchHealth, limits: WatchLimits, now: Instant)
     flowingSince: isPaused(health, limits, now) ? now : health.flowingSince,
     resumedAt: isResumed ? now : health.resumedAt,
     lastNews: health.lastNews,
+    newslessSince: health.newslessSince,
   };
 }
 
 /** The health after an event, or a bookmark whose resourceVersion moved. */
-export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({ ...health, lastNews: now });
+export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({
+  ...health,
+  lastNews: now,
+  newslessSince: undefined,
+});
 
 /** The health after a proof that arrived at that instant and whose content is in the cache by now. */
 export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
@@ -120,13 +130,15 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
 }
 
 /**
- * The health after the run was ended on purpose at `since`. If the watch was live until then, the time until the next
- * run is not an outage: the next run begins like the first one, but `restoredAt` is kept.
+ * The health after the run was ended on purpose at `since`. If the watch was live until then, or never, the time until
+ * the next run is not an outage: the next run begins like the first one, but `restoredAt` is kept.
  */
 export function paused(health: WatchHealth, since: Instant): WatchHealth {
-  const { connected, notLiveSince, restoredAt } = health;
-  const wasLive = !connected && notLiveSince !== undefined && elapsed(since, notLiveSince) >= 0;
-  return wasLive ? { ...neverConnected, restoredAt } : health;
+  const { connected, lastReceived, notLiveSince, restoredAt } = health;
+  if (connected) return health;
+  const wasLive = notLiveSince !== undefined && elapsed(since, notLiveSince) >= 0;
+  if (wasLive || lastReceived === undefined) return { ...neverConnected, restoredAt };
+  return { ...health, lastNews: undefined, newslessSince: undefined };
 }
 
 /** Several watches as one: as good as the worst of them, and restored when the last of them is. */
@@ -143,6 +155,7 @@ export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
     notLiveSince: known(healths.map(({ notLiveSince }) => notLiveSince))[0],
     flowingSince: known(healths.map(({ flowingSince }) => flowingSince)).at(-1),
     lastNews: earliest(healths.map(({ lastNews }) => lastNews)),
+    newslessSince: known(healths.map(({ newslessSince }) => newslessSince))[0],
     resumedAt: known(healths.map(({ resumedAt }) => resumedAt)).at(-1),
     behindSince: known(healths.map(({ behindSince }) => behindSince))[0],
   };

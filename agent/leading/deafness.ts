@@ -1,8 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 import type { Sickness } from "../board/board-health.ts";
 import type { Config } from "../config/settings.ts";
-import type { WatchHealth, WatchLimits } from "../informer/watch-health.ts";
+import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 import { later, linkOf } from "../judgement/link.ts";
 
 export interface DeafnessDeps {
@@ -18,8 +18,8 @@ interface Watches {
 }
 
 /**
- * A leader is deaf while it renews its Lease, and its watches of Nodes and Leases fail or are stuck: it keeps the other
- * boards from leading, and notices no board that falls silent or returns (docs/judgement.md#unwell-boards).
+ * A leader is deaf while it renews its Lease, and its lists or watches of Nodes or Leases fail or are stuck: it keeps
+ * the other boards from leading, and notices no board that falls silent or returns (docs/judgement.md#unwell-boards).
  */
 export class Deafness {
   readonly #ambient: Ambient;
@@ -68,22 +68,38 @@ export class Deafness {
   }
 }
 
+/** A watch that ends sooner, without news, was never of use. */
+const shortest: Millis = 1000;
+
 /**
  * Since when the leader is deaf; undefined: it is not. `before`: the result of the last check. Deafness counts from the
- * first check that finds it, not from the moment when a watch stalled: that watch is opened again first.
+ * first check that finds it, not from the moment when a watch stalled: that watch is opened again first. A watch that is
+ * opened and ends at once does not interrupt it.
  */
 function deafSince(
   before: Instant | undefined,
   { watches, limits }: { readonly watches: Watches; readonly limits: WatchLimits },
   now: Instant,
 ): Instant | undefined {
-  const since = linkOf(watches, limits, now).notLiveSince ?? stuckSince(watches.leases, limits, now);
+  const { nodes, leases } = watches;
+  if (before && ![nodes, leases].every((watch) => hasWorked(watch, before, limits, now))) return before;
+  const since = linkOf(watches, limits, now).notLiveSince ?? stuckSince(leases, limits, now);
   return since && later(since, before ?? now);
 }
 
+/** Whether a watch has delivered news since `before`, or works now, or its first list is under way. */
+function hasWorked(watch: WatchHealth, before: Instant, limits: WatchLimits, now: Instant): boolean {
+  const { lastNews, lastReceived, notLiveSince, resumedAt } = watch;
+  if (lastNews !== undefined && isAfter(lastNews, before)) return true;
+  if (isLive(watch, limits, now)) return resumedAt === undefined || elapsed(resumedAt, now) >= shortest;
+  return lastReceived === undefined && notLiveSince === undefined;
+}
+
 /**
- * A stuck server repeats its bookmarks. One that works sends another at least every 75 s, and each renewal of the site's
- * own Lease moves the resourceVersion in it.
+ * A stuck server repeats its bookmarks, or sends nothing to any watch that is opened. One that works sends a bookmark at
+ * least every 75 s, and each renewal of the site's own Lease moves the resourceVersion in it.
  */
-const stuckSince = ({ lastNews }: WatchHealth, { stall }: WatchLimits, now: Instant): Instant | undefined =>
-  lastNews !== undefined && elapsed(lastNews, now) >= stall ? lastNews : undefined;
+function stuckSince(leases: WatchHealth, { stall }: WatchLimits, now: Instant): Instant | undefined {
+  const since = leases.newslessSince ?? leases.lastNews;
+  return since && elapsed(since, now) >= stall ? since : undefined;
+}

@@ -5,6 +5,7 @@ import {
   type Peer,
   reasonNotToStand,
   reasonOfBrokenTerms,
+  reasonToLeaveUnseen,
   reasonToStepDown,
   standingBy,
   termHolds,
@@ -45,7 +46,7 @@ export class Fitness {
   #hasDeferred = false;
   /** When this process last left the Lease to others because it was deaf. */
   #leftDeaf: Instant | undefined;
-  #peers: () => Iterable<Peer> = () => [];
+  #peers: () => Iterable<Peer> | undefined = () => [];
 
   constructor(ambient: Ambient, deps: FitnessDeps) {
     this.#ambient = ambient;
@@ -57,8 +58,8 @@ export class Fitness {
     this.#self = self;
   }
 
-  /** Connects the caches that show the other boards of the site. */
-  meet(peers: () => Iterable<Peer>): void {
+  /** Connects the caches that show the other boards of the site; undefined: they were never filled. */
+  meet(peers: () => Iterable<Peer> | undefined): void {
     this.#peers = peers;
   }
 
@@ -94,19 +95,22 @@ export class Fitness {
   /** Why this board, which leads, should step down; undefined: it may continue. `deafness`: see Deafness. */
   whyToLeave(now: Instant, deafness?: Sickness): string | undefined {
     const limit = { now, sickFor: this.#deps.leader.sickFor };
-    return reasonToStepDown(this.#self?.sickness(), this.#peers(), limit) ?? this.#whyToLeaveDeaf(deafness, limit);
+    const peers = this.#peers() ?? [];
+    return reasonToStepDown(this.#self?.sickness(), peers, limit) ?? this.#whyToLeaveDeaf(deafness, limit);
   }
 
   /**
    * Why a deaf leader should step down. A process does so once an hour at most: if every API server is at fault, it
-   * does not help to pass the Lease round.
+   * does not help to pass the Lease round. A leader that has never listed the boards judges none, so it also does so
+   * where it knows no board that stands by.
    */
   #whyToLeaveDeaf(
     deafness: Sickness | undefined,
     limit: { readonly now: Instant; readonly sickFor: Millis },
   ): string | undefined {
     if (this.#leftDeaf !== undefined && elapsed(this.#leftDeaf, limit.now) < calm) return undefined;
-    const why = reasonToStepDown(deafness, this.#peers(), limit);
+    const peers = this.#peers();
+    const why = peers ? reasonToStepDown(deafness, peers, limit) : reasonToLeaveUnseen(deafness, limit);
     if (why !== undefined) this.#leftDeaf = limit.now;
     return why;
   }
@@ -126,7 +130,7 @@ export class Fitness {
   /** Broken terms count only where another board stands by: a site of one board is led again at once. */
   #whyToDefer(): string | undefined {
     const why = reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
-    return why !== undefined && standingBy(this.#peers()) !== undefined ? why : undefined;
+    return why !== undefined && standingBy(this.#peers() ?? []) !== undefined ? why : undefined;
   }
 
   #forgetBroken(): void {

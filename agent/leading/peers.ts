@@ -1,8 +1,8 @@
 import type { Node } from "../api/core.ts";
-import { nodes } from "../api/resources.ts";
 import { type Peer, standbyAnnotation } from "../board/sick-leader.ts";
 import { readyOf } from "../controllers/node-lifecycle/health.ts";
-import type { Caches } from "../loop/site-view.ts";
+import type { Informer } from "../informer/informer.ts";
+import type { Lister } from "../informer/lister.ts";
 
 /** A board as a possible leader of the site. */
 export const peerOf = (node: Node): Peer => ({
@@ -11,7 +11,12 @@ export const peerOf = (node: Node): Peer => ({
   standby: node.metadata.annotations?.[standbyAnnotation],
 });
 
-/** The other boards of the site. */
-export function* peersOf(caches: Caches, own: string): IterableIterator<Peer> {
-  for (const node of caches.informer(nodes).lister.list()) if (node.metadata.name !== own) yield peerOf(node);
+/** The other boards of the site; undefined: the cache of Nodes was never filled. */
+export const peersOf = (
+  { hasSynced, lister }: Pick<Informer<Node>, "hasSynced" | "lister">,
+  own: string,
+): Iterable<Peer> | undefined => (hasSynced ? peersIn(lister, own) : undefined);
+
+function* peersIn(lister: Lister<Node>, own: string): IterableIterator<Peer> {
+  for (const node of lister.list()) if (node.metadata.name !== own) yield peerOf(node);
 }

@@ -429,6 +429,41 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(site.taints(victim.plate.name)).toContain("unreachable:NoSchedule");
   });
 
+  test("leaves it if they are accepted and deliver nothing, whatever lists say in between", async () => {
+    const site = await begun(4);
+    const first = site.leader;
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    const to = site.follower("b").plate.name;
+    void site.agent.client.patch(nodes, { name: to }, "merge", patch, { signal: new AbortController().signal });
+    await site.run(minute);
+    first.agentEdge.impair({ is: "watches stalled" }, "late");
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* stands by$/);
+  });
+
+  test.each([
+    ["Nodes", "/api/v1/nodes"],
+    ["Leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
+  ])("leaves it if even its first lists of %s are refused", async (_, path) => {
+    story = new Story(3);
+    const site = story;
+    const [first, ...others] = site.site.boards;
+    if (!first) throw new Error("the site has no boards");
+    first.agentEdge.impair({ is: "collection refused", path }, "late");
+    site.site.time.at(0, () => first.powerOn(realWall));
+    for (const board of others) site.site.time.at(20 * second, () => board.powerOn(realWall));
+    site.site.keeper.start();
+    await site.run(30 * second);
+    expect(site.leader).toBe(first);
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    for (const { plate } of others)
+      void site.agent.client.patch(nodes, plate, "merge", patch, { signal: new AbortController().signal });
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have delivered nothing new/);
+    await site.run(2 * minute);
+    expect(problems(site.leader)).toEqual([]);
+  });
+
   test("keeps it where no other board stands by, and says so until they work again", async () => {
     const site = await begun(1);
     const first = site.leader;

@@ -212,6 +212,8 @@ export class Reflector<T extends KubeObject> {
    * attempt.
    */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
+    // A list that fails counts as well: without it no watch begins.
+    this.#health.closed();
     const disposition = dispositionOf(error);
     if (disposition === "rebuild" || disposition === "exit") throw error;
     this.#resumption.broke(this.#deps.store.resourceVersion, error);

@@ -101,6 +101,15 @@ describe("an ordered pause", () => {
     expect(opened(paused(health, at(150)), limits, at(4000)).restoredAt).toEqual(at(4000));
   });
 
+  test("expects news only from the next run on", () => {
+    const next = opened(paused(closed(live, limits, at(150)), at(140)), limits, at(4000));
+    expect([next.lastNews, next.newslessSince]).toEqual([undefined, at(4000)]);
+  });
+
+  test("forgets attempts that failed before the first connection: the next run begins like the first one", () => {
+    expect(paused(closed(neverConnected, limits, at(100)), at(150))).toEqual(neverConnected);
+  });
+
   test("changes nothing for a running watch", () => {
     expect(paused(outage, at(100))).toBe(outage);
   });
@@ -122,20 +131,31 @@ test("several watches are as healthy as the worst of them", () => {
   });
 });
 
-test("events and moving bookmarks are news, repeated bookmarks are not", async () => {
+test("events and moving bookmarks are news, repeated bookmarks are not, nor is a watch that was opened", async () => {
   const clock = new FakeClock();
   const tracker = new WatchHealthTracker(clock, limits);
-  const newsAt = () => tracker.health(true).lastNews?.mono;
-  expect(newsAt()).toBeUndefined();
+  const news = () => {
+    const { lastNews, newslessSince } = tracker.health(true);
+    return [lastNews?.mono, newslessSince?.mono];
+  };
+  expect(news()).toEqual([undefined, undefined]);
   tracker.opened();
-  const opened = newsAt();
-  expect(opened).toBe(clock.now().mono);
+  const first = clock.now().mono;
+  expect(news()).toEqual([undefined, first]);
   await clock.advance("60s");
   tracker.bookmark(false);
-  expect(newsAt()).toBe(opened);
+  expect(news()).toEqual([undefined, first]);
+  tracker.closed();
+  tracker.opened();
+  expect(news()).toEqual([undefined, first]);
   tracker.bookmark(true);
-  expect(newsAt()).toBe(clock.now().mono);
+  const moved = clock.now().mono;
+  expect(news()).toEqual([moved, undefined]);
+  await clock.advance("60s");
+  tracker.closed();
+  tracker.opened();
+  expect(news()).toEqual([moved, clock.now().mono]);
   await clock.advance("60s");
   tracker.event();
-  expect(newsAt()).toBe(clock.now().mono);
+  expect(news()).toEqual([clock.now().mono, undefined]);
 });

@@ -1,6 +1,13 @@
 import { expect, test } from "vitest";
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
-import { neverConnected, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import {
+  closed,
+  neverConnected,
+  opened,
+  received,
+  renewed,
+  type WatchHealth,
+} from "../../../agent/informer/watch-health.ts";
 import { Deafness } from "../../../agent/leading/deafness.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -22,13 +29,38 @@ function leader(timing = { sickFor: 60 * second, renewDeadline: 40 * second }) {
       const nodes: WatchHealth =
         down === undefined
           ? { ...neverConnected, connected: true, lastReceived: at(now), lastNews: at(now) }
-          : { ...neverConnected, notLiveSince: at(down) };
+          : { ...neverConnected, lastNews: at(down), notLiveSince: at(down) };
       const leases = stuck === undefined ? nodes : { ...nodes, lastNews: at(stuck) };
       deafness.look({ nodes, leases }, at(now));
     }
   };
-  return { deafness, look, renewed };
+  /** Looks every 5 s, from `from` to `to`, at watches with these histories. */
+  const follow = (from: number, to: number, nodes: History, leases: History): void => {
+    for (now = from; now <= to; now += 5)
+      deafness.look({ nodes: healthAt(now, nodes), leases: healthAt(now, leases) }, at(now));
+  };
+  return { deafness, look, follow, renewed };
 }
+
+/** What happened to a watch, and when, in seconds. */
+type History = readonly (readonly [seconds: number, is: "opened" | "closed" | "news" | "bookmark"])[];
+
+function healthAt(now: number, history: History): WatchHealth {
+  return history
+    .filter(([seconds]) => seconds <= now)
+    .reduce((health: WatchHealth, [seconds, is]) => {
+      if (is === "opened") return opened(health, limits, at(seconds));
+      if (is === "closed") return closed(health, limits, at(seconds));
+      const after = received(health, limits, at(seconds));
+      return is === "news" ? renewed(after, at(seconds)) : after;
+    }, neverConnected);
+}
+
+const repeat = (times: number, period: number, once: History): History =>
+  Array.from({ length: times }, (_, i) => once.map(([seconds, is]) => [seconds + i * period, is] as const)).flat();
+
+/** A watch that is opened once and delivers something new every 10 s. */
+const busy: History = [[0, "opened"], ...repeat(360, 10, [[3, "news"]])];
 
 test("a leader whose watches work is not deaf", () => {
   const { deafness, look, renewed } = leader();
@@ -62,7 +94,7 @@ test("a watch that works again ends the deafness, and the next one begins anew",
   expect(renewed).toEqual([115, 130, 165, 180]);
 });
 
-test("a recovery between two looks counts, too", () => {
+test("a recovery between two looks counts, too, if it brought news", () => {
   const { deafness, look, renewed } = leader();
   look(100, 150, { down: 100 });
   look(155, 165, { down: 152 });
@@ -106,4 +138,88 @@ test("a leader whose first lists are under way is not deaf", () => {
   const { deafness } = leader();
   for (const seconds of [0, 300]) deafness.look({ nodes: neverConnected, leases: neverConnected }, at(seconds));
   expect(deafness.sickness(at(300))).toBeUndefined();
+});
+
+test("a leader whose watch of Leases delivers nothing is deaf, however often it is opened again", () => {
+  const { deafness, follow } = leader();
+  const stalls = repeat(30, 92, [
+    [0, "opened"],
+    [90, "closed"],
+  ]);
+  follow(0, 145, busy, stalls);
+  expect(deafness.sickness(at(145))).toBeUndefined();
+  follow(150, 3000, busy, stalls);
+  expect(deafness.sickness(at(3000))?.since).toEqual(at(90));
+});
+
+test.each([
+  ["an event or a bookmark that moved ends it", "news", false],
+  ["a repeated bookmark does not", "bookmark", true],
+] as const)("a leader is deaf while its watch of Leases has no news: %s", (_, is, isDeaf) => {
+  const { deafness, follow } = leader();
+  const stalls = repeat(3, 92, [
+    [0, "opened"],
+    [90, "closed"],
+  ]);
+  follow(0, 290, busy, [...stalls, [276, "opened"], [289, is]]);
+  expect(deafness.sickness(at(290)) !== undefined).toBe(isDeaf);
+});
+
+test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends at once whenever it is opened", (resource) => {
+  const { deafness, follow } = leader();
+  const flaps: History = [
+    [0, "opened"],
+    [95, "news"],
+    [100, "closed"],
+    ...repeat(20, 30, [
+      [125, "opened"],
+      [125.5, "closed"],
+    ]),
+  ];
+  follow(0, 155, resource === "Nodes" ? flaps : busy, resource === "Leases" ? flaps : busy);
+  expect(deafness.sickness(at(155))).toBeUndefined();
+  follow(160, 600, resource === "Nodes" ? flaps : busy, resource === "Leases" ? flaps : busy);
+  expect(deafness.sickness(at(600))?.since).toEqual(at(100));
+});
+
+test("a list of Nodes that is still under way does not prolong the deafness of a list of Leases that failed once", () => {
+  const { deafness, follow } = leader();
+  follow(0, 300, [], [[3, "closed"], [9, "opened"], ...repeat(40, 10, [[12, "news"]])]);
+  expect(deafness.sickness(at(300))).toBeUndefined();
+});
+
+test("an ended watch of Nodes that is open again ends the deafness, even if no Node changes for hours", () => {
+  const { deafness, follow, renewed } = leader();
+  const calm: History = [
+    [0, "opened"],
+    [80, "bookmark"],
+    [100, "closed"],
+    [112, "opened"],
+    ...repeat(60, 60, [[170, "bookmark"]]),
+  ];
+  follow(0, 3600, calm, busy);
+  expect([deafness.sickness(at(3600)), renewed]).toEqual([undefined, []]);
+});
+
+test("a watch of Nodes without bookmarks, which is opened again after each stall, makes no leader deaf", () => {
+  const { deafness, follow, renewed } = leader();
+  const calm = repeat(40, 92, [
+    [0, "opened"],
+    [90, "closed"],
+  ]);
+  follow(0, 3600, calm, busy);
+  expect([deafness.sickness(at(3600)), renewed]).toEqual([undefined, []]);
+});
+
+test("a site whose kubelets are all silent has a moved bookmark in time after an interruption: its leader is not deaf", () => {
+  const { deafness, follow, renewed } = leader();
+  const quiet: History = [
+    [0, "opened"],
+    ...repeat(10, 75, [[75, "news"]]),
+    [800, "closed"],
+    [810, "opened"],
+    ...repeat(10, 75, [[885, "news"]]),
+  ];
+  follow(0, 1500, quiet, quiet);
+  expect([deafness.sickness(at(1500)), renewed]).toEqual([undefined, []]);
 });

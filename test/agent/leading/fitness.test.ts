@@ -75,6 +75,25 @@ test("a deaf leader leaves the Lease to a board that stands by, once an hour", (
   expect(fitness.whyToLeave(at(3660), deaf(300))).toMatch(/^its watches have failed for .*, and pi-2 stands by$/);
 });
 
+test("a deaf leader that has never listed the boards leaves the Lease once an hour, as another may stand by", () => {
+  const { fitness } = new Board();
+  const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
+  fitness.meet(() => undefined);
+  expect(fitness.whyToLeave(at(59), deaf(0))).toBeUndefined();
+  expect(fitness.whyToLeave(at(60), deaf(0))).toBe(
+    "its watches have failed for 1m, and it has never listed the boards",
+  );
+  expect(fitness.whyToLeave(at(3659), deaf(300))).toBeUndefined();
+  expect(fitness.whyToLeave(at(3660), deaf(300))).toBeDefined();
+});
+
+test("an undervolted leader that has never listed the boards keeps the Lease: it may be alone", () => {
+  const { fitness } = new Board();
+  fitness.heed({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => undefined });
+  fitness.meet(() => undefined);
+  expect(fitness.whyToLeave(at(600))).toBeUndefined();
+});
+
 test.each([
   ["two terms broke", 2, [standby], 0, false],
   ["three terms broke", 3, [standby], 0, true],

@@ -21,6 +21,8 @@ export type Impairment =
   | { readonly is: "watches stalled" }
   /** Open watches are reset and new ones refused; everything else works. */
   | { readonly is: "watches refused" }
+  /** Requests for this collection are refused, lists and watches alike; everything else works. */
+  | { readonly is: "collection refused"; readonly path: string }
   /** A share of the requests is refused before it has an effect. */
   | { readonly is: "storm"; readonly status: number; readonly share: number; readonly retryAfter: number | undefined };
 
@@ -175,9 +177,11 @@ export class Edge {
   }
 
   /** The refusal that a request meets in transit, if any. */
-  refusal({ isWatch }: Pick<Exchange, "isWatch">): Refusal | undefined {
+  refusal({ isWatch, path }: Pick<Exchange, "isWatch" | "path">): Refusal | undefined {
     if (isWatch && this.#has("watches refused")) return { status: 500, retryAfter: undefined };
     for (const impairment of this.#impairments) {
+      if (impairment.is === "collection refused" && path.split("?")[0] === impairment.path)
+        return { status: 429, retryAfter: undefined };
       if (impairment.is === "storm" && this.#random.next() < impairment.share) return impairment;
     }
     return undefined;

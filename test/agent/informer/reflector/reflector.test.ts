@@ -466,6 +466,17 @@ describe("an interrupted watch", () => {
 });
 
 describe("the health of a watch", () => {
+  test("counts as not live from the first list that fails, not while that list is under way", async () => {
+    api.fail("list", apiError("list", 429, "TooManyRequests"), 1000);
+    start();
+    expect(reflector.health.notLiveSince).toBeUndefined();
+    const begun = clock.now();
+    await clock.settle();
+    await clock.advance("5m");
+    expect(reflector.health).toMatchObject({ connected: false, notLiveSince: begun });
+    await end();
+  });
+
   test("ends a half-open connection after the stall bound, and resumes the watch", async () => {
     start();
     await clock.advance("30s");
