@@ -45,6 +45,16 @@ describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a 
   const rss = async (): Promise<number> =>
     Number(await board.host.sh(`awk '/^VmRSS/ { print $2 }' /proc/${before.pid}/status`)) / 1024;
 
+  /** The least memory within 20 s, in MiB: garbage that is about to be collected does not count. */
+  async function rssAtRest(): Promise<number> {
+    let least = await rss();
+    for (let second = 0; second < 20; second++) {
+      await new Promise((resolve) => setTimeout(resolve, 1000));
+      least = Math.min(least, await rss());
+    }
+    return least;
+  }
+
   /** Checks that the agent is the same process in the same term, and writes its status. */
   async function isUnmoved(): Promise<void> {
     const earlier = (await board.status())?.writtenAt;
@@ -90,14 +100,20 @@ describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a 
   });
 
   test("a thousand connections of a member, of five kinds, block others only briefly and cost the agent nothing", async () => {
-    const [open, size] = [await descriptors(), await rss()];
-    const floods = ["silent", "half", "slow", "huge", "endless"].map((way) => attack("member", way, 200));
-    await until("root gets an answer", async () => (await healthz("root")).stdout === "ok\n", 20);
-    expect(await descriptors()).toBeLessThan(open + 300);
-    await Promise.all(floods);
-    await until("the connections are closed", async () => (await descriptors()) <= open + 4, 20);
-    // What the flood left is garbage: a calm agent gives it back, a leak would stay.
-    await until("its memory is free again", async () => (await rss()) - size < 12, 90);
+    const open = await descriptors();
+    const flood = async (): Promise<void> => {
+      const floods = ["silent", "half", "slow", "huge", "endless"].map((way) => attack("member", way, 200));
+      await until("root gets an answer", async () => (await healthz("root")).stdout === "ok\n", 20);
+      expect(await descriptors()).toBeLessThan(open + 300);
+      await Promise.all(floods);
+      await until("the connections are closed", async () => (await descriptors()) <= open + 4, 20);
+    };
+    await flood();
+    // The first flood compiles code and makes the heap larger, by how much depends on the machine. A leak would grow again:
+    // the agent receives some 100 MB in each.
+    const size = await rssAtRest();
+    await flood();
+    await until("the second flood costs no more memory", async () => (await rss()) - size < 8, 60);
     await isUnmoved();
   });
 
