@@ -41,14 +41,19 @@ async function main(): Promise<number> {
   return await anyCommand(import.meta.url, process.argv.slice(2));
 }
 
-/** Resolves when all output is written. A pipe holds 64 KiB; the rest would be lost at the process's exit. */
+/**
+ * Resolves when all output is written. A pipe holds 64 KiB; anything beyond that would be lost when the process exits.
+ */
 function written(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => {
     stream.write("", () => resolve());
   });
 }
 
-/** Ends the process after an unforeseen error. One line names it and its place; the service manager starts a new one. */
+/**
+ * Ends the process after an unexpected error. Logs the error and its location in one line; the service manager starts a
+ * new one.
+ */
 function endWith(error: unknown): never {
   const [what, where] = error instanceof Error ? (error.stack ?? error.message).split("\n") : [String(error)];
   const place = where === undefined ? "" : ` (${where.trim()})`;

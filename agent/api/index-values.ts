@@ -18,9 +18,8 @@ const isIndexed = (label: string): boolean => !revisionLabels.includes(label);
 const entry = (namespace: string, label: string, value: string): string => `${namespace} ${label} ${value}`;
 
 /**
- * Of an object with more labels, only the first ones by name are in the index, and only these find it. The API server
- * sets no limit: an object has room for 8 000 labels, and indexing each change of those would block the event loop for
- * a second.
+ * If an object has more labels, only the first of them, in order of name, are indexed. The API server sets no limit: an
+ * object has room for 8 000 labels, and indexing each change of those would block the event loop for a second.
  */
 const maxIndexedLabels = 128;
 
@@ -35,7 +34,7 @@ export const labelValues = (namespace: string, labels: Labels | undefined): read
   ...firstLabels(labels).flatMap(([label, value]) => (isIndexed(label) ? [entry(namespace, label, value)] : [])),
 ];
 
-/** Maximum number of look-ups per selector: among this many, one usually has few results. */
+/** Maximum number of look-ups per selector: one of this many usually has few results. */
 const maxLookUps = 8;
 
 /** One or more values of the index `byLabel`. Each of them alone finds every object that the selector may match. */

@@ -3,8 +3,8 @@ import type { Node } from "./core.ts";
 import { taintKeys, taintsOf } from "./taints.ts";
 
 /**
- * An entry of a Node's managedFields: the API server's record that another program wrote a field by which boards are
- * judged. That program may be a second node lifecycle controller.
+ * An entry of a Node's managedFields: the API server's record that another program wrote a field that boards are judged
+ * by. That program may be a second node lifecycle controller.
  */
 export interface JudgeNote {
   /** The program, as in managedFields: "kube-controller-manager". */

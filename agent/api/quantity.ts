@@ -22,7 +22,7 @@ const nano = 10n ** 9n;
 
 /**
  * Parses a Kubernetes quantity ("250m", "1.5Gi", "1e3"). Returns billionths, the smallest unit of a quantity, rounded
- * up if there is a rest; undefined if `written` is not a quantity.
+ * up if there is a remainder; undefined if `written` is not a quantity.
  */
 export function quantity(written: unknown): bigint | undefined {
   const text = typeof written === "number" ? String(written) : written;

@@ -37,8 +37,8 @@ export function areOptionalStrings(owner: ParsedFields, name: string): boolean {
 export const maxLabels = 1000;
 
 /**
- * How many more labels an object may have if controllers create objects of its kind, by the kind's plural: such an
- * object gets the labels of its owner and a few more, and must not be refused if its owner is accepted. EndpointSlices
+ * How many extra labels an object may have if controllers create objects of its kind, by the kind's plural: such an
+ * object gets its owner's labels and a few more, and must not be refused when its owner was accepted. EndpointSlices
  * are also created from Endpoints.
  */
 const roomOfMade: Readonly<Record<string, number>> = {

@@ -81,7 +81,10 @@ export function checkMetadata(metadata: ParsedFields, mostLabels: number): strin
   return undefined;
 }
 
-/** Replaces texts that no real owner has: API servers admit references of 1.5 MB, and each object has its own. */
+/**
+ * Replaces strings longer than in any real owner reference: API servers accept references of 1.5 MB, and every object
+ * has its own copy.
+ */
 function isOwner(owner: ParsedFields): boolean {
   for (const name of ["apiVersion", "kind", "name", "uid"]) {
     const text = owner[name];

@@ -18,7 +18,9 @@ import {
   section,
 } from "./shape-rules.ts";
 
-/** Refuses a malformed selector or template: with parts of it missing, other pods would be selected or created. */
+/**
+ * Refuses a malformed selector or template: if parts of it were dropped, different pods would be selected or created.
+ */
 export function checkDaemonSet(daemonSet: ParsedFields): string | undefined {
   const { spec } = daemonSet;
   if (!isFields(spec)) return "has no spec";

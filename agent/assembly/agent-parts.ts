@@ -111,7 +111,7 @@ export function controllerPart(
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
   const { missing } = lastError ?? {};
   const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
-  // Errors caused by a missing permission are ignored: that is reported as a problem of its own.
+  // Errors caused by a missing permission are ignored: missing permissions are reported separately.
   const isFailing =
     lastError !== undefined &&
     elapsed(lastError.at, now) < recent &&
@@ -142,7 +142,8 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
     ownDuration: config.leader.duration,
     renewP95Ms: role === "leader" ? renewP95 : undefined,
     missedRenewals: role === "leader" ? missedRenewals : undefined,
-    // A follower that sleeps until the term would end sees the Lease age: that alone says nothing about its holder.
+    // A follower that sleeps until the term would end sees the Lease age: an old Lease alone says nothing about its
+    // holder.
     leaderlessSince: isFree ? since : undefined,
     ended: isPast || isFree ? ended : undefined,
   };
@@ -301,7 +302,7 @@ function problemParts(
 
 const leaseVerbs = ["get", "create", "patch"];
 
-/** Describes a missing permission in the words of a Role, so that a person can copy them. */
+/** Describes a missing permission in the words of a Role, so that an operator can copy them. */
 function permissionProblem({ user, verb, resource, group, namespace }: MissingPermission): ProblemPart {
   const where = namespace === undefined ? "" : ` in namespace ${namespace}`;
   const kind = namespace === undefined ? "ClusterRole" : "Role or ClusterRole";

@@ -34,7 +34,7 @@ import { type SiteConnection, siteConnection } from "./site-connection.ts";
  */
 export class Agent {
   /**
-   * For companions: they read through it objects that no controller reads, and objects that a cold standby does not
+   * For companions, which use it to read objects that no controller reads, and objects that a cold standby does not
    * cache.
    */
   readonly client: KubeClient;

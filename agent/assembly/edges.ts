@@ -9,7 +9,7 @@ export interface Edges {
   /** The databases, locked by this process. The caller that opened them closes them. */
   readonly folder: Pick<StateFolder, "state" | "cache" | "obstacle">;
   readonly transport: Transport;
-  /** Makes the next requests open a new connection; those under way go on. */
+  /** Makes subsequent requests open a new connection; requests in flight continue. */
   readonly renewConnection: () => void;
   /** The API server's address. It identifies the cluster if the agent may not read the cluster's own identity. */
   readonly address: () => Promise<string>;
@@ -22,6 +22,6 @@ export interface Edges {
   readonly rebuilt: Error | undefined;
   /** Why this board may not lead, even if no other board can; undefined: it may. */
   readonly barred: () => string | undefined;
-  /** Called after changes that the status file should show at once. */
+  /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
 }

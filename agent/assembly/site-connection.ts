@@ -26,8 +26,8 @@ export interface SiteConnection {
   readonly reconnects: ReconnectScheduler;
   readonly history: ServerHistory;
   /**
-   * The client for optional checks of the server's identity and of other sites: its missing permissions are not
-   * reported.
+   * The client for optional checks of the server's identity and of other sites: missing permissions are not reported
+   * for it.
    */
   readonly inquirer: KubeClient;
   /** The client for all other reads and writes, except those of the Lease. */

@@ -51,7 +51,7 @@ export function isForbidden(error: unknown): boolean {
   return false;
 }
 
-/** True if the error or one of its causes concerns one object alone: requests for others may succeed. */
+/** True if the error or one of its causes concerns only one object: requests for others may succeed. */
 export function isOfOneObject(error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("isOfOneObject" in at && at.isOfOneObject === true) return true;

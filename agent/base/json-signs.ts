@@ -1,6 +1,6 @@
 /*
- * The signs of JSON as bytes, which are also their UTF-16 code units: for code that reads a text without parsing it.
- * Bytes of longer UTF-8 characters are never among them.
+ * JSON's structural characters as bytes, which are also their UTF-16 code units, for code that scans a text without
+ * parsing it. They never occur within a multi-byte UTF-8 character.
  */
 export const quote = 0x22;
 export const comma = 0x2c;

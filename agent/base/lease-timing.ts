@@ -35,8 +35,8 @@ export const writtenSeconds = (duration: Millis): number => Math.floor(duration 
 export const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 /**
- * Until when a renewal lets the leader trust its Lease: the time counts from the start of the attempt, before any board
- * can have seen the renewal.
+ * How long a renewal lets the leader trust its Lease. Counted from the start of the attempt, before any board can have
+ * seen the renewal.
  */
 export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
   shifted(attempt, trustedFor(writtenSeconds(duration)));

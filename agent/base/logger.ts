@@ -79,7 +79,7 @@ export class LineLogger extends FieldLogger {
   }
 }
 
-/** A taker that always uses the current level of its sink. */
+/** A taker that always applies its sink's current level. */
 export const takerOf = (sink: { readonly level: LogLevel }, take: LineTaker["take"]): LineTaker => ({
   levelOf: () => sink.level,
   take,

@@ -2,8 +2,8 @@ import { type Clock, deadline, type Millis } from "./clock.ts";
 import type { HasDisposition } from "./errors.ts";
 
 /**
- * The time of a pass ran out while its request waited for a free slot. Nothing was sent, and nothing failed; a later
- * pass decides again.
+ * The pass ran out of time while its request waited for a free slot. Nothing was sent and nothing failed; a later pass
+ * decides again.
  */
 export class PostponedError extends Error implements HasDisposition {
   override readonly name = "PostponedError";

@@ -127,7 +127,7 @@ export class BoardSampler implements BoardHealth {
   }
 
   #mountAt(now: Instant): Mount | undefined {
-    // While the mount is read-only the board may not lead, so its repair should be noticed at once.
+    // While the mount is read-only the board may not lead, so a repaired mount should be noticed at once.
     const isOld = this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery;
     if (isOld || this.#mount?.mount?.isReadOnly) {
       const { files, folder } = this.#deps;

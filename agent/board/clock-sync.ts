@@ -5,7 +5,7 @@ import type { ReadFact } from "./facts.ts";
 /** synced: the wall clock was set from a better source since this boot, or is configured as trusted. */
 export type ClockState = "synced" | "unsynced";
 
-/** An unsynced clock is reported only this long after the agent's start: setting the clock may take some minutes. */
+/** An unsynced clock is reported only this long after the agent's start: setting the clock may take a few minutes. */
 export const timeToSync: Millis = 600_000;
 
 export interface ClockSource {

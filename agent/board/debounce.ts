@@ -10,7 +10,7 @@ export interface Sign {
   readonly stood: Instant | undefined;
   /** The sign counts until `patience` times `within` have passed since `seen`. 1 at first, doubled by recurrence. */
   readonly patience: number;
-  /** The number of times that the sign appeared in a sample after one without it. */
+  /** How many times the sign appeared in a sample after being absent from the previous one. */
   readonly times: number;
   /** The last sample showed the sign. */
   readonly isNow: boolean;
@@ -30,8 +30,8 @@ const mostPatience = 32;
 /**
  * The sign after a sample. It begins to count once two samples within `within` showed it, and counts until no sample
  * has shown it for `within` times its patience: a single spike is ignored, and a flickering sign counts as one. Each
- * time that it counts again the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm soon counts
- * without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
+ * time it begins to count again, the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm soon
+ * counts without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
  */
 export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);

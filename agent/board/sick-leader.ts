@@ -56,7 +56,7 @@ const mostBrokenTerms = 3;
 
 /**
  * Why a board with so many broken terms in a row is unwell: its agent wins the Lease again after each restart, and
- * never leads for long (docs/judgement.md#unwell-boards). Undefined: it is well.
+ * never leads for long (docs/judgement.md#unwell-boards). Undefined if it is not unwell.
  */
 export const reasonOfBrokenTerms = (count: number): string | undefined =>
   count < mostBrokenTerms
@@ -71,8 +71,8 @@ export function standingBy(peers: Iterable<Peer>): string | undefined {
 
 /**
  * Why a board that is unwell for the reason `why` does not compete for the Lease; undefined if it may. It waits for
- * `patience` so that another board can take over. After that it competes all the same: a site with a sick leader is
- * better off than one without a leader.
+ * `patience` so that another board can take over. After that it competes anyway: a sick leader is better for a site
+ * than none.
  */
 export function reasonNotToStand(
   why: string | undefined,

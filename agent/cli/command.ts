@@ -3,9 +3,11 @@ import type { Run } from "../base/io.ts";
 export interface Option {
   readonly name: string;
   readonly short?: string;
-  /** Name of the value in the help: `--config FILE`. Absent: a flag without a value. */
+  /** The value's name in the help: `--config FILE`. Absent for a flag, which takes no value. */
   readonly value?: string;
-  /** The value if the option is given without one: `--watch` means `--watch 2`. Absent: a value is required. */
+  /**
+   * The default when the option is given without a value: `--watch` means `--watch 2`. Absent if a value is required.
+   */
   readonly bare?: string;
   /** The permitted values. */
   readonly choices?: readonly string[];

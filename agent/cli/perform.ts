@@ -27,6 +27,6 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
   }
 }
 
-/** The error's message, with a system error in it ("EACCES: …") reduced to the path. */
+/** The error's message; a system error within it ("EACCES: …") is reduced to the path. */
 const shortReason = (error: unknown): string =>
   sentenceOf(error).replace(/\bE(ACCES|PERM): [\w ]+, \w+ '([^']*)'.*/, "no permission for $2");

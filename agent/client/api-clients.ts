@@ -41,8 +41,8 @@ export class ApiClients {
       ...own,
       transport: async (request) => {
         await turn?.(request);
-        // If the deadline expired during the wait, the request must fail here, not as one that the server did not
-        // answer.
+        // If the deadline expired during the wait, the request must fail here: it must not count as unanswered by the
+        // server.
         request.signal.throwIfAborted();
         return this.#send(request);
       },

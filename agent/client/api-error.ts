@@ -21,7 +21,7 @@ interface Refusal {
   /** The reason in Kubernetes' words ("Conflict", "Expired"); for status 0 that of the failure ("Timeout", "Reset"). */
   readonly reason: string;
   readonly message: string;
-  /** How long the server wants to be left alone, at most 30 s; undefined: it did not say. */
+  /** How long the server asks clients to wait before a retry, at most 30 s; undefined if it sent no such request. */
   readonly retryAfter?: Millis | undefined;
   readonly causes?: readonly StatusCause[];
   readonly hint?: string | undefined;
@@ -40,8 +40,8 @@ export class ApiError extends Error implements HasDisposition {
   readonly hint: string | undefined;
   readonly disposition: Disposition;
   /**
-   * The answer cannot be read, by us or by the server itself: other objects may be readable. A server whose etcd does
-   * not answer says so with the same status.
+   * Either we or the server itself cannot read this object; others may be readable. A server whose etcd does not answer
+   * uses the same status.
    */
   readonly isOfOneObject: boolean;
 

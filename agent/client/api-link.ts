@@ -18,7 +18,7 @@ export interface ApiLinkView {
   readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
   /** `requests` includes those that failed; `watches` counts the opened ones. */
   readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
-  /** Why the last exchange failed; undefined while the state is up. */
+  /** Why the last exchange failed; undefined while the link is up. */
   readonly failure: ApiFailure | undefined;
   /** The last outage that has ended; undefined if there was none. */
   readonly lastOutage: Outage | undefined;
@@ -58,7 +58,7 @@ export class ApiLink {
   #lastOutage: Outage | undefined;
   #skew: Millis | undefined;
 
-  /** `changed` is called when the link goes up or down, or fails for another reason than before. */
+  /** `changed` is called when the link goes up or down, or fails for a different reason than before. */
   constructor(
     ambient: Ambient,
     deps: {
@@ -87,7 +87,7 @@ export class ApiLink {
       this.#answered(response, begun);
       return response;
     } catch (error) {
-      // An abort by the caller says nothing about the link. Our own timeout does; it aborts with an error of its own.
+      // An abort by the caller says nothing about the link. Our own timeout does, and aborts with a distinct error.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
       this.#failed(isGivenUp ? request.signal.reason : error, begun);
       throw error;
@@ -138,7 +138,7 @@ export class ApiLink {
     this.#state = state;
     this.#failure = failure;
     if (turned) {
-      // An outage begins no later than its first unanswered request was sent.
+      // The outage began, at the latest, when its first unanswered request was sent.
       this.#since = state === "down" ? begun : now;
       this.#lostAt = state === "down" ? begun : undefined;
     }
@@ -172,8 +172,8 @@ const notAccepted: ApiFailure = {
 };
 
 /**
- * The kind of a failure; undefined if the error does not come from the link or the credentials, or other requests are
- * answered.
+ * The kind of a failure; undefined if the error comes from neither the link nor the credentials, or if other requests
+ * are answered.
  */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {
   if (error instanceof NoFurtherConnection) return undefined;

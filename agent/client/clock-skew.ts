@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** The answer to a request that took longer does not show the server's clock exactly enough. */
+/** An answer that took longer does not show the server's clock precisely enough. */
 const maxRoundTrip: Millis = 5_000;
 
 /**

@@ -23,7 +23,7 @@ export interface ApiCall extends Attempt {
   readonly method: HttpRequest["method"];
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Makes the text anew each time: it may be large, and is held only while the request is under way. */
+  /** Builds the text again on each call: it may be large, and is held only while the request is in flight. */
   readonly body?: () => string;
   readonly signal: AbortSignal;
   /** Ends waits for the rate limiter and between attempts; does not abort a request already sent. Default: `signal`. */
@@ -51,8 +51,8 @@ interface ExchangeDeps {
 }
 
 /**
- * At most `mostLarge` requests with a body of more than `largeBody` characters are under way at a time, and as many
- * answers of more than `largeBody` bytes are read.
+ * At most `mostLarge` requests with a body of more than `largeBody` characters are in flight at a time; the same limit
+ * applies to answers of more than `largeBody` bytes being read.
  */
 const mostLarge = 2;
 const largeBody = 256 * 1024;
@@ -66,8 +66,8 @@ const resetPause: Millis = 1000;
 const longestRefusal = 65_536;
 const longestAnswer = 16 * 1024 * 1024;
 /**
- * How much of the beginning of an answer is read, in bytes: it has all of the identity. The server writes metadata in
- * the order of its fields, with name, namespace, uid and resourceVersion before those that a user may fill.
+ * How much of the beginning of an answer is read, in bytes: enough for the object's whole identity. The server writes
+ * metadata in a fixed order, with name, namespace, uid and resourceVersion before the fields that users may fill.
  */
 const longestHead = 65_536;
 
@@ -113,7 +113,8 @@ export class Exchange {
         isLarge = true;
       });
       const text = bytes.toString();
-      // Four times a watch's limit: the answer to our own write has fields that the server adds, and must be readable.
+      // Four times a watch's limit: the answer to our own write includes fields added by the server, and must be
+      // readable.
       if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return JSON.parse(text);
       throw unreadable(call, "the answer has too many members");
     } finally {
@@ -161,7 +162,8 @@ export class Exchange {
   }
 
   /**
-   * Daemon pods share a template, but each body is a text of its own, of up to 1.5 MB: only a few are held at a time.
+   * Daemon pods share a template, but each request body is a separate text of up to 1.5 MB: only a few are held at a
+   * time.
    */
   async #withBody<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
     const { signal, patience = signal, lane } = call;
@@ -211,14 +213,14 @@ const pastAuthorization: readonly number[] = [404, 409, 410, 422];
 
 /**
  * As in client-go 1.36, 429 and 5xx are retried only with a Retry-After. A resourceVersion that the server does not
- * have yet is not retried here: the caller that lists has a better reaction.
+ * have yet is not retried here: the caller that lists reacts to it better.
  */
 const isRetryable = (error: ApiError): boolean =>
   error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
 
 /**
- * Converts failures of transport and credentials to an ApiError with status 0, and a body that is too large to be sent to
- * the refusal with which the server would answer it. Rethrows all other errors.
+ * Converts failures of transport and credentials to an ApiError with status 0, and a body that is too large to send to
+ * the error with which the server would refuse it. Rethrows all other errors.
  */
 function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
   if (error instanceof ApiError) return error;
@@ -257,7 +259,7 @@ const timeoutError = ({ timeout }: ApiCall): TransportError =>
   new TransportError("Timeout", `no answer within ${Math.round(timeout / 1000)}s`);
 
 /**
- * The body's text if it is small; undefined if it is large. A large text is not held during the wait, but made again
+ * The body's text if it is small; undefined if it is large. A large text is not held during the wait, but built again
  * when the request may be sent.
  */
 function smallBody({ body }: ApiCall): { readonly text: string | undefined } | undefined {
@@ -309,7 +311,7 @@ async function* countedBody(
   }
 }
 
-/** Parses an answer; of one that is longer than `longestHead`, only the kept members in its beginning. */
+/** Parses an answer. If it is longer than `longestHead`, parses only the kept members at its beginning. */
 async function beginningOf(body: AsyncIterable<Uint8Array>, kept: MemberFilter): Promise<unknown> {
   const bytes = await bytesOf(body, longestHead);
   const text = bytes.toString();

@@ -18,9 +18,9 @@ export const bodyText = (resource: Pick<Resource<KubeObject>, "kind">, value: un
 
 /**
  * JSON with the same bytes as Go's encoder, which escapes these characters. The API server keeps the data of a
- * ControllerRevision as it was sent, and kubectl and kube-controller-manager compare it byte by byte: an unescaped `&&`
- * in a command would be a different template to them. Of other objects the server keeps only the values, and escapes
- * would make a tenant's text six times as long.
+ * ControllerRevision as it was sent, and kubectl and kube-controller-manager compare it byte by byte: to them, an
+ * unescaped `&&` in a command would be a different template. For other objects the server keeps only the values, and
+ * escapes could make a tenant's text six times as long.
  */
 export function jsonText(value: unknown): string {
   let text = JSON.stringify(value);

@@ -62,7 +62,7 @@ export interface ListResult {
   readonly unusable?: readonly Unusable<KubeObject>[];
 }
 
-/** Makes a page wait for its turn, if it is requested while the previous one is still being read. */
+/** Makes a page wait for its turn if it is requested while the previous page is still being read. */
 export interface PageInLine {
   /** The answer is not read before this resolves. */
   readonly turn: Promise<void>;
@@ -325,8 +325,8 @@ export class KubeClient {
   }
 
   /**
-   * The metadata of what was written; only name, namespace, uid and resourceVersion if it is long or no more can be
-   * used: the write succeeded, and an error would let it be repeated.
+   * The metadata of the written object; only name, namespace, uid and resourceVersion if it is long or otherwise
+   * unusable. Never an error, which would cause a successful write to be repeated.
    */
   async #written<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
     const answer = await this.#exchange.answer({ ...call, kept: identityKept });

@@ -4,8 +4,8 @@ import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
 import { statusMessage } from "./decoding/status-message.ts";
 
 /**
- * The longest wait that a server or proxy can ask for. A maintenance page that asks for an hour must not keep a leader
- * from seeing its site for an hour: it renews its Lease meanwhile, so no other board takes over.
+ * The longest wait that a server or proxy can ask for. A maintenance page that asks for an hour must not blind a leader
+ * for an hour: it would keep renewing its Lease, so no other board would take over.
  */
 const longestRetryAfter: Millis = 30_000;
 

@@ -5,7 +5,7 @@ export interface TrafficCount {
   readonly requests: number;
   /** Bytes of request paths and bodies. */
   readonly up: number;
-  /** Bytes of answers' bodies as received, that is, compressed. */
+  /** Bytes of response bodies as received, before decompression. */
   readonly down: number;
 }
 

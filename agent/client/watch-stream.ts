@@ -13,7 +13,7 @@ import { brokenOffWith } from "./status-document.ts";
 /**
  * An event of a watch.
  *
- * DELETED with `isBare`: only name, namespace, uid and resourceVersion of the object could be read, which suffice.
+ * DELETED with `isBare`: only the object's name, namespace, uid and resourceVersion could be read, which is enough.
  * REJECTED: the event cannot be used, and would be the same after a retry; `resourceVersion` is the watch's position
  * after it, undefined if unknown or if the object is of another kind. `identity` is the object's, if it exists in a
  * state that cannot be read. UNREADABLE: the line is not an event, or does not show which object it concerns. It may be
@@ -33,12 +33,12 @@ export type WatchEvent<T> =
   | { readonly type: "UNREADABLE"; readonly why: string };
 
 /**
- * Maximum length of a line, in bytes. Of longer lines only the beginning is kept, which has the object's identity;
- * etcd's own limit is 1.5 MiB by default.
+ * Maximum length of a line, in bytes. Only the beginning of a longer line is kept, which contains the object's
+ * identity; etcd's own limit is 1.5 MiB by default.
  */
 const longestLine = 8 * 1024 * 1024;
 /**
- * In characters: of a line that is too long, only a beginning of this length is searched for its type and the object's
+ * In characters. If a line is too long, only this much of its beginning is searched for its type and the object's
  * identity.
  */
 const headOfLine = 4096;
@@ -87,8 +87,8 @@ export async function* watchEvents<T extends KubeObject>(
   if (last !== undefined) yield last;
 
   /**
-   * The event of the line that ends with `rest`; undefined: the line is empty. The line is no variable of the generator,
-   * which would keep it while it waits for the next one.
+   * The event of the line that ends with `rest`; undefined if the line is empty. A separate function, because a
+   * variable of the generator would hold the line while waiting for the next one.
    */
   function eventIn(rest: Buffer): WatchEvent<T> | undefined {
     const line = lineOf(scratch, rest);

@@ -14,7 +14,7 @@ import { NodeReport } from "./node-report.ts";
 
 /** Creates the companion that watches the board, and connects it to the agent. */
 export function boardWatch({ ambient, config, agent, statusChanged }: CompanionDeps): BoardWatch {
-  // Once the clock is set, certificates that seemed not yet valid may be accepted (docs/interfaces.md#clocks): so the
+  // Once the clock is set, certificates that seemed not yet valid may be accepted (docs/interfaces.md#clocks), so the
   // API is contacted at once.
   const watch = new BoardWatch(ambient, {
     config,
@@ -64,7 +64,7 @@ export function upkeep({ ambient, config, folder, io, bootId }: CompanionDeps, b
   };
 }
 
-/** A schedule for the type checker only: the real one was validated when the configuration was read. */
+/** The fallback only satisfies the type checker: the schedule was validated when the configuration was read. */
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
 
 export function nodeReport({ ambient, config, agent, folder, version }: CompanionDeps, board: BoardWatch): Companion {

@@ -19,7 +19,7 @@ import { type Zone, zoneNamed } from "../upkeep/time-zone.ts";
 
 export interface BoardWatchDeps {
   readonly config: Config;
-  /** Called after changes that the status file should show at once. */
+  /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
   /** Called when the clock is synchronised: operations that failed because of the wrong time may succeed now. */
   readonly clockSet?: () => void;

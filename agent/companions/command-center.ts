@@ -91,7 +91,7 @@ export class CommandCenter implements Companion {
     };
   }
 
-  /** Writes the metrics file whenever the status file was written. */
+  /** Writes the metrics file whenever the status file has been written. */
   written(status: Status): void {
     const { ambient, config } = this.#deps;
     const file = join(config.run.folder, "metrics.prom");
@@ -104,7 +104,7 @@ export class CommandCenter implements Companion {
     }
   }
 
-  /** Problems of the files with trusted keys and the policy: because of them the board refuses commands. */
+  /** Problems with the trusted keys or the policy file, because of which the board refuses commands. */
   #ruleProblems(now: Instant): readonly ProblemPart[] {
     if (this.#ruleCheck && elapsed(this.#ruleCheck.at, now) < checkRulesEvery) return this.#ruleCheck.problems;
     const { trust, policy } = this.#deps.config.commands;

@@ -20,7 +20,7 @@ export interface CompanionDeps {
   readonly checkCredentials: () => Promise<void>;
   /** The latest status; undefined before the first one. */
   readonly status: () => Status | undefined;
-  /** Called after changes that the status file should show at once. */
+  /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
   readonly bootId: string;
   readonly version: string;

@@ -13,7 +13,7 @@ const period: Millis = 300_000;
 
 /**
  * Reports credentials that have become unusable while a connection made with the former ones lasts: an empty kubeconfig
- * after a failed rotation, an expired certificate. Otherwise only the loss of the connection would show it.
+ * after a failed rotation, an expired certificate. Otherwise they would go unnoticed until the connection is lost.
  */
 export class CredentialsWatch implements Companion {
   readonly name = "credentials";
@@ -34,7 +34,7 @@ export class CredentialsWatch implements Companion {
   }
 
   contribution(): StatusContribution {
-    // Without a connection the link reports the same.
+    // Without a connection, the link reports it instead.
     if (this.#problem === undefined || !this.#deps.isUp()) return {};
     const { message, hint } = this.#problem;
     const meanwhile = "; the present connection goes on with the former credentials, and cannot be opened again";

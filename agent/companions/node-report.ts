@@ -41,7 +41,7 @@ const period: Millis = 15_000;
 const conditionsEvery: Millis = 300_000;
 /** Minimum interval between writes of the standby annotation. */
 const standbyEvery: Millis = 60_000;
-/** A condition that is True since before the start is cleared only after the sensors have run for this long. */
+/** A condition that was already True at the start is cleared only after the sensors have run for this long. */
 const sensorsSettle: Millis = 660_000;
 /** How often the Node is read again: it may have been recreated. */
 const verifyEvery: Millis = 43_200_000;

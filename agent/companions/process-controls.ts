@@ -21,7 +21,7 @@ export interface PreviousProcess {
 /**
  * The outcome of reading the configuration again. unchanged: the settings are the same. taken: the new settings are in
  * force now. begins: the agent is being restarted within this process with the new settings. refused: the new settings
- * are invalid or leave out some of the fleet's, and the former ones stay in force.
+ * are invalid or would exclude some of the fleet's, and the former ones stay in force.
  */
 export type Reload =
   | { readonly outcome: "unchanged" | "taken" | "begins" }
@@ -41,7 +41,7 @@ export interface ProcessControls {
   readonly startedAt: Instant;
   /** The process before this one; undefined if there was none in this boot, or it left no record. */
   readonly previous: PreviousProcess | undefined;
-  /** The faults of settings of the fleet on this board; empty if all of them can be in force. */
+  /** The faults that the fleet's settings have on this board; empty if all of them can take effect. */
   faultsOf(remote: Kept): readonly Fault[];
   /**
    * Sets the log level until the process ends or the next call; undefined restores the configured level. `component`:

@@ -8,7 +8,7 @@ export interface UpdateTrial {
   /** The version that ran before; undefined if unknown. */
   readonly former: string | undefined;
   readonly boot: string;
-  /** When this version started for the first time, in this boot. */
+  /** When this version first started, in this boot. */
   readonly since: Millis;
   /** The number of crashes since then. */
   readonly crashes: number;
@@ -24,7 +24,7 @@ export interface Start {
   readonly previous: PreviousProcess | undefined;
 }
 
-/** Crashes are counted for this long after an update. A process that runs for this long is healthy again. */
+/** Crashes are counted for this long after an update. A process that has run for this long is healthy again. */
 export const trialTime: Millis = 600_000;
 
 /** From this number of crashes on, the update counts as unhealthy. */

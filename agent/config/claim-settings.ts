@@ -14,7 +14,7 @@ export const leaseNamespaces = ({
   ...new Set([namespace, ...(otherNamespaces?.split(",").map((name) => name.trim()) ?? [])]),
 ];
 
-/** Where, and how often, the claims of other sites are read. */
+/** Where and how often other sites' claims are read. */
 export const claimSettings = (
   leader: LeaderSettings,
 ): { readonly leaseNamespaces: readonly string[]; readonly period: Millis } => ({

@@ -19,7 +19,7 @@ export interface CronWindow {
   readonly lasts: number;
 }
 
-/** In milliseconds. The beginning of a window is searched for only this far back. */
+/** In milliseconds. The search for a window's beginning goes only this far back. */
 const longestWindow = 7 * 24 * 3_600_000;
 const shortestWindow = 60_000;
 /** Maximum length in characters, of a schedule or of all windows together. */

@@ -3,7 +3,7 @@ import { closeSync, constants, lstatSync, openSync, readSync, statSync } from "n
 /** Maximum size of a file, in bytes: a hundred times the size of a file with every setting and its description. */
 const largestFile = 512 * 1024;
 
-/** Minimum size of a read, in bytes: a few reads suffice for a file that does not give its size. */
+/** Minimum size of a read, in bytes: a few reads are enough for a file that does not report its size. */
 const shortestRead = 4096;
 
 /** The text of a file, or why it cannot be read, as a predicate: "is a folder, not a file". `largest`: in bytes. */
@@ -68,7 +68,7 @@ export function inWords(error: unknown): string {
 export const codeOf = (error: unknown): unknown =>
   typeof error === "object" && error !== null && "code" in error ? error.code : undefined;
 
-/** True only if the file certainly does not exist. False if this user may not find out. */
+/** True only if the file certainly does not exist. False if this user lacks the permission to find out. */
 export function isMissing(file: string): boolean {
   try {
     return lstatSync(file, { throwIfNoEntry: false }) === undefined;

@@ -16,16 +16,16 @@ const largest = 4 * 1024 * 1024;
 /** What a new process found in the state folder. */
 export interface StartedRemote {
   readonly record: RemoteRecord;
-  /** Where a damaged remote.json was put; undefined if it was sound. */
+  /** Where a damaged remote.json was moved; undefined if it was sound. */
   readonly setAside: string | undefined;
-  /** True: there was no remote.json any more, and it was written again from its copy. */
+  /** True if remote.json was missing and was restored from its copy. */
   readonly isRestored: boolean;
 }
 
 /**
- * Reads the fleet's settings from the state folder: from the file or, if that is damaged, from its copy. They are in a
- * file of their own, because they are needed before the databases are opened, and because commands that must not open
- * the databases need them too.
+ * Reads the fleet's settings from the state folder: from the file or, if that is damaged, from its copy. They have
+ * their own file, because they are needed before the databases are opened, and by commands that must not open the
+ * databases.
  */
 export const readRemote = (folder: string): RemoteRecord => found(folder).record;
 
@@ -37,9 +37,9 @@ export function writeRemote(folder: string, record: RemoteRecord): void {
 
 /**
  * Reads the record for a new process. A start with settings on trial is counted and stored before they are used, so
- * that they are rolled back if several processes end with them. If the count cannot be stored, the trial is left out.
- * A damaged file is kept for inspection, and replaced; one that is absent, for example because a check of the file system
- * removed it, is restored from its copy.
+ * that they are rolled back if several processes end with them. If the count cannot be stored, the settings on trial
+ * are not used. A damaged file is replaced and kept for inspection; a missing one, for example removed by a file system
+ * check, is restored from its copy.
  */
 export function startRemote(folder: string): StartedRemote {
   const { record, isDamaged, isAbsent } = found(folder);
@@ -77,9 +77,7 @@ function readFrom(file: string): RemoteRecord | string | undefined {
   return decodeRecord(source.text) ?? `${file} is damaged`;
 }
 
-/**
- * Copies the damaged file, which stays in its place until it is replaced: without a file, the board would count as new.
- */
+/** Copies the damaged file, which stays in place until it is replaced: without a file, the board would count as new. */
 function keepDamaged(folder: string): string | undefined {
   try {
     copyFileSync(fileIn(folder), asideIn(folder));

@@ -59,7 +59,7 @@ function merged(remote: Sent, load: (remote: Sent) => Loaded): Loaded | readonly
           return { path: at.split(".").map(pointerStep).join(""), code: "schema", message: why };
         }),
     );
-    // Without a conflict the fault is not in the fleet's settings.
+    // If there is no conflict, the fault is not in the fleet's settings.
     if (faults.length === 0) throw error;
     return faults;
   }
@@ -72,7 +72,7 @@ function isIn(tree: unknown, [name, ...inside]: readonly string[]): boolean {
   return isRecord(tree) && Object.hasOwn(tree, name) && isIn(tree[name], inside);
 }
 
-/** The tree without the entry at this path. An empty path means the whole tree: then nothing is left. */
+/** The tree without the entry at this path. An empty path means the whole tree, and leaves nothing. */
 function without(tree: JsonRecord, [name, ...inside]: readonly string[]): JsonRecord {
   if (name === undefined) return {};
   const { [name]: entry, ...others } = tree;

@@ -37,22 +37,25 @@ const leaderScope: readonly string[] = [
   "quietHours.*",
 ];
 
-/** The least value of a setting that the fleet may set, and why. A board's own files can set less. */
+/** The lowest value that the fleet may set, and why. A board's own files can set a lower one. */
 interface Least {
   readonly value: number;
   readonly message: string;
 }
 
 /**
- * Two renewals of a kubelet's Lease, which by default come every 10 s. With less, living boards are judged lost again
- * and again, which a trial does not detect. A site whose kubelets renew faster can set less in the board's own files.
+ * Two renewals of a kubelet's Lease, by default 10 s apart. With a lower value, living boards are repeatedly judged
+ * lost, which a trial does not detect. A site whose kubelets renew faster can set a lower value in the board's own
+ * files.
  */
 const shortestGrace: Least = {
   value: 20_000,
   message: "must be at least 20s in settings of the fleet: a kubelet renews its Lease every 10s",
 };
 
-/** A leader of a small site uses some 65 MiB; below this limit it would end again and again, after its trial. */
+/**
+ * A leader of a small site uses about 65 MiB; below this limit it would restart again and again, even after the trial.
+ */
 const leastMemory: Least = {
   value: 96 * 1024 * 1024,
   message: "must be at least 96MiB in settings of the fleet: a leader needs as much",
@@ -99,10 +102,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
   return faults.slice(0, mostFaults);
 }
 
-/**
- * Whether a board may lead without the setting that is at fault. The path "" means: without any of the fleet's
- * settings.
- */
+/** Whether a board may lead without the faulty setting. The path "" means without any of the fleet's settings. */
 export const mayLeadWithout = ({ path }: Fault): boolean =>
   path !== "" && !matcherOf(leaderScope)(pointerSteps(path).join("."));
 

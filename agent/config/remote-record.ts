@@ -2,8 +2,8 @@ import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
 /**
  * The highest accepted version of a document; milliseconds since 1970 may be used as versions. A board accepts only
- * higher versions than the last, so without this limit an absurdly high one, sent by mistake, would be the last for
- * ever.
+ * versions higher than the last, so without this limit an absurdly high one, sent by mistake, would block all later
+ * ones.
  */
 export const largestVersion = 999_999_999_999_999;
 
@@ -41,7 +41,7 @@ export interface Vitals {
   readonly mqtt: boolean;
 }
 
-/** Settings that are in force and will be rolled back if something of `before` is lost with them. */
+/** Settings that are in force, and will be rolled back if anything in `before` stops working. */
 export interface Trial {
   readonly document: Kept;
   /** How long the trial lasts, in milliseconds. */
@@ -73,8 +73,8 @@ export interface RemoteRecord {
   /** Why `desired` is not in force; undefined if it is in force, or if there is no such document. */
   readonly verdict: RemoteRejection | undefined;
   /**
-   * Why the record of the settings that were in force is lost; undefined if it is not lost. Until other settings have
-   * passed their trial, or a command returns to the board's own files, it is unknown where and when this board may act.
+   * Why the record of the former settings was lost; undefined if it was not. Until other settings have passed their
+   * trial, or a command returns to the board's own files, it is unknown where and when this board may act.
    */
   readonly lost: string | undefined;
 }

@@ -169,7 +169,7 @@ export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T |
   };
 }
 
-/** A setting whose default is a fact of this machine. `loadConfig` fills it in, so its value is never empty. */
+/** A setting whose default is a fact about this machine. `loadConfig` fills it in, so its value is never empty. */
 export const derived = (setting: Setting<string>, otherwise: string): Setting<string> => ({
   ...setting,
   sentence: `${setting.sentence} Otherwise: ${otherwise}.`,

@@ -17,7 +17,7 @@ export interface Origin {
 export type Values = Map<string, Origin>;
 
 export interface Layer {
-  /** Names the place of a value, for origins and problems: "siteward.yaml:12". */
+  /** Names a value's location, for origins and problems: "siteward.yaml:12". */
   where(path: readonly string[]): string;
 }
 

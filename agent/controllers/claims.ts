@@ -21,7 +21,7 @@ export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean)
   return isEnding ? "leave" : "release";
 }
 
-/** Checks the owner as read from the API (`live`) before an adoption: the cache may show one that is gone. */
+/** Checks the owner as read from the API (`live`) before an adoption: the cached one may be gone. */
 export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boolean =>
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 

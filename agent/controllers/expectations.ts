@@ -13,7 +13,7 @@ import { fetchReadable } from "./fetch-readable.ts";
  * none is left; otherwise it would create an object again that a stale cache lacks
  * (docs/kubernetes-rules.md#expectations).
  *
- * kube-controller-manager counts watch events instead. By uid, the event of one object cannot be taken for another's.
+ * kube-controller-manager counts watch events instead. Matching by uid never mistakes one object's event for another's.
  * An object that stays missing from the cache is requested from the API: it may have been deleted meanwhile.
  */
 export type Expectations = ReadonlyMap<string, Expected>;
@@ -24,7 +24,7 @@ interface Expected {
   readonly version: string | undefined;
   /** When the write succeeded. */
   readonly at: Instant;
-  /** How often the API confirmed that the object exists, and when it last did; undefined: it was not asked. */
+  /** How often the API confirmed that the object exists, and when it last did; undefined if it has not been asked. */
   readonly confirmed?: { readonly times: number; readonly at: Instant };
 }
 
@@ -33,7 +33,7 @@ export const nothingExpected: Expectations = new Map();
 /** An expected deletion is dropped after this time, as is every expectation of kube-controller-manager. */
 const dropAfter: Millis = 300_000;
 /**
- * A watch that is not behind delivers our own writes within `first`; after that, the API is asked, later and later. A
+ * A watch that keeps up delivers our own writes within `first`; after that the API is asked, at growing intervals. A
  * webhook may have made the object so large that the cache will never show it.
  */
 const checks = { first: 2000, most: 300_000 } as const;

@@ -4,8 +4,8 @@ import { isOfOneObject } from "../base/errors.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * Like `fetch`; "unreadable": the object exists, and nothing else is known of it. For passes over several objects: one
- * that is unreadable must not end the pass.
+ * Like `fetch`, but returns "unreadable" if the object exists and nothing else is known about it. For passes over
+ * several objects, which one unreadable object must not end.
  */
 export async function fetchReadable<T extends KubeObject>(
   site: SiteView,

@@ -56,7 +56,7 @@ export interface WorkloadDeps {
   readonly verdictDeps: BoardVerdictDeps;
 }
 
-/** A controller of any state and memory type, with its number of concurrent workers. */
+/** A controller with any types of state and memory, and its number of concurrent workers. */
 export interface WorkloadController {
   open<Loop>(loopOf: LoopOf<Loop>): Loop;
 }

@@ -32,12 +32,12 @@ interface DecidingPass {
   readonly term: number;
 }
 
-/** Records what became of decided acts. Implemented by DecisionBook. */
+/** Records the outcome of decided acts. Implemented by DecisionBook. */
 export interface Decisions {
   /** Records an act that was done or, with an error, that failed. */
   acted(act: DecidedAct, error?: Error): void;
   /**
-   * Records the acts that are due after a pass and not done. Acts that were held back after the pass before and that are
+   * Records the acts that are due after a pass but not done. Acts that were held back after the previous pass and are
    * not among them have lapsed.
    */
   due(pass: DecidingPass, acts: readonly DueAct[]): void;
@@ -48,26 +48,26 @@ interface HeldCount {
   readonly why: Restraint["why"];
   /** Acts that are held back now. */
   readonly now: number;
-  /** Acts since this process began. An act that is held for a second reason counts for both. */
+  /** Acts since this process started. An act that is held for a second reason counts for both. */
   readonly total: number;
 }
 
 type DecisionStore = Pick<DecisionLog, "write" | "newest">;
 
-/** A decision record of the present term, which may still change. */
+/** A decision record of the current term, which may still change. */
 interface Story {
   /** The id of the record's row; undefined: not stored yet. */
   id: number | undefined;
   /** Why the act is held back now; undefined: nothing holds it back. */
   heldBy: Restraint["why"] | undefined;
   record: DecisionRecord;
-  /** When something last happened in it, be it only another failure. */
+  /** When something last happened in it, even if only another failure. */
   movedAt: Instant;
   /** True: it has failed again, and the stored number of failures is too low. */
   isBehind: boolean;
 }
 
-/** Limits of the stored records. A record takes about half a kilobyte, so some 400 are kept. */
+/** Limits of the stored records. A record takes about half a kilobyte, so about 400 are kept. */
 export const decisionBound: DecisionBound = { rows: 500, bytes: 256 * 1024 };
 
 /** Changes are collected for this long and stored in one transaction, to spare the flash. */
@@ -75,15 +75,15 @@ const pause: Millis = 5000;
 /** Interval between attempts after a failure to store changes. */
 const retry: Millis = 60_000;
 /**
- * Maximum number of open stories (records that may still change). At this limit, a hold takes the place of a failed
- * story and a failure that of one that is over; if there is none, no further story begins.
+ * Maximum number of open stories (records that may still change). At this limit, a hold displaces a failed story, and a
+ * failure displaces one that is over; if there is none to displace, no further story begins.
  */
 const mostOpen = 256;
-/** A failed story is over when the act was not tried for this long; another attempt begins a new one. */
+/** A failed story is over once the act has not been tried for this long; another attempt begins a new one. */
 const longestRest: Millis = 3_600_000;
 /** Maximum number of stories that wait to be stored. */
 const mostWaiting = 256;
-/** In characters: longer error messages are cut, as a server may answer with any text. */
+/** In characters. Longer error messages are cut, because a server may answer with any text. */
 const longestError = 256;
 
 /**
@@ -96,7 +96,7 @@ export class DecisionBook implements Decisions {
   readonly #board: string;
   readonly #boot: string;
   readonly #bell: WakeSignal;
-  /** Stories of the present term that have not ended, by act and object. */
+  /** Stories of the current term that have not ended, by act and object. */
   readonly #open = new Map<string, Story>();
   /** The stories that were due after the last pass over a key, by controller and key. */
   readonly #due = new Map<string, ReadonlySet<string>>();
@@ -171,8 +171,8 @@ export class DecisionBook implements Decisions {
   }
 
   /**
-   * Stores all changes now, in the order in which they happened, with the present numbers of failures. Throws only an
-   * error that ends the process; any other is logged and tried again. The changes wait on in both cases.
+   * Stores all changes now, in the order in which they happened, with the current numbers of failures. Throws only
+   * errors that end the process; others are logged and the write is retried. The changes remain pending in both cases.
    */
   flush(): void {
     const behind = [...this.#open.values()].filter(({ isBehind }) => isBehind);
@@ -198,7 +198,7 @@ export class DecisionBook implements Decisions {
     }
   }
 
-  /** How many acts were and are held back, by reason; the present ones by their present reason. */
+  /** How many acts were and are held back, by reason; for those held back now, by their current reason. */
   heldCounts(): readonly HeldCount[] {
     const now = new Map<Restraint["why"], number>();
     for (const { heldBy } of this.#open.values()) {
@@ -217,21 +217,21 @@ export class DecisionBook implements Decisions {
     try {
       this.flush();
     } catch {
-      // Records can be read from a full disk, too. `run` fails with this error itself.
+      // Records can be read even from a full disk. `run` itself fails with this error.
     }
     return this.#log.newest(subject, most);
   }
 
-  /** A new term begins without open stories: what another leader did meanwhile is not known here. */
+  /** A new term begins without open stories: another leader's acts in the meantime are unknown here. */
   #begin(term: number): void {
-    // A write of the term before may end after this one began.
+    // A write of the previous term may end after this one began.
     if (this.#term !== undefined && term <= this.#term) return;
     this.#term = term;
     for (const [id, story] of this.#open) this.#leave(id, story);
     this.#due.clear();
   }
 
-  /** The open story of an act. One that is over is left. */
+  /** The open story of an act. Drops it if it is over. */
   #present(id: string): Story | undefined {
     const story = this.#open.get(id);
     if (story === undefined || !this.#isOver(story)) return story;
@@ -250,8 +250,8 @@ export class DecisionBook implements Decisions {
   }
 
   /**
-   * Adds the story to the open ones. Without room the oldest that `givesWay` is left; if there is none, the story is not
-   * added. Returns whether it is open now.
+   * Adds the story to the open ones. Without room, the oldest that `givesWay` is dropped; if there is none, the story
+   * is not added. Returns whether it is open now.
    */
   #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
     if (!this.#open.has(id) && this.#open.size >= mostOpen) {
@@ -308,7 +308,7 @@ export class DecisionBook implements Decisions {
 
   /** Marks the story to be stored with the next batch. */
   #keep(story: Story): void {
-    // Without room (the disk fails, or more happens than it can store) the oldest is dropped; it stays in the log.
+    // Without room (the disk fails, or cannot keep up) the oldest is dropped; it remains in the log.
     const [oldest] = this.#waiting;
     if (!this.#waiting.has(story) && this.#waiting.size >= mostWaiting && oldest) this.#waiting.delete(oldest);
     this.#waiting.add(story);

@@ -10,7 +10,9 @@ export interface Subject {
   readonly uid: string;
 }
 
-/** A moment as stored: the board's clock may have been wrong then, and `mono` is comparable within its boot only. */
+/**
+ * A moment as stored: the board's clock may have been wrong at the time, and `mono` is comparable only within its boot.
+ */
 export interface StoredMoment {
   /** The time by the board's clock, in RFC 3339. */
   readonly at: string;
@@ -18,11 +20,11 @@ export interface StoredMoment {
   readonly mono: Millis;
 }
 
-/** A recorded act that is due and not done. */
+/** A recorded act that is due but not done. */
 export interface DueAct {
   readonly on: Subject;
   readonly grounds: Grounds;
-  /** Why it is held back; undefined: it only waits for its turn, so that no story begins with it. */
+  /** Why it is held back; undefined if it only waits for its turn, which begins no story. */
   readonly restraint: Restraint | undefined;
 }
 
@@ -39,7 +41,7 @@ export type StoryState =
 
 /**
  * The story of one act on one object in one term, from the first decision to its end: a single record, however often
- * the act was tried. It is this board's own memory; another leader has its own records.
+ * the act was tried. Each leader keeps its own records.
  */
 export interface DecisionRecord {
   readonly v: 1;
@@ -56,9 +58,9 @@ export interface DecisionRecord {
   readonly state: StoryState;
   /** When the act was first decided. */
   readonly first: StoredMoment;
-  /** When the state of the story last changed. */
+  /** When the story's state last changed. */
   readonly last: StoredMoment;
-  /** The reasons for which the act was held back, each once, with the time at which it first was. */
+  /** The reasons why the act was held back, each listed once, with the first time it applied. */
   readonly restraints: readonly (Restraint & { readonly since: StoredMoment })[];
   /** How often the act failed. */
   readonly failures: number;
@@ -71,8 +73,8 @@ export const subjectText = ({ kind, namespace, name }: Subject): string =>
   [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join("/");
 
 /**
- * A record that another process or version may have written; undefined: it is not one. The members of `because` and
- * `restraints` may be of kinds that this version does not know.
+ * Parses a record that another process or version may have written; undefined if it is not one. `because` and
+ * `restraints` may contain kinds that this version does not know.
  */
 export function readDecision(value: unknown): DecisionRecord | undefined {
   const { v, act, on, board, by, leader, term, because, state, first, last, restraints, failures } = asRecord(value);

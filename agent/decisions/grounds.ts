@@ -1,12 +1,12 @@
 import type { Millis } from "../base/clock.ts";
 
 /**
- * The acts of which each decision is recorded. Pods marked not ready and withdrawn endpoints follow from a marked board;
+ * The acts whose decisions are all recorded. Pods marked not ready and withdrawn endpoints follow from a marked board;
  * they are only counted.
  */
 export type RecordedAct = "board-marked" | "board-tainted" | "pod-evicted" | "pod-collected" | "pod-replaced";
 
-/** What an act rests on. Times are ages on our own clock; no timestamp of another machine is among them. */
+/** The facts that an act rests on. Times are ages by our own clock, never timestamps of another machine. */
 export interface Grounds {
   readonly act: RecordedAct;
   /** The Node of the board. */
@@ -36,7 +36,7 @@ export type Because =
   /** The pod was being deleted on a board that an operator declared out of service. */
   | { readonly kind: "out-of-service" };
 
-/** What the leader knew of a silent board. */
+/** What the leader knew about a silent board. */
 export interface SilenceFacts {
   readonly verdict: string;
   /** The rule that led to the verdict, as a sentence. */
@@ -52,11 +52,11 @@ export interface SilenceFacts {
   readonly zone?: { readonly name: string; readonly state: string };
 }
 
-/** Why an act that is due is held back. */
+/** Why a due act is held back. */
 export type Restraint =
-  /** The watches of Nodes and Leases are not live. */
+  /** The watches for Nodes and Leases are not live. */
   | { readonly why: "not-live" }
-  /** After an outage not every board has sent a heartbeat yet. */
+  /** Since the outage, not every board has sent a heartbeat. */
   | { readonly why: "quarantine" }
   /** The verdict on the board permits no harm. */
   | { readonly why: "verdict"; readonly verdict: string; readonly rule: string }

@@ -12,7 +12,7 @@ interface StoryLine {
   readonly text: string;
 }
 
-/** The present end of a story, in one sentence. */
+/** The current state of a story, in one sentence. */
 export function headlineOf(record: DecisionRecord, time: ShowTime): string {
   const { on, state, first, last, leader, term, restraints, failures, error } = record;
   const subject = subjectText(on);
@@ -102,7 +102,7 @@ function restraintText(restraint: Restraint): string {
   }
 }
 
-/** What became of the object of an act, in words: "evicted from pi-3". */
+/** What happened to the object of an act, in words: "evicted from pi-3". */
 function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string {
   switch (act) {
     case "board-marked":

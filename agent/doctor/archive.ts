@@ -7,7 +7,7 @@ import type { Instant } from "../base/clock.ts";
 
 export interface ArchiveEntry {
   readonly name: string;
-  /** Makes the content, when its turn to be written comes. Undefined: the entry is left out. */
+  /** Makes the content when it is about to be written. Undefined if the entry is left out. */
   text(): Promise<string | undefined>;
 }
 
@@ -22,8 +22,8 @@ export interface Archive {
 }
 
 /**
- * Writes a .tar.gz entry by entry, so that only one entry is in memory. The file gets its name once it is complete, and
- * only its owner can read it.
+ * Writes a .tar.gz entry by entry, so that only one entry is in memory. The file is renamed into place once it is
+ * complete, and only its owner can read it.
  */
 export async function writeArchive(
   file: string,

@@ -14,7 +14,7 @@ import type { Finding } from "./examination.ts";
 import type { RunProgram } from "./programs.ts";
 import { scrubber } from "./scrub.ts";
 
-/** The sections of the archive; those that support reads first come first. */
+/** The sections of the archive, in the order in which support reads them. */
 const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;
 export type SectionName = (typeof sectionNames)[number];
 
@@ -117,7 +117,7 @@ const entriesOf: Readonly<Record<SectionName, Entries>> = {
   ],
 };
 
-/** One line per setting with its origin; durations and sizes in the form in which they are written. */
+/** One line per setting with its origin; durations and sizes as they would be written in the file. */
 function configText(config: Config, origins: ReadonlyMap<string, string> | undefined): string {
   const lines = [...settingsIn(settings)].map(({ path, setting }) => {
     const value = valueAt(config, path);

@@ -9,7 +9,7 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   // A JSON web token, as used by service accounts.
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, mask],
   [/(:\/\/)[^\s/:@"]*:[^\s/@"]+@/g, `$1${mask}@`],
-  // A field whose name suggests a secret, in JSON or YAML, also in JSON that is a string in JSON.
+  // A field whose name suggests a secret, in JSON or YAML, or in JSON embedded as a string in JSON.
   [
     /((?:password|passwd|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
@@ -20,8 +20,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 const shortest = 6;
 
 /**
- * Returns a function that redacts secrets: the given ones in their usual encodings, and all texts that look like one. It
- * redacts too much rather than too little.
+ * Returns a function that redacts secrets: the given ones in their usual encodings, and all texts that look like one.
+ * Errs on the side of redacting too much.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(formsOf))]

@@ -22,7 +22,7 @@ export const warn = verdict("warn");
 export const fail = verdict("fail");
 export const skip = (reason: string): CheckVerdict => ({ level: "skip", message: reason });
 
-/** The verdict of a check that needs the API server, if the server was not reached: api.tls reports why. */
+/** The verdict of a check that needs the API server when it could not be reached; api.tls reports why. */
 export const unreached = skip("the API server was not reached (api.tls)");
 
 const gravity: Readonly<Record<VerdictLevel, number>> = { fail: 0, warn: 1, info: 2, ok: 3, skip: 4 };

@@ -3,7 +3,7 @@ import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/cl
 import { timingProblems } from "../base/lease-timing.ts";
 import type { Candidate } from "./lease-rules.ts";
 
-/** A time in which this board does not stand for election. */
+/** A period in which this board does not stand for election. */
 export interface Rest {
   readonly until: Instant;
   readonly why: string;
@@ -30,9 +30,9 @@ export interface CandidacyDeps {
 export class Candidacy {
   readonly #ambient: Ambient;
   readonly #deps: CandidacyDeps;
-  /** `isStored`: a later process of this board keeps the rest too. */
+  /** `isStored`: later processes of this board observe the rest too. */
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
-  /** When this board first found the Lease free to claim; undefined: at the last read it was not. */
+  /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
   /** The reason at the last `check`. */
   #reason: string | undefined;
@@ -71,7 +71,7 @@ export class Candidacy {
     this.#rest = { until: shifted(this.#ambient.clock.now(), duration), why, isStored: false };
   }
 
-  /** Does not stand for `duration`, even after a restart. Throws if the rest cannot be stored; then there is none. */
+  /** Does not stand for `duration`, even after a restart. If the rest cannot be stored, throws and does not rest. */
   storeRest(why: string, duration: Millis): void {
     const until = shifted(this.#ambient.clock.now(), duration);
     this.#deps.rememberRest?.({ until, why });

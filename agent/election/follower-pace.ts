@@ -36,7 +36,7 @@ export class FollowerPace {
 
   /**
    * The pause after a read of a Lease that no board can acquire before `until`. A Lease with a longer duration than
-   * ours is read earlier, because it may be corrected. `hadFailed`: the read before this one failed.
+   * ours is read before it expires, because it may be corrected. `hadFailed`: the read before this one failed.
    */
   untilExpiry(period: Millis, until: Instant, { hadFailed }: { readonly hadFailed: boolean }): Millis {
     if (this.#polls) return period;
@@ -44,7 +44,7 @@ export class FollowerPace {
     const { duration, retry } = this.#timing;
     const rest = Math.min(Math.max(0, elapsed(clock.now(), until)), duration + retry);
     // After an outage of the server all boards read the Lease within the same few seconds. Without this spread they
-    // would go on doing so.
+    // would keep doing so.
     if (hadFailed) return rest * (1 - random.next());
     // Two reads may be needed for a takeover, each up to half a retry late, so that it takes at most two durations and
     // a retry.
@@ -52,15 +52,16 @@ export class FollowerPace {
   }
 
   /**
-   * The pause after a claim that came too late. The next read shows the leader; the boards make it at random moments.
+   * The pause after losing a claim to another board. The next read shows the leader, and its time is random for each
+   * board.
    */
   afterOvertaken(period: Millis): Millis {
     return this.#polls ? period : this.#timing.retry * this.#ambient.random.next();
   }
 
   /**
-   * The pause after a failed attempt. It spreads the boards that lost the same server: a hundred reads in the second of
-   * its return would be its next outage. The longer the pauses, the fewer boards read in that second.
+   * The pause after a failed attempt. Spreads the boards that lost the same server: a hundred reads in the second of
+   * its return would cause its next outage. The longer the pauses, the fewer boards read in that second.
    */
   afterFailure(period: Millis, { isFirst }: { readonly isFirst: boolean }): Millis {
     if (this.#polls) return period;

@@ -46,16 +46,16 @@ export interface ElectorView {
   readonly isFree: boolean;
   /** The number of the Lease's term; undefined: there is no Lease, or it has not been read yet. */
   readonly term: number | undefined;
-  /** When this board first saw the present holder. */
+  /** When this board first saw the current holder. */
   readonly since: Instant | undefined;
   /** Time since this board last saw the Lease change. */
   readonly leaseAge: Millis | undefined;
   readonly leaseDuration: Millis;
-  /** Another process renews the Lease under our identity. */
+  /** True if another process renews the Lease under our identity. */
   readonly namesake: boolean;
   /** 95th percentile of the time that a renewal takes; undefined: there was none. */
   readonly renewP95: Millis | undefined;
-  /** Failed renewals in the present term, or in the last one of this process. */
+  /** Failed renewals in the current term, or in this process's last one. */
   readonly missedRenewals: number;
   /** Why this board does not stand for election; undefined: it stands. */
   readonly notStanding: string | undefined;
@@ -102,10 +102,10 @@ export class LeaderElector {
   readonly #candidacy: Candidacy;
   readonly #bell: WakeSignal;
   #leadership: Leadership | undefined;
-  /** The work of the present term, or of the last one, for `handOver` to wait for. */
+  /** The work of the current or last term, for `handOver` to wait for. */
   #leading: Promise<unknown> = Promise.resolve();
   #error: ElectionFailure | undefined;
-  /** By this instant the election must have moved on; otherwise it hangs. */
+  /** If the election has not progressed by this instant, it hangs. */
   #progressDue: Instant | "idle" = "idle";
 
   constructor(ambient: Ambient, deps: ElectorDeps) {
@@ -199,7 +199,7 @@ export class LeaderElector {
     { rest, to, message }: { readonly rest: Millis; readonly to: string | undefined; readonly message: string },
   ): Promise<boolean> {
     const leadership = this.#leadership;
-    // Stored before the release: whatever happens afterwards, this board does not acquire the Lease again.
+    // Stored before the release, so that this board does not acquire the Lease again, whatever happens afterwards.
     this.#candidacy.storeRest(why, rest);
     if (leadership === undefined || leadership.term.over !== undefined) return false;
     const { about, termForLastEvents } = leadership;
@@ -235,8 +235,8 @@ export class LeaderElector {
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
       if (step.do === "wait") {
         this.#candidacy.leaseIsHeld();
-        // While the Lease is missing, keep reading at short intervals: another board may create it and delete it again
-        // meanwhile.
+        // While the Lease is missing, keep reading at short intervals: otherwise a Lease that is created and deleted in
+        // between would go unnoticed.
         if (seen.state.is === "absent") return { pause: period };
         return { pause: this.#pace.untilExpiry(period, step.until, { hadFailed }) };
       }
@@ -283,7 +283,7 @@ export class LeaderElector {
     const { lead, carried, onRead = () => {} } = callbacks;
     const deps = { lock, lead, carried, onRead, announce, candidate: this.#candidate, observer: this.#observer };
     const leadership = new Leadership(this.#ambient, deps, won);
-    // The answer came too late for the term to be trusted: the next attempt reads the Lease again.
+    // The answer came too late to trust the term: the next attempt reads the Lease again.
     if (!leadership.term.standsAt(clock.now())) return;
     this.#leadership = leadership;
     this.#candidacy.leaseIsHeld();

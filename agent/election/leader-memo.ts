@@ -8,7 +8,7 @@ const area = "leader";
 
 /**
  * The terms that this board led or saw, stored for its next process. Each site has its own Lease and terms: a board
- * that moves to another site starts without a memory there, and has the former one again when it returns.
+ * that moves to another site starts with no memory there, and finds its former memory when it returns.
  */
 export class LeaderMemo {
   readonly #facts: KeyValueStore;
@@ -91,7 +91,7 @@ export class LeaderMemo {
     return this.#broken;
   }
 
-  /** The present term has lasted, or ended in order: none counts as broken any longer. */
+  /** The current term has lasted, or ended cleanly, so no term counts as broken any longer. */
   termHeld(): void {
     this.#set("broken", "0");
     this.#broken = 0;
@@ -106,8 +106,8 @@ export class LeaderMemo {
   }
 
   /**
-   * Stores a term that this board begins, which counts as broken until `termHeld`. True if no other board led since its
-   * last term, and this board led no other site.
+   * Stores a term that this board begins, which counts as broken until `termHeld`. True if no other board has led since
+   * its last term, and this board has led no other site.
    */
   leads(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;

@@ -47,7 +47,7 @@ export interface Won {
   readonly record: LeaseRecord;
   /** When the claim was begun. */
   readonly began: Instant;
-  /** The annotations of `record` were written before this instant. */
+  /** The instant before which the annotations of `record` were written. */
   readonly written: Instant;
 }
 
@@ -167,7 +167,8 @@ export class Leadership {
     const failure = await work;
 
     if (ending.is === "lost") term.forfeit(clock.now());
-    // Announced however the term ended, as in client-go. The fence drops the Event once another board may lead.
+    // Announced regardless of how the term ended, as in client-go. The fence drops the Event once another board may
+    // lead.
     this.#announce("stopped leading", this.termForLastEvents);
     if (ending.is === "left") await this.#release();
     signal.removeEventListener("abort", stop);
@@ -175,7 +176,7 @@ export class Leadership {
     return ending;
   }
 
-  /** How the term ends; undefined: this is not decided yet. */
+  /** How the term ends; undefined while this is undecided. */
   get #ending(): TermEnding | undefined {
     return this.term.over?.ending ?? this.#left;
   }

@@ -12,7 +12,7 @@ import { isManaged, type LeaseRecord, recordOf, renewalMark, successorAnnotation
 export const budgetAnnotation = "siteward.dev/budget";
 /** Annotation that passes the operators' holds from leader to leader. */
 export const holdsAnnotation = "siteward.dev/holds";
-/** Annotation that passes the highest counter in the accepted commands of each signing key from leader to leader. */
+/** Annotation that passes, from leader to leader, the highest counter accepted from each signing key. */
 export const countersAnnotation = "siteward.dev/counters";
 
 /** The fields that a new holder writes. */

@@ -39,7 +39,7 @@ export class LeaseObserver {
     return this.#seen;
   }
 
-  /** When this board first saw the present holder; undefined: the Lease has not been read yet. */
+  /** When this board first saw the current holder; undefined: the Lease has not been read yet. */
   get holderSince(): Instant | undefined {
     return this.#holderSince;
   }
@@ -63,7 +63,7 @@ export class LeaseObserver {
     return nextLeaderStep(this.#observe(record, { leading: true }));
   }
 
-  /** This board, as the leader, has just written this Lease. */
+  /** Called after this board, as the leader, has written this Lease. */
   noteWritten(record: LeaseRecord): void {
     this.#observe(record, { leading: true });
   }

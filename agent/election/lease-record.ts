@@ -3,7 +3,7 @@ import type { Lease } from "../api/core.ts";
 /** Annotation of a Lease that was released in favour of a board: the name of that board. */
 export const successorAnnotation = "siteward.dev/successor";
 
-/** The Lease as it was read. Its values may make no sense, since any client can write them. */
+/** The Lease as read. Its values may be nonsense, since any client can write them. */
 export interface LeaseRecord {
   readonly uid: string;
   readonly resourceVersion: string;
@@ -41,16 +41,14 @@ export function recordOf({ metadata, spec }: Lease): LeaseRecord {
 export const isManaged = ({ managedFields }: Lease["metadata"]): true | undefined =>
   (Array.isArray(managedFields) && managedFields.length > 0) || undefined;
 
-/** The highest term: leaseTransitions is an int32. Only an edit by hand can bring a Lease so far. */
+/** The highest term: leaseTransitions is an int32. A Lease can reach it only if it is edited by hand. */
 export const lastTerm = 2 ** 31 - 2;
 
-/** Whether a value of unknown origin is valid as a term. */
+/** Whether an unchecked value is a valid term. */
 export const isTerm = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
 
-/**
- * A number that identifies a renewal by its renewTime, however that is written; undefined: it is missing or invalid.
- */
+/** A number that identifies a renewal by its renewTime, whatever its format; undefined if it is missing or invalid. */
 export function renewalMark(renewTime: unknown): number | undefined {
   const mark = typeof renewTime === "string" ? Date.parse(renewTime) : Number.NaN;
   return Number.isNaN(mark) ? undefined : mark;

@@ -6,9 +6,9 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * The rules of the Lease, as pure functions: `observe` interprets a Lease that was read, and `nextCandidateStep` and
  * `nextLeaderStep` decide what to do.
  *
- * Times in a Lease are never used as times, since another board's clock wrote them. This board measures on its own clock
- * how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost it. Each
- * claim writes a higher term than any that the board has seen, also into a Lease that was deleted and created again.
+ * Times in a Lease are never used as times, since another board's clock wrote them. This board measures on its own
+ * clock how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost it.
+ * Each claim writes a higher term than any that the board has seen, even into a Lease that was deleted and recreated.
  */
 
 /**
@@ -63,7 +63,7 @@ export interface LeaseReading {
 
 export interface Candidate {
   readonly identity: string;
-  /** The name of this board, to recognise itself as a successor; undefined: it never is one. */
+  /** This board's name, by which it recognises itself as a successor; undefined if it never is one. */
   readonly board?: string | undefined;
   readonly timing: LeaseTiming;
   /**
@@ -111,7 +111,7 @@ function stateOf(
   return { is: "held", record, until };
 }
 
-/** Until when the holder of this Lease, or of one that it replaced, may believe that it leads. */
+/** How long the holder of this Lease, or of one that it replaced, may still believe that it leads. */
 function holderMayLeadUntil(
   before: Observation | undefined,
   record: LeaseRecord,
@@ -124,9 +124,9 @@ function holderMayLeadUntil(
 }
 
 /**
- * Until when no board may claim a Lease without a holder; undefined: it may be claimed now, because its holder released
- * it. A Lease read for the first time counts as released. A recreated one does not, and neither does an outdated one,
- * which later holders did not release.
+ * The instant before which no board may claim a Lease without a holder; undefined: it may be claimed now, because its
+ * holder released it. A Lease read for the first time counts as released. A recreated one does not, and neither does an
+ * outdated one, which later holders did not release.
  */
 function freeLeaseBlockedUntil(
   before: Observation | undefined,
@@ -136,19 +136,19 @@ function freeLeaseBlockedUntil(
 ): Instant | undefined {
   if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, candidate, at);
   const { state } = before ?? {};
-  // The Lease is still free, and not an older version of itself: an edit by hand does not start the wait again.
+  // The Lease is still free, and not an older version of itself: an edit by hand does not restart the wait.
   if (state?.is === "free" && record.term >= state.record.term) return state.until;
   return outdated ? formerHolderMayLeadUntil(before, candidate, at) : undefined;
 }
 
-/** Until when the holder of a Lease that was deleted, or that we never saw, may believe that it leads. */
+/** How long the holder of a Lease that was deleted, or that we never saw, may still believe that it leads. */
 function formerHolderMayLeadUntil(
   before: Observation | undefined,
   { timing, formerTerm }: Candidate,
   at: Instant,
 ): Instant | undefined {
   if (before === undefined) {
-    // A remembered term shows that there was a Lease, whose last holder we may never have seen.
+    // A remembered term shows that a Lease existed, whose last holder we may never have seen.
     return formerTerm === undefined ? undefined : shifted(at, timing.duration);
   }
   const { state, since } = before;
@@ -187,10 +187,13 @@ function intrusion(
 const isSameLease = (before: Observation | undefined, record: LeaseRecord): boolean =>
   before?.state.record?.uid === record.uid;
 
-/** Whether the Lease is from a backup: boards led after it was written, and one may still believe that it leads. */
+/**
+ * Whether the Lease is from a backup: other boards have led since it was written, and one may still believe that it
+ * leads.
+ */
 const isOutdated = ({ term }: LeaseRecord, highestTerm: number | undefined): boolean => term < (highestTerm ?? 0);
 
-/** The next step of a candidate. renew: the Lease is ours already. */
+/** The next step of a candidate. renew: the Lease is already ours. */
 export type CandidateStep =
   | { readonly do: "wait"; readonly until: Instant }
   | { readonly do: "create"; readonly term: number }
@@ -217,7 +220,7 @@ export function nextCandidateStep(
       return { do: "take", record, term };
     }
     case "ours":
-      // A backup was restored while this board led: other boards may have led after the term that it shows.
+      // A backup was restored while this board led: other boards may have led since the term that it shows.
       if (isOutdated(record, highestTerm)) return { do: "take", record, term };
       return { do: "renew", record };
     case "inherited":
@@ -255,6 +258,7 @@ export function nextLeaderStep({ state }: Observation): LeaderStep {
 }
 
 /**
- * The next term. The highest term repeats instead of wrapping to 0, which other boards would take for a restored backup.
+ * The next term. The highest term repeats instead of wrapping to 0, which other boards would mistake for a restored
+ * backup.
  */
 const termAfter = (term: number): number => Math.min(term + 1, lastTerm);

@@ -15,14 +15,14 @@ export type TermEnding =
     }
   /** The Lease was not renewed in time: another board may lead once it has expired. */
   | { readonly is: "expired"; readonly why: string }
-  /** The Lease that was read is no longer ours: another board may lead already. */
+  /** The Lease that was read is no longer ours: another board may already lead. */
   | { readonly is: "lost"; readonly why: string };
 
 /** How long a term lasts without a further renewal. */
 export interface TermLimits {
   /** Before this instant, no other board can lead. */
   readonly until: Instant;
-  /** By this instant a further renewal is due. From then on the work of the term writes nothing. */
+  /** The instant by which another renewal is due. From then on the work of the term writes nothing. */
   readonly deadline: Instant;
 }
 
@@ -70,8 +70,9 @@ export class LeaseTerm implements Term {
   }
 
   /**
-   * The term as its work sees it. It ends at the deadline, at which the leader gives up. Without this limit, the work
-   * of a process that was suspended at the deadline would go on with old observations until the elector ends the term.
+   * The term as its work sees it. It ends at the deadline, at which the leader gives up. Without this limit, if a
+   * process is suspended across the deadline, its work would continue with old observations until the elector ends the
+   * term.
    */
   get forWork(): Term {
     const standsAt = (now: Instant): boolean => this.standsAt(now) && isAfter(this.#deadline, now);
@@ -87,7 +88,7 @@ export class LeaseTerm implements Term {
     );
   }
 
-  /** Ends the trust: another board may lead from now on. */
+  /** Stops trusting the term: another board may lead from now on. */
   forfeit(now: Instant): void {
     this.#until = now;
   }
@@ -116,7 +117,7 @@ export class TermOver extends Error {
   readonly disposition = "drop";
   readonly ending: TermEnding;
   readonly at: Instant;
-  /** The API server answered the last request, so that the term did not end because of an outage. */
+  /** True if the API server answered the last request, so the term did not end because of an outage. */
   readonly serverAnswered: boolean;
 
   constructor(

@@ -36,8 +36,8 @@ export function writeAll(files: readonly WantedFile[], ledger: string): void {
 export const isUnfinished = (ledger: string): boolean => existsSync(ledger);
 
 /**
- * Completes an interrupted run if it wrote its ledger, and returns the paths of its files. May itself be interrupted,
- * and then repeated.
+ * Completes an interrupted run if it wrote its ledger, and returns the paths of its files. If interrupted, it can be
+ * repeated.
  */
 export function finish(ledger: string): readonly string[] {
   const paths = pathsIn(ledger);
@@ -47,7 +47,7 @@ export function finish(ledger: string): readonly string[] {
   return paths;
 }
 
-/** The paths in the ledger. A damaged ledger names none: the enrolment has to be repeated, and must not fail here. */
+/** The paths in the ledger. A damaged ledger yields none: the enrolment has to be repeated, and must not fail here. */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
   try {

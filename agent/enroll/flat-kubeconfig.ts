@@ -5,8 +5,8 @@ import { CredentialsError } from "../client/credentials/credentials-error.ts";
 import { type KubeconfigSection, kubeconfigContext } from "../client/credentials/kubeconfig.ts";
 
 /**
- * Reduces a kubeconfig to one context with embedded certificates and keys. Plugins and token files are only referred
- * to, because other programs renew their tokens.
+ * Reduces a kubeconfig to one context with embedded certificates and keys. Plugins and token files are only referenced,
+ * because other programs renew their tokens.
  */
 export async function flatKubeconfig(file: string, context: string | undefined): Promise<string> {
   const text = await readCredentialFile(file, "kubeconfig");

@@ -25,7 +25,7 @@ function existingAbove(file: string): string {
   return folder;
 }
 
-/** Whether the path is a folder; true also if this user may not read that. */
+/** Whether the path is a folder; also true if this user may not find out. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -12,7 +12,7 @@ export const acts = [
   "board-tainted",
   /** A pod was marked not ready because its board is silent. */
   "pod-marked",
-  /** A pod was deleted because it does not, or no longer, tolerate a NoExecute taint of its board. */
+  /** A pod was deleted because it does not tolerate a NoExecute taint of its board, or no longer does. */
   "pod-evicted",
   /** A pod was deleted because its board was deleted. */
   "pod-collected",
@@ -79,7 +79,7 @@ function actOfPatch(
       if (subresource === "status") return "board-marked";
       return taintsBoard(patch) ? "board-tainted" : undefined;
     case "Pod":
-      // The evicting controllers first write the reason into the pod's status, which belongs to the eviction.
+      // The evicting controllers first write the reason into the pod's status; that write is part of the eviction.
       return cause && by !== "taint-eviction" && by !== "pod-gc" ? "pod-marked" : undefined;
     default:
       return cause && "endpoints-withdrawn";

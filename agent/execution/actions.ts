@@ -22,7 +22,7 @@ export const refTo = (resource: Resource<KubeObject>, { metadata }: KubeObject):
   resourceVersion: metadata.resourceVersion,
 });
 
-/** The object as a decision record names it. */
+/** The object's name in decision records. */
 export const subjectOf = ({ resource, namespace, name, uid }: ObjectRef): Subject => ({
   kind: resource.kind,
   ...(namespace !== undefined && { namespace }),
@@ -107,8 +107,8 @@ export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<Kub
   );
 
 /**
- * The result of an action. `at`: when it was known; undefined: the action was not sent. `object`: name, uid and
- * resourceVersion of the written object, for a later write of the same pass.
+ * The result of an action. `at`: when the result was known; undefined if the action was not sent. `object`: name, uid
+ * and resourceVersion of the written object, for a later write of the same pass.
  */
 export type Outcome = { readonly action: Action; readonly at?: Instant } & (
   | { readonly ok: true; readonly object?: KubeObject }

@@ -42,9 +42,9 @@ const identify = (resource: Resource<KubeObject>, namespace: string | undefined,
   `${resourceName(resource)}/${namespace ?? ""}/${name}`;
 
 /**
- * Updates the preconditions of later writes in a chain. Each write of ours changes the object's resourceVersion, while
- * the later ones still require the version that was read; they then require the version that our last write produced. A
- * write of another client in between remains a conflict.
+ * Updates the preconditions of later writes in a chain. Each of our writes changes the object's resourceVersion, while
+ * later writes still require the version that was read; this makes them require the version that our last write
+ * produced. A write by another client in between still causes a conflict.
  */
 export class OwnVersions {
   readonly #replaced = new Set<string>();

@@ -7,7 +7,7 @@ export interface EventLimits {
   /** Number of Events that an object may cause at once; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
-  /** From this number on, Events within `similarWindow` that differ only in their message are combined into one. */
+  /** From this many on, Events within `similarWindow` that differ only in their message are combined into one. */
   readonly similar: number;
   readonly similarWindow: Millis;
   /** Maximum number of objects remembered. */
@@ -34,7 +34,7 @@ export interface WrittenEvent {
 interface Subject {
   bucket: TokenBucket;
   readonly written: Map<string, WrittenEvent>;
-  /** The different messages of each severity and reason, and since when they are collected. */
+  /** The distinct messages for each severity and reason, and the start of their collection. */
   readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
 }
 
@@ -59,7 +59,7 @@ export class EventCorrelator {
     return seen.messages.size < similar ? message : `(combined from similar events): ${message}`;
   }
 
-  /** Takes a token of the object's allowance; false: there is none. */
+  /** Takes a token of the object's allowance; false if there is none. */
   admits({ about }: EventAction, now: Instant): boolean {
     const { burst, refill } = this.#limits;
     const subject = this.#subject(about.uid, now);

@@ -88,7 +88,7 @@ export class EventRecorder implements Events {
     }
   }
 
-  /** Sends an Event. Only errors of disposition "retry" are retried: the API would repeat a refusal. */
+  /** Sends an Event. Only errors with the disposition "retry" are retried: the API would only repeat a refusal. */
   async #deliver(pending: Pending, signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     for (let attempt = 1; !signal.aborted; attempt++) {

@@ -77,7 +77,7 @@ export interface ActingPass {
   readonly since: Instant;
   /** Called after each action. */
   readonly moved: () => void;
-  /** Writes that have not been sent after this time are postponed; undefined: they wait without limit. */
+  /** Writes not sent within this time are postponed; undefined: they wait without a limit. */
   readonly patience?: Millis | undefined;
   /** The lane in which writes wait for their turn; undefined: the first. */
   readonly lane?: Lane | undefined;
@@ -135,7 +135,7 @@ export class Executor {
       readonly isFrozen?: (board: string) => boolean;
       /** Whether an outage has made observations from that instant invalid; undefined: never. */
       readonly isOutdated?: (since: Instant) => boolean;
-      /** Records what became of acts with grounds; undefined: they are not recorded. */
+      /** Records the outcome of acts with grounds; undefined: they are not recorded. */
       readonly decisions?: Pick<Decisions, "acted">;
     },
   ) {
@@ -200,8 +200,8 @@ export class Executor {
   }
 
   /**
-   * Records the outcome of an act with grounds, unless the act is decided again: by this board after a conflict, or by
-   * the next leader after the end of the term.
+   * Records the outcome of an act with grounds, unless the decision will be made again: by this board after a conflict,
+   * or by the next leader after the end of the term.
    */
   #record(outcome: Outcome | undefined, term: Term, by: string | undefined): void {
     const action = outcome?.action;
@@ -282,7 +282,9 @@ export class Executor {
   }
 }
 
-/** Runs one creation, then two, then four, …: a quota that refuses all of them gets one request, not a hundred. */
+/**
+ * Runs one creation, then two, then four, …: a quota that refuses all of them causes one failed request, not a hundred.
+ */
 async function slowStart(
   chains: readonly Chain[],
   run: (chain: Chain) => Promise<Error | undefined>,

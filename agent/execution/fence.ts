@@ -10,7 +10,7 @@ export interface Term {
   standsAt(now: Instant): boolean;
 }
 
-/** A write that was not sent because its term is over, or because its decision is too old. */
+/** A write was not sent because its term is over, or because its decision is too old. */
 export class FencedError extends Error implements HasDisposition {
   override readonly name = "FencedError";
   readonly disposition = "drop";

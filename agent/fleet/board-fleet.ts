@@ -38,14 +38,14 @@ export interface BoardFleetDeps {
   readonly database: Database;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
-  /** The version of the fleet's settings that is wholly in force; undefined if none is. */
+  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
   readonly remoteVersion: () => number | undefined;
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: ConfigKeeperDeps["leftOut"];
   readonly reload: ConfigKeeperDeps["reload"];
   /** Validation errors of the fleet's settings on this board. They may be applied if there are none. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** Why a document is refused for its signature or the lack of one; undefined if it may be accepted. */
+  /** Why a document is refused because of a bad or missing signature; undefined if it may be accepted. */
   readonly unsigned: (message: SignedMessage) => Fault | undefined;
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;

@@ -48,7 +48,7 @@ const filesLook: Millis = 60_000;
 const clockLook: Millis = 2000;
 /** The time within which a connection must come up with new credentials. */
 const reloadLimit: Millis = 60_000;
-/** Pause after an error that is not one of the link, such as one of the storage. */
+/** Pause after an error that does not come from the link, such as a storage error. */
 const storagePause: Millis = 30_000;
 
 /**
@@ -65,9 +65,7 @@ export class Fleet {
   #error: LinkError | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /**
-   * The credentials to use instead of the files: no connection came up with the credentials that are in the files now.
-   */
+  /** The credentials to use instead of the files: no connection came up with the credentials now in the files. */
   #keeps: Tls | undefined;
   /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
@@ -116,7 +114,7 @@ export class Fleet {
   }
 
   /**
-   * Reconnects with the present credential files. If no connection comes up with them within a minute, the former
+   * Reconnects with the current credential files. If no connection comes up with them within a minute, the former
    * credentials are used again.
    */
   async reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect> {
@@ -213,7 +211,7 @@ export class Fleet {
       const tls = url.protocol === "mqtts:" ? (this.#keeps ?? this.#deps.credentials()) : undefined;
       const session = { number: this.#nextSession(), bootId };
       this.#session = session.number;
-      // Called before connecting too, because queued messages may arrive together with the CONNACK.
+      // Registered even before connecting, because queued messages may arrive together with the CONNACK.
       this.#deps.gate.begin(clock.now());
       // A message that is handled after the end of its connection does not prove that the link is up.
       const ready = (): void => {

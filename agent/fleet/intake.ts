@@ -48,7 +48,7 @@ const ranks = { progress: 0, reply: 1, end: 2 } as const;
 /** A message whose handling failed this often is acknowledged, because each failure ends the connection. */
 const mostTries = 3;
 
-/** Bound of the answers that are kept in memory while the disk cannot be written. */
+/** Maximum number of answers that are kept in memory while the disk cannot be written. */
 const mostInMemory = 64;
 
 /** The longest correlation data that is kept, in bytes. It is stored with the answer; longer data is left out. */
@@ -62,7 +62,7 @@ function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signatu
   return sig === undefined || kid === undefined ? {} : { signature: { sig, kid } };
 }
 
-/** Stands for the fields of a command whose topic cannot be parsed. */
+/** A placeholder for the fields of a command whose topic cannot be parsed. */
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
 /** Receives messages from the broker: commands go to the desk, the desired settings to the ConfigKeeper. */

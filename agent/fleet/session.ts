@@ -41,8 +41,7 @@ export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSigna
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // Started at once: the tasks end with the connection, and their end rejects the acknowledgements that this waits
-    // for.
+    // Started at once: the tasks end with the connection, and their end rejects the acknowledgements awaited here.
     parting = leave(ambient, deps, stop);
   };
   void link.ended.then((error) => tasks.stop(error));
@@ -65,7 +64,7 @@ export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSigna
   return await link.ended;
 }
 
-/** The reason to end the link with. If the link itself failed, it has ended already with a more precise reason. */
+/** The reason for ending the link. If the link itself failed, it has already ended with a more precise reason. */
 function endFor(error: unknown, identity: FleetIdentity): LinkError {
   if (!(error instanceof PublishError))
     return new LinkError("stopped", "an internal error ended the connection to the broker", { cause: error });
@@ -100,7 +99,7 @@ async function subscribe({ identity, link, standing, gate }: SessionDeps, now: I
   await link.subscribe([
     { filter: commands, retained: false },
     { filter: broadcast, retained: false },
-    // The broker sends the retained document again; a version that was applied before is ignored.
+    // The broker sends the retained document again; a version that has already been applied is ignored.
     { filter: desired, retained: true },
   ]);
   if (link.sessionPresent && !gate.wants(standing(), now)) await link.unsubscribe(site);

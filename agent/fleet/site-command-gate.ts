@@ -2,8 +2,8 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standing } from "../commands/desk/controls.ts";
 
 /**
- * Delay before a new leader subscribes. The former leader, which checks the election every second, has unsubscribed by
- * the end of the delay. Meanwhile the broker answers senders that there is no subscriber.
+ * Delay before a new leader subscribes. By then the former leader, which checks the election every second, has
+ * unsubscribed. Meanwhile the broker reports to senders that there is no subscriber.
  */
 const handOver: Millis = 2500;
 
@@ -24,7 +24,7 @@ export class SiteCommandGate {
   #led: { readonly term: number; readonly since: Instant } | undefined;
   /** When the present connection began. */
   #connected: Instant | undefined;
-  /** Whether this board has subscribed on the present connection. */
+  /** Whether this board has subscribed on the current connection. */
   #isOpen = false;
 
   /** Resets for a new connection. */
@@ -42,7 +42,7 @@ export class SiteCommandGate {
     return elapsed(since, now) >= handOver && elapsed(this.#connected ?? since, now) >= handOver;
   }
 
-  /** Records that this board subscribes on the present connection. */
+  /** Records that this board subscribes on the current connection. */
   open({ term }: Standing): void {
     this.#term = term;
     this.#isOpen = true;

@@ -20,7 +20,7 @@ const retryAfter: Millis = 300_000;
 
 /**
  * The leader's subscription to its site's commands on one connection. If the broker refuses it, the status shows the
- * problem, and the commands to this board still arrive.
+ * problem, and commands to this board still arrive.
  */
 export class SiteSubscription {
   readonly #deps: SiteSubscriptionDeps;

@@ -13,13 +13,13 @@ export class HeldActs {
   #most: HeldCounts = { boards: 0, pods: 0 };
   #countedAt: Instant | undefined;
 
-  /** The peak, if it was counted after that instant: an earlier outage does not count. */
+  /** The peak, if it was counted after that instant, so that an earlier outage is not included. */
   mostSince(instant: Instant): HeldCounts {
     const isOlder = this.#countedAt === undefined || isAfter(instant, this.#countedAt);
     return isOlder ? { boards: 0, pods: 0 } : this.#most;
   }
 
-  /** Records the present counts. `waiting` undefined: no outage or quarantine holds acts. */
+  /** Records the current counts. `waiting` undefined: no outage or quarantine holds acts. */
   record(waiting: HeldCounts | undefined, log: Logger, now: Instant): void {
     if (waiting === undefined) {
       if (this.#since !== undefined)

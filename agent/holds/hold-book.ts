@@ -20,7 +20,7 @@ import {
   pruned,
 } from "./holds.ts";
 
-/** The quiet hours that are running, in which nothing is evicted. `until` undefined: their end is unknown. */
+/** The quiet hours now in force, in which nothing is evicted. `until` undefined: their end is unknown. */
 export interface QuietHours {
   readonly until: Instant | undefined;
   readonly why: string;
@@ -31,7 +31,7 @@ export interface HoldBookDeps {
   readonly memory: HoldMemory;
   /** How long evictions go slowly after a freeze. */
   readonly recovery: Millis;
-  /** The quiet hours that are running at this time; undefined: this board has none configured. */
+  /** The quiet hours in force at this time; undefined: this board has none configured. */
   readonly quietHoursAt: ((now: Instant) => QuietHours | undefined) | undefined;
   /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
@@ -76,18 +76,18 @@ export class HoldBook {
   readonly #deps: HoldBookDeps;
   readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
-  /** Lets only one change be made at a time. */
+  /** Serialises changes. */
   readonly #changes = new Permits(1);
   #holds = noHolds;
   /** The holds that are being written to the Lease; undefined: no write is pending. */
   #pending: Holds | undefined;
-  /** The annotation's last text, the holds that it encodes, and when it was made. */
+  /** The annotation's latest text, the holds that it encodes, and when it was written. */
   #encoded: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
-  /** The result of the last check of the quiet hours. `last`: when they were last seen to run. */
+  /** The result of the last check of the quiet hours. `last`: when they were last in force. */
   #quiet:
     | { readonly at: Instant; readonly quiet: QuietHours | undefined; readonly last: Instant | undefined }
     | undefined;
-  /** The Lease has the annotation, which is then updated even when there is no hold any more. */
+  /** True if the Lease has the annotation, which must then be updated even if no hold is left. */
   #isAnnotated = false;
   /** The uid of the Lease of this term, or of the last one. */
   #lease = "";
@@ -96,7 +96,7 @@ export class HoldBook {
    * written to the Lease.
    */
   #isUndecided = false;
-  /** Holds that ended up to this instant have been reported. */
+  /** Holds that ended by this instant have been reported. */
   #reportedUntil: Instant | undefined;
   #term = 0;
   #leads = false;
@@ -155,7 +155,7 @@ export class HoldBook {
 
   /**
    * Stores the annotation that was read while another board leads, in case the Lease is deleted. Writes to disk only if
-   * the holds have changed, or the Lease was created anew.
+   * the holds have changed, or the Lease was recreated.
    */
   saw(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
     if (this.#leads || text === undefined || this.#memory.isOlder(text, lease)) return;
@@ -259,14 +259,14 @@ export class HoldBook {
       const before = this.#holds;
       if (this.#reportEnded(now) || isQuiet !== wasQuiet) this.#deps.changed(this.#holds);
       wasQuiet = isQuiet;
-      // Ended holds are removed from the copy, since they would otherwise begin anew after a reboot.
+      // Ended holds are removed from the copy, since otherwise a reboot would restart them.
       if (this.#holds === before && elapsed(storedAt, now) < checkpoint) continue;
       storedAt = now;
       this.#store(now);
     }
   }
 
-  /** Time until the next check; undefined: none is due before there is a hold. */
+  /** Time until the next check; undefined while there is no hold. */
   #untilCheck(storedAt: Instant): Millis | undefined {
     const now = this.#ambient.clock.now();
     const ends = [
@@ -278,7 +278,10 @@ export class HoldBook {
     return rests.length === 0 ? undefined : Math.min(...rests);
   }
 
-  /** Reports the holds that ended since the last call, and drops those without further effect. True: some ended. */
+  /**
+   * Reports the holds that have ended since the last call, and drops those without further effect. Returns true if any
+   * ended.
+   */
   #reportEnded(now: Instant): boolean {
     const since = this.#reportedUntil ?? now;
     this.#reportedUntil = now;

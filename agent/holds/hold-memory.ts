@@ -5,7 +5,7 @@ import type { KeyValueStore } from "../base/key-value-store.ts";
 import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, pruned } from "./holds.ts";
 
 const area = "holds";
-/** Stored under `#olderKey` after a restore, until the annotation of the restored Lease has been read. */
+/** The value under `#olderKey` after a restore, until the annotation of the restored Lease has been read. */
 const unread = "unread";
 /** Two readings of one hold may differ in its end by up to this. */
 const tolerance: Millis = 120_000;
@@ -29,8 +29,8 @@ export class HoldMemory {
   /** The key of the copy. It includes the Lease, because holds belong to a site. */
   readonly #key: string;
   /**
-   * The key of the note that the Lease was restored from a backup, and so is older than this copy. Its value is the
-   * annotation as it was first read after the restore.
+   * The key under which this board notes that the Lease was restored from a backup, and so is older than this copy. The
+   * value is the annotation as first read after the restore.
    */
   readonly #olderKey: string;
   /** The content of the copy; undefined: it has not been read or written yet. */
@@ -46,9 +46,7 @@ export class HoldMemory {
     this.#bootId = bootId;
   }
 
-  /**
-   * Reads the copy. After a reboot, which takes an unknown time, the remaining times start anew as they were stored.
-   */
+  /** Reads the copy. After a reboot, whose duration is unknown, the remaining times restart as they were stored. */
   read(now: Instant): Holds {
     const text = this.#facts.get(area, this.#key) ?? "";
     if (text === "") return noHolds;
@@ -62,7 +60,7 @@ export class HoldMemory {
     }
   }
 
-  /** Writes the copy for the Lease of the uid `lease`. If that fails no hold is lost: the Lease has them. */
+  /** Writes the copy for the Lease with the uid `lease`. If this fails no hold is lost, since the Lease has them. */
   write(holds: Holds, lease: string, now: Instant): void {
     this.#stored = holds;
     try {
@@ -83,9 +81,9 @@ export class HoldMemory {
   }
 
   /**
-   * Whether this Lease and the copy are of the same cluster. They are if the Lease has the uid of the copy's Lease,
-   * even if it was restored. A copy of an unknown cluster counts as one of this cluster, because a deleted Lease must
-   * not end a freeze.
+   * Whether this Lease and the copy belong to the same cluster. They do if the Lease has the uid of the copy's Lease,
+   * even if it was restored. A copy from an unknown cluster counts as one from this cluster, because deleting a Lease
+   * must not end a freeze.
    */
   home(lease: string): "here" | "elsewhere" | "undecided" {
     const { lease: own, cluster } = this.#origin() ?? {};
@@ -100,9 +98,9 @@ export class HoldMemory {
 
   /**
    * Whether the Lease's annotation is older than this copy. After a restore the annotation is older until its text
-   * changes, or until it counts more changes than this copy: then another board has led since. An annotation that
-   * counts fewer changes is older too: the Lease was restored while this board was off, or could not notice it. The
-   * annotation of a Lease with another uid than the copy's is never older.
+   * changes, or until it counts more changes than this copy, which means that another board has led since. An
+   * annotation that counts fewer changes is older too: the Lease was restored while this board was off, or was unable
+   * to notice it. The annotation of a Lease with another uid than the copy's is never older.
    */
   isOlder(text: string | undefined, lease: string): boolean {
     const stored = this.#facts.get(area, this.#olderKey) ?? "";

@@ -4,7 +4,7 @@ import { isoTime } from "../base/time/iso-time.ts";
 
 /** An operator's order that lasts for a while. */
 export interface Hold {
-  /** When the hold ends, on our own clock. */
+  /** When the hold ends, by our own clock. */
   readonly end: Instant;
   /** The operator who ordered it. */
   readonly by: string;
@@ -60,7 +60,7 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
 
 export const freezeKey = ({ scope, target }: HoldScope): string => (scope === "site" ? scope : `${scope}/${target}`);
 
-/** The place of a board. If its zone is unknown, it may be any zone. */
+/** A board and its zone. If the zone is unknown, it may be any zone. */
 export interface Place {
   readonly board: string;
   readonly zone: string | undefined;
@@ -71,7 +71,8 @@ export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
 /**
- * The freeze that has ended and still slows evictions in this zone; undefined: none. A freeze of one board never does.
+ * The freeze that has ended but still slows evictions in this zone; undefined if there is none. A freeze of one board
+ * never does.
  */
 export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freeze | undefined =>
   latest(
@@ -111,7 +112,7 @@ const latest = (freezes: readonly Freeze[]): Freeze | undefined =>
     undefined,
   );
 
-/** The holds without those that have no further effect. */
+/** The holds that still have an effect. */
 export function pruned(holds: Holds, now: Instant): Holds {
   const running = <T extends Hold>(holds: ReadonlyMap<string, T>, endOf: (hold: T) => Instant) =>
     new Map([...holds].filter(([, hold]) => isAfter(endOf(hold), now)));
@@ -134,9 +135,8 @@ export function nextEnd({ freezes, pauses, confirmed }: Holds, now: Instant): In
 }
 
 /**
- * Limits of the annotation, in holds and bytes: all annotations of an object may have 256 KiB together, and a Lease
- * above that could not be renewed. A command that would exceed the limits is refused; a longer text was not written by
- * us.
+ * Limits of the annotation, in holds and bytes: all annotations of an object together may have 256 KiB, and a larger
+ * Lease could not be renewed. A command that would exceed the limits is refused; a longer text was not written by us.
  */
 const mostHolds = 100;
 const longestText = 64 * 1024;

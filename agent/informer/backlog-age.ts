@@ -21,7 +21,7 @@ export class BacklogAge {
     else if (this.#left <= 0) this.#begin(depth, now);
   }
 
-  /** Since when changes have been pending at least; undefined if none is. */
+  /** The earliest time since which changes are known to be pending; undefined if none is. */
   get since(): Instant | undefined {
     return this.#since;
   }

@@ -5,7 +5,7 @@ import type { Lister } from "./lister.ts";
 
 /** Objects are dropped after this time. A watch without a backlog reports an object earlier. */
 const longestHandover: Millis = 10_000;
-/** Bound of the text of all objects, in characters. */
+/** Maximum length of the text of all objects, in characters. */
 const mostText = 4 * 2 ** 20;
 
 /** An object as text, which needs a tenth of the memory, with its values of each index. */
@@ -17,7 +17,7 @@ interface Held {
 }
 
 /**
- * Objects that move from one watch to another: the first has reported them gone, and the second has not reported them
+ * Objects that move from one watch to another: the first has reported them gone, but the second has not reported them
  * yet. A controller that counts objects must find them in between, or it would create them again.
  *
  * A tenant's objects may be many, and large: if they exceed the bound, the largest are dropped.
@@ -93,7 +93,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     return JSON.parse(text) as T;
   }
 
-  /** The objects that are still held, oldest first. Drops those whose time is over. */
+  /** The objects that are still held, oldest first. Drops those whose time has expired. */
   #present(): ReadonlyMap<string, Held> {
     const now = this.#clock.now();
     for (const [key, { since }] of this.#held) {

@@ -34,7 +34,7 @@ import type { WatchLimits } from "./watch-health.ts";
 export interface InformerSettings {
   /** Objects per page of a list. */
   readonly pageSize: number;
-  /** Pending deltas of one object beyond which they are merged. */
+  /** Number of pending deltas of one object above which they are merged. */
   readonly deltasPerObject: number;
   /** Budget for decoded objects in memory, in bytes, for all resources together. */
   readonly decodedBytes: number;
@@ -134,8 +134,8 @@ export class InformerSet {
   }
 
   /**
-   * Ends when each of these caches has been seen, since the call, to include everything that happened before this run
-   * began, or when the signal aborts.
+   * Ends when each of these caches is known, since the call, to include everything that happened before this run began,
+   * or when the signal aborts.
    */
   async caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
     await this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);
@@ -254,7 +254,7 @@ export class InformerSet {
               selection: notBound,
               name: prefix,
               decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
-              // Called synchronously when the pod leaves the cache: at any time the pod is in the cache or in
+              // Called synchronously when the pod leaves the cache, so that at any time the pod is in the cache or in
               // `handovers`.
               isGone: async (object, signal) => {
                 handovers.add(object);
@@ -320,7 +320,7 @@ export class InformerSet {
     }
   }
 
-  /** The uid that the API has for a name; undefined if there is no such object. */
+  /** The uid of the object with this name in the API; undefined if there is none. */
   async #uidOf(
     resource: Resource<KubeObject>,
     at: { readonly name: string; readonly namespace?: string | undefined },
@@ -335,7 +335,7 @@ export class InformerSet {
     }
   }
 
-  /** Drops stored resources of an earlier configuration: of another scope, or without an informer now. */
+  /** Drops stored resources of an earlier configuration: those with another scope, or without an informer now. */
   #forgetOthers(): void {
     const { database, scope } = this.#deps;
     const names = [...this.#informers.values()].map(({ resource }) => ({

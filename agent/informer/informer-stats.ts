@@ -18,7 +18,7 @@ export interface InformerStats {
   readonly watches: number;
   /** Objects that could not be used. */
   readonly rejected: Rejected;
-  /** Why nothing arrives at present, and what to do about it; undefined if the last list or watch worked. */
+  /** Why nothing is arriving, and what to do about it; undefined if the last list or watch worked. */
   readonly problem: string | undefined;
   /** Number of keys with pending deltas. */
   readonly depth: number;

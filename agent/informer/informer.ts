@@ -20,7 +20,7 @@ export interface Notice<T> extends Change<T> {
  */
 export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
 
-/** A watch and what it keeps current: a whole informer, or one of several that an informer consists of. */
+/** A watch and the cache that it updates: a whole informer, or one of several that an informer consists of. */
 export type InformerPart = Pick<Informer<KubeObject>, "health" | "isCurrent">;
 
 /** The cache of one resource and the watch that updates it, shared by all its users. */
@@ -42,7 +42,7 @@ export interface Informer<T extends KubeObject> {
   pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats and the position. */
   flush(): void;
-  /** Stores the proof of the stored position, if it became known after the position was stored. */
+  /** Stores the proof of the stored position if it became known only after the position was stored. */
   storeProof(): void;
   /** Frees memory: drops decoded objects, which are decoded again when they are read. */
   shed(): void;

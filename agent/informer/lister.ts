@@ -3,7 +3,7 @@ import type { KubeObject } from "../api/meta.ts";
 /** The read side of one resource's cache, for controllers. Objects are shared and must not be changed. */
 export interface Lister<T> {
   get(key: string): T | undefined;
-  /** All objects in key order, decoded one at a time. Between two objects no SQL statement is open. */
+  /** All objects in key order, decoded one at a time. No SQL statement stays open between two objects. */
   list(): IterableIterator<T>;
   /** The objects with a value of an index, in key order and decoded one at a time, as in `list`. */
   byIndex(index: string, value: string): IterableIterator<T>;

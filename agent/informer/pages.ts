@@ -30,14 +30,15 @@ interface RequestedPage {
 }
 
 /**
- * If a page takes longer, the next one is not requested ahead: one request keeps the link or the server busy enough.
+ * If a page takes longer, the next one is not requested in advance: one request keeps the link or the server busy
+ * enough.
  */
 const quickly: Millis = 5000;
 
 /**
- * The pages of one list, in order. If a page arrives quickly, the next one is requested while it is still read, because
- * its continue token comes first, and the server prepares the next page meanwhile. That answer is not read before its
- * turn, so at most one receive window of it is in memory.
+ * The pages of one list, in order. If a page arrives quickly, the next one is requested while it is still being read:
+ * its continue token comes first, and the server prepares the next page meanwhile. The next answer is not read before
+ * its turn, so at most one receive window of it is in memory.
  */
 export class Pages<T extends KubeObject> {
   readonly #clock: Clock;
@@ -53,8 +54,8 @@ export class Pages<T extends KubeObject> {
   }
 
   /**
-   * Reads the page for a token, and returns after `each` was called for all its objects. A caller that takes no further
-   * page although there is one must abort the signal.
+   * Reads the page for a token, and returns after `each` was called for all its objects. A caller that stops before the
+   * last page must abort the signal.
    */
   async take(token: string | undefined, signal: AbortSignal): Promise<ListResult> {
     const begun = this.#clock.now();
@@ -75,7 +76,7 @@ export class Pages<T extends KubeObject> {
     };
     signal.addEventListener("abort", () => turn.resolve(), { once: true });
     const answer = client.list(resource, options(token), each, signal, { turn: turn.promise, onContinue });
-    // An error of a page that was requested ahead is thrown only if that page is taken.
+    // An error in a page requested in advance is thrown only if that page is taken.
     answer.catch(() => {});
     return { token, answer, startReading: turn.resolve };
   }

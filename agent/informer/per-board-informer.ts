@@ -41,7 +41,7 @@ interface Part<T extends KubeObject> {
   asked: Instant | undefined;
 }
 
-/** Stands for the board of objects that are on no board. */
+/** A placeholder for the board of objects that are on no board. */
 const none = "";
 const askAgainAfter: Millis = 10_000;
 const syncPollPeriod: Millis = 25;
@@ -53,7 +53,7 @@ const batchSize = 64;
  *
  * When a board leaves the selection, its objects are reported as released and dropped. A board that was deleted is
  * watched until it has no objects left, because this site still has to clean them up. The API is asked which of the two
- * happened; until it answers, the board's objects stay.
+ * happened; until it answers, the board's objects are kept.
  */
 export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -145,7 +145,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     const { clock } = this.#ambient;
     const { boards, stored, onNone } = this.#deps;
     while (!boards.hasSynced && !signal.aborted) await sleep(clock, syncPollPeriod, signal);
-    // Some of the stored boards may have left the selection since; the loop below finds them.
+    // Some of the stored boards may have left the selection meanwhile; the loop below finds them.
     for (const board of stored()) if (board !== none && !this.#byBoard.has(board)) this.#open(board, tasks);
     if (onNone && !this.#byBoard.has(none)) this.#add(none, onNone(this.#handovers), tasks);
     while (!signal.aborted) {

@@ -11,7 +11,7 @@ export interface PolledWatchDeps {
   /** Pause between two polls. */
   readonly period: Millis;
   readonly pageSize: number;
-  /** The present cache; a poll reports where the server differs from it. */
+  /** The current cache; a poll reports where the server differs from it. */
   readonly mirrored: () => Lister<KubeObject>;
   /** False for objects that are not kept in the cache. Default: all are. */
   readonly admits?: ((object: KubeObject) => boolean) | undefined;
@@ -22,8 +22,8 @@ export interface PolledWatchDeps {
  * each list a bookmark with its resourceVersion.
  *
  * Used for the Leases of boards: a watch would deliver every renewal, which is most of the traffic of an idle site.
- * Reading a renewal late only delays the moment from which a board counts as silent. Each list is a consistent read of
- * the newest state, so it proves as much as an event.
+ * Reading a renewal late only delays the moment when a board counts as silent. Each list is a consistent read of the
+ * newest state, so it proves as much as an event.
  */
 export class PolledWatch implements ReflectorClient {
   readonly #clock: Clock;

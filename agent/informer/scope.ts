@@ -38,8 +38,8 @@ export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, name
 }
 
 /**
- * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board: the
- * pods of a cluster of a thousand boards would not fit through the link of one site.
+ * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board: a
+ * site's link could not carry the pods of a cluster of a thousand boards.
  */
 export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, pods);
@@ -70,14 +70,12 @@ const workloads: readonly Resource<KubeObject>[] = [
 export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, leases);
 
-/**
- * Whether DELETED may mean that the object is no longer selected, and not that it is gone: so with a label selector.
- */
+/** Whether DELETED may mean that the object is no longer selected rather than gone, as with a label selector. */
 export const mayBeReleased = ({ labelSelector }: Selection): boolean => labelSelector !== undefined;
 
 /**
  * The name under which the cache stores a resource. Another scope has another name, because its position and objects
- * are others. For a resource that is watched board by board, the name of the board is appended.
+ * differ. For a resource that is watched board by board, the name of the board is appended.
  */
 export function storedName(resource: Resource<KubeObject>, scope: SiteScope): string {
   const { labelSelector } = selectionOf(resource, scope);

@@ -45,8 +45,8 @@ export interface ServerHistoryDeps {
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
   /**
-   * A restore was noticed lately. An API server that was not restarted since then may still serve its watch cache from
-   * before the restore.
+   * A restore was noticed recently. An API server that has not been restarted since may still serve its watch cache
+   * from before the restore.
    */
   readonly wasRestored: boolean;
   /** Called when the restore is long enough ago to be forgotten. */
@@ -59,7 +59,7 @@ const pauseAfterFailure: Millis = 10_000;
  * all.
  */
 const pauseAfterList: Millis = 500;
-/** A restore is remembered for so long: by then every API server should have been restarted. */
+/** How long a restore is remembered: by then every API server should have been restarted. */
 const restoreMemory: Millis = 3_600_000;
 /**
  * At most this many lost connections cause lists while a restore is remembered: an agent with an unstable link would
@@ -69,22 +69,22 @@ const mostListingDoubts = 8;
 
 /**
  * Checks whether the API server's store still has the history that the cache was filled from. A watch position cannot
- * show that: a store restored from a backup accepts it as soon as its own revision has passed it.
+ * show this: a store restored from a backup accepts the position as soon as its own revision has passed it.
  *
- * The site's Lease is the witness. It is renewed every few seconds, it is read from the store and never from a watch
- * cache, and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a known version
- * of the Lease also has everything before it. Versions of the Lease are compared only with each other, because events
- * and other kinds may live in another store.
+ * The site's Lease is the witness. It is renewed every few seconds, it is read from the store, never from a watch
+ * cache, and each version is recognisable by its renewTime. etcd orders all writes, so a server that has a known
+ * version of the Lease also has everything written before it. Versions of the Lease are compared only with each other,
+ * because events and other kinds may live in another store.
  *
- * A chain is a sequence of versions known to be of one history: each was written by this board upon the one before, or
- * the server proved to have both. If neither holds and a restore is not proven, a new chain begins, and everything
- * cached in the old one is listed again.
+ * A chain is a sequence of versions known to belong to one history: either this board wrote each on top of the one
+ * before, or the server proved to have both. If neither holds and a restore is not proven, a new chain begins, and
+ * everything cached in the old one is listed again.
  *
  * A doubt is a moment after which the server may have another history: the start, a lost connection, or a version of
  * the Lease that is not linked to the chain. A proof answers all doubts before it.
  *
- * The Lease proves nothing about an API server's watch cache: a server that was not restarted with its store goes on
- * serving the former history, under versions of the present one. Therefore, while a restore is remembered, each lost
+ * The Lease proves nothing about an API server's watch cache: a server that was not restarted with its store keeps
+ * serving the former history, under versions of the current one. Therefore, while a restore is remembered, each lost
  * connection begins a new chain too: the next server may be the first that was restarted.
  */
 export class ServerHistory {
@@ -105,17 +105,17 @@ export class ServerHistory {
   #doubts = 1;
   /** Number of doubts that are answered. */
   #answered = 0;
-  /** Number of further lost connections that begin a new chain while a restore is remembered. */
+  /** How many more lost connections begin a new chain while a restore is remembered. */
   #listingDoubts: number;
-  /** The question that the server is being asked at present, shared by all callers of `prove`. */
+  /** The question that the server is currently being asked, shared by all callers of `prove`. */
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isClusterConfirmed = false;
   /** Aborts when the chain is abandoned although no connection was lost. */
   #abandonment = new AbortController();
   /**
-   * Restores suggested by a Lease of another uid. They are reported once the cluster is confirmed: another cluster has
-   * another Lease of the same name, and proves no restore.
+   * Restores suggested by a Lease with another uid. They are reported once the cluster is confirmed: another cluster
+   * has another Lease of the same name, and proves no restore.
    */
   readonly #undecided: (() => void)[] = [];
 
@@ -130,12 +130,17 @@ export class ServerHistory {
     this.#restoreFound.promise.catch(() => {});
   }
 
-  /** The newest version of the chain. It proves all events received before it over a watch that has not broken since. */
+  /**
+   * The newest version of the chain. It proves all events received before it over a watch that has stayed connected
+   * since.
+   */
   get known(): Witness | undefined {
     return this.#known;
   }
 
-  /** The newest version before the first unanswered doubt: it also proves the events of a watch that broke then. */
+  /**
+   * The newest version before the first unanswered doubt: it also proves the events of a watch that broke at that time.
+   */
   get steady(): Witness | undefined {
     return this.#steady;
   }
@@ -151,14 +156,17 @@ export class ServerHistory {
   }
 
   /**
-   * Aborts when the chain is abandoned because requests reach a server that no longer has its history. Open streams may
-   * still come from the former server: a replaced connection lets them end by themselves.
+   * Aborts when the chain is abandoned because requests now reach a server without its history. Open streams may still
+   * come from the former server: when a connection is replaced, its streams are left to end by themselves.
    */
   get abandoned(): AbortSignal {
     return this.#abandonment.signal;
   }
 
-  /** Takes the Lease as just read. Reads and writes must be reported in their order. Throws if it proves a restore. */
+  /**
+   * Takes the Lease as just read. Reads and writes must be reported in the order in which they happened. Throws if it
+   * proves a restore.
+   */
   observe(found: Witness): void {
     this.#compare(found, this.#latest);
     this.#latest = found;
@@ -205,7 +213,7 @@ export class ServerHistory {
 
   /**
    * Answers all doubts: asks the server whether it has the current chain, and begins a new one if it does not. Rejects
-   * if the server does not answer, and if it was restored.
+   * if the server does not answer or was restored.
    */
   async prove(signal: AbortSignal): Promise<void> {
     while (this.#answered < this.#doubts) {
@@ -251,7 +259,7 @@ export class ServerHistory {
     }
   }
 
-  /** Called when a list was stored: no known witness proves it yet. */
+  /** Called when a list has been stored, which no known witness proves yet. */
   listed(): void {
     this.#lists.ring();
   }
@@ -337,8 +345,8 @@ export class ServerHistory {
   }
 
   /**
-   * Whether the server has the version `known` in its history. forgotten: it has another one, or its history no longer
-   * goes back that far. unknown: the server cannot answer, and repeating the question would not help.
+   * Whether the server has the version `known` in its history. forgotten: it has another version, or its history no
+   * longer goes back that far. unknown: the server cannot answer, and repeating the question would not help.
    */
   async #linkOf(known: Witness, now: Witness, signal: AbortSignal): Promise<"linked" | "forgotten" | "unknown"> {
     const { client, at } = this.#deps;
@@ -371,8 +379,8 @@ export class ServerHistory {
   }
 
   /**
-   * Throws a ServerRestoredError: at once if the Lease has the same uid, which no other cluster has; otherwise when the
-   * cluster is confirmed.
+   * Throws a ServerRestoredError: at once if the Lease has the same uid, which is unique among clusters; otherwise when
+   * the cluster is confirmed.
    */
   #suspectRestore(how: string, isSameLease: boolean): void {
     if (isSameLease || this.#isClusterConfirmed) throw this.#restoredError(how);

@@ -49,8 +49,8 @@ export interface SharedInformerDeps<T extends KubeObject> {
   /** See ReflectorDeps. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
-   * Asks the API whether an object no longer exists; if it does exist, or the API does not answer, the object is reported
-   * as released. Only where DELETED may mean that an object left the selection.
+   * Asks the API whether an object no longer exists; if it does exist, or the API does not answer, the object is
+   * reported as released. Set only where DELETED may mean that an object left the selection.
    */
   readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
 }
@@ -58,7 +58,7 @@ export interface SharedInformerDeps<T extends KubeObject> {
 const batchSize = 64;
 const pauseAfterFailure: Millis = 1000;
 /**
- * The shortest period between two resyncs; each is random, up to twice as long, as with kube-controller-manager's
+ * The minimum period between two resyncs; each is random, up to twice as long, as with kube-controller-manager's
  * `--min-resync-period`.
  */
 const resyncPeriod: Millis = 12 * 3_600_000;
@@ -69,9 +69,9 @@ const resyncPause: Millis = 50;
  * pending. Otherwise (a list, a burst, the rest of an earlier run) they wait in the DeltaFIFO, and the pump applies and
  * reports them.
  *
- * Promises: listeners are called after the change can be read; changes of one object arrive in order; an error of one
+ * Guarantees: listeners are called once the change can be read; changes of one object arrive in order; an error of one
  * listener does not affect the others. Not every change is reported: a power cut between applying and reporting loses
- * the report, and quiet changes are never reported. A listener therefore reads all objects when it begins.
+ * the report, and quiet changes are never reported. A listener therefore reads all objects when it starts.
  */
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -163,8 +163,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * Stores the proof of the position. Without it a power cut would cost a list, although the position has been proven
-   * since it was stored.
+   * Stores the proof of the position. Without it a power cut would cost a list, although the position has since been
+   * proven.
    */
   storeProof(): void {
     const { resourceVersion } = this.#fifo;
@@ -263,7 +263,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Handles pending deltas, at the start those of an earlier run, until the signal aborts. */
+  /** Handles pending deltas, beginning with those of an earlier run, until the signal aborts. */
   async #pump(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -291,7 +291,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Queues one batch after another, so that few of them are pending on disk at once. */
+  /** Queues one batch after another, so that few objects are pending on disk at once. */
   async #reportAgain(signal: AbortSignal): Promise<void> {
     let after: Key | undefined = "";
     while (after !== undefined && !signal.aborted) {
@@ -323,7 +323,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 }
 
-/** Marks those deletions as releases whose objects are not known to be deleted. */
+/** Marks deletions as releases if their objects are not known to be deleted. */
 function withReleases<T>(
   changes: readonly Change<T>[],
   isGone: (object: T, signal: AbortSignal) => Promise<boolean>,

@@ -51,7 +51,7 @@ export class Trail {
   /** The events after the witness, received in an earlier run; dropped as soon as a new event arrives. */
   #earlier: Sum | undefined;
   /**
-   * At least one event up to this resourceVersion is missing from the steps, so only a witness after it proves the
+   * At least one event up to this resourceVersion is missing from the steps, so only a later witness proves the
    * position.
    */
   #gap: string | undefined;
@@ -85,7 +85,7 @@ export class Trail {
     this.#chain = undefined;
   }
 
-  /** A list of this resourceVersion is being stored. Only a later witness proves it. */
+  /** A list at this resourceVersion is being stored. Only a later witness proves it. */
   listed(version: string): void {
     this.#chain = this.#history.chain;
     this.#witness = this.#history.known;
@@ -159,7 +159,7 @@ export class Trail {
     return { until: last.version, count: this.#steps.length, sum };
   }
 
-  /** Takes the newest witness, if it is of the same chain, and drops the steps that it proves. */
+  /** Takes the newest witness, if it belongs to the same chain, and drops the steps that it proves. */
   #advance(known = this.#history.known): void {
     const { chain } = this.#history;
     if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
@@ -187,7 +187,7 @@ export class Replay {
     this.#wanted = wanted;
   }
 
-  /** Adds an event. goes on: more must follow. done: it was the last one. differs: the server has another history. */
+  /** Adds an event. goes on: more must follow. done: this was the last one. differs: the server has another history. */
   add(version: string, uid: string, isDeletion: boolean): "goes on" | "done" | "differs" {
     const { until, count, sum } = this.#wanted;
     const order = compareVersions(version, until);
@@ -204,7 +204,7 @@ export class Replay {
   }
 }
 
-/** The witness in a stored text, and its chain; undefined if there is none of the Lease `ours`. */
+/** The witness in a stored text, and its chain; undefined if it has none for the Lease `ours`. */
 export function witnessIn(
   text: string | undefined,
   ours: string,
@@ -228,7 +228,7 @@ export function newestWitness(texts: readonly string[], ours: string): ReturnTyp
 
 const modulus = 2 ** 48;
 
-/** A checksum of an event with 48 bits: FNV-1a twice, with different offset bases. */
+/** A 48-bit checksum of an event: FNV-1a twice, with different offset bases. */
 function markOf(version: string, uid: string, isDeletion: boolean): number {
   const text = `${isDeletion ? "-" : "+"}${uid}@${version}`;
   return fnv(text, 0x811c9dc5) * 2 ** 16 + (fnv(text, 0x9747b28c) & 0xffff);

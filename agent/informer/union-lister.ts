@@ -46,7 +46,7 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
   }
 }
 
-/** Merges sources that are sorted by key into one sorted sequence. One object per source is on the heap. */
+/** Merges sources that are sorted by key into one sorted sequence. Holds only one object per source on the heap. */
 function* merged<T extends KubeObject>(sources: readonly IterableIterator<T>[]): IterableIterator<T> {
   const heads = new Map<IterableIterator<T>, T>();
   const advance = (source: IterableIterator<T>): void => {

@@ -1,4 +1,4 @@
-/** Waits for a promise or for the signal's abort, whichever is first. Leaves no listener on the signal. */
+/** Waits for a promise or for the signal to abort, whichever comes first. Leaves no listener on the signal. */
 export async function untilAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return;
   const aborted = Promise.withResolvers<void>();

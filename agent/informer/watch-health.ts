@@ -1,8 +1,8 @@
 import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 
 /**
- * The health of one watch, as a value that the Reflector replaces. A board's silence counts only as far as this shows
- * that its heartbeats would have been received: see docs/judgement.md.
+ * The health of one watch, as a value that the Reflector replaces. A board's silence counts only while this shows that
+ * its heartbeats would have been received: see docs/judgement.md.
  */
 export interface WatchHealth {
   readonly connected: boolean;
@@ -11,16 +11,16 @@ export interface WatchHealth {
   /**
    * The moment up to which everything has been received: when the last proof arrived, undefined if none did. An event
    * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
-   * bookmark that repeats its resourceVersion proves nothing: a server that lost its etcd goes on sending it.
+   * bookmark that repeats its resourceVersion proves nothing: a server that has lost its etcd keeps sending it.
    */
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if never. */
   readonly restoredAt: Instant | undefined;
   /** Since when the watch is not live; undefined while it is. At the start it counts from the first failed attempt. */
   readonly notLiveSince: Instant | undefined;
-  /** Since when the watch delivers without a pause longer than `blip`; undefined before the first event. */
+  /** Since when the watch has been delivering without a pause longer than `blip`; undefined before the first event. */
   readonly flowingSince?: Instant | undefined;
-  /** When the watch last delivered again after more than a second without a connection; undefined if never. */
+  /** When the watch last resumed delivery after more than a second without a connection; undefined if never. */
   readonly resumedAt?: Instant | undefined;
   /** When the last news arrived: an event, or a bookmark whose resourceVersion moved; undefined if none did. */
   readonly lastNews?: Instant | undefined;
@@ -104,7 +104,7 @@ export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({
   newslessSince: undefined,
 });
 
-/** The health after a proof that arrived at that instant and whose content is in the cache by now. */
+/** The health after a proof that arrived at that instant and is now in the cache. */
 export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
 
 const isPaused = ({ lastReceived }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
@@ -120,7 +120,7 @@ export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant
   elapsed(health.flowingSince, now) >= limits.blip;
 
 /**
- * The health after the watch ended. If it was closed because it stalled, it counts as not live since it last delivered;
+ * The health after the watch ended. If it was closed because it stalled, it counts as not live from its last delivery;
  * otherwise only from now on.
  */
 export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
@@ -141,7 +141,7 @@ export function paused(health: WatchHealth, since: Instant): WatchHealth {
   return { ...health, lastNews: undefined, newslessSince: undefined };
 }
 
-/** Several watches as one: as good as the worst of them, and restored when the last of them is. */
+/** Several watches as one: as healthy as the worst of them, and restored when the last of them is. */
 export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
   const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>
     instants.reduce((a, b) => (a && b ? (isAfter(a, b) ? b : a) : undefined));

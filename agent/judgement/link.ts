@@ -32,8 +32,8 @@ const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | unde
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**
- * Whether an observation from the time `since` is outdated, because an outage has ended after it or is still going on.
- * An interruption up to a blip is not an outage.
+ * Whether an observation made at `since` is outdated, because an outage ended after it or is still going on. An
+ * interruption up to a blip is not an outage.
  */
 export const isOutdated = (
   { restoredAt, notLiveSince }: Link,
@@ -46,17 +46,17 @@ export const isOutdated = (
 
 /**
  * The quarantine after an outage. Harmful acts are held until every known board has reported, or until the watches have
- * been live for a full grace period, in which every living board could report. After that, evictions go slowly for a
- * while.
+ * been live for a full grace period, enough time for every living board to report. After that, evictions go slowly for
+ * a while.
  */
 export interface Quarantine {
   /** The end of the outage that this quarantine follows; undefined: there was none. */
   readonly restoredAt: Instant | undefined;
-  /** How long the watches have been live since then. */
+  /** How long the watches have been live since that outage ended. */
   readonly liveFor: Millis;
   /** When `liveFor` was last counted; undefined: the watches are not live, or the quarantine has ended. */
   readonly countedAt: Instant | undefined;
-  /** When the quarantine ended; undefined: it is going on, or there is none. */
+  /** When the quarantine ended; undefined if it is still going on, or there is none. */
   readonly releasedAt: Instant | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Lister } from "../informer/lister.ts";
 export interface SecondJudgeDeps {
   readonly client: Pick<KubeClient, "get">;
   readonly boards: Lister<Node>;
-  /** Whether this board judges boards now: only then can there be a second judge. */
+  /** Whether this board currently judges boards; otherwise there can be no second judge. */
   readonly isJudge: () => boolean;
 }
 
@@ -29,7 +29,7 @@ interface Reading {
   readonly at: Instant;
 }
 
-/** Pause after the first read of a board, which finds nothing yet: only changes since then show another judge. */
+/** Pause after the first read of a board. That read finds nothing: only later changes show another judge. */
 const firstPause: Millis = 5_000;
 /** Pause after any other read. */
 const pause: Millis = 30_000;
@@ -37,7 +37,7 @@ const pause: Millis = 30_000;
 const routinePeriod: Millis = 300_000;
 /** How long the cache may take to show the Node that was read. */
 const cacheDelay: Millis = 1_000;
-/** How long a second judge is reported. Boards rarely change state, so that its writes are rarely found. */
+/** How long a second judge is reported. Boards rarely change state, so its writes are rarely found. */
 const reportFor: Millis = 86_400_000;
 
 /**
@@ -115,7 +115,8 @@ export class SecondJudge {
     const { metadata } = await this.#deps.client.get(nodes, { name: board, metadataOnly: true }, signal);
     await sleep(clock, cacheDelay, signal);
     const cached = this.#deps.boards.get(board);
-    // The cache holds another resourceVersion than the API returned: this board is read again later.
+    // The cache holds a different resourceVersion from the one that the API returned, so this board is read again
+    // later.
     if (cached === undefined || cached.metadata.resourceVersion !== metadata.resourceVersion) {
       this.#later.add(board);
       return;

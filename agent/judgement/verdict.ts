@@ -4,7 +4,7 @@
  * alive: last heartbeat within its grace period. unknown: our watches are not live, or the silence is not proven.
  * unproven: silent past the grace period, and only the API could report otherwise. cut-off: silent, but a witness shows
  * that the board runs; the leader is the witness of its own board. dead: silent, and an operator confirmed it.
- * self-isolated: we reach no witness ourselves; no rule produces it yet.
+ * self-isolated: we ourselves reach no witness; no rule produces it yet.
  */
 export interface Verdict {
   readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
@@ -19,7 +19,7 @@ export interface Evidence {
   readonly overdue: boolean;
   /** The API confirmed that the board sent nothing within the grace period. */
   readonly proven: boolean;
-  /** The leader runs on this board, and the policy lets it count as a witness. */
+  /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
 }
 

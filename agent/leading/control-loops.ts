@@ -73,8 +73,8 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
         large,
         turns,
       });
-  // Controllers of boards do not see boards that another site claims. Those of workloads see all boards, because a
-  // service of this site keeps its endpoints there.
+  // Controllers of boards do not see boards that another site claims. Workload controllers see all boards, because this
+  // site's services keep their endpoints there.
   const ofBoards = opened(deps.uncontested, "boards");
   const ofPods = opened(deps.uncontested, "pods");
   const ofWorkloads = opened(deps.caches, "workloads");

@@ -15,7 +15,7 @@ export class CurrentTerm {
   #term: Term | undefined;
   #running: TermLoops | undefined;
 
-  /** `statusChanged` is called on changes that the status file should show at once. */
+  /** `statusChanged` is called after each change that must appear in the status file at once. */
   constructor(clock: Clock, statusChanged: () => void) {
     this.#clock = clock;
     this.#statusChanged = statusChanged;
@@ -31,7 +31,7 @@ export class CurrentTerm {
     this.#running = undefined;
   }
 
-  /** The present term. All work writes only while it stands; undefined: another board leads. */
+  /** The current term. All work writes only while it stands; undefined: another board leads. */
   get term(): Term | undefined {
     return this.#term;
   }

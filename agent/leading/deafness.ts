@@ -25,7 +25,7 @@ export class Deafness {
   readonly #ambient: Ambient;
   readonly #deps: DeafnessDeps;
   #since: Instant | undefined;
-  /** The duration of deafness after which the connection is renewed next. */
+  /** How long the deafness must have lasted when the connection is next renewed. */
   #renewAfter: Millis;
 
   constructor(ambient: Ambient, deps: DeafnessDeps) {
@@ -52,15 +52,15 @@ export class Deafness {
     this.#since = undefined;
   }
 
-  /** Why this leader should step down; undefined: it has not been deaf for long enough. */
+  /** Why this leader should step down; undefined if it has not been deaf for long enough. */
   sickness(now: Instant): Sickness | undefined {
     if (this.#since === undefined || elapsed(this.#since, now) < this.#lasting) return undefined;
     return { why: "its watches of boards have delivered nothing new", since: this.#since };
   }
 
   /**
-   * How long deafness must last before another board should lead: at least the renew deadline, as a leader whose whole
-   * link is down still leads for so long.
+   * How long deafness must last before another board should lead: at least the renew deadline, because a leader whose
+   * whole link is down also leads for that long.
    */
   get #lasting(): Millis {
     const { sickFor, renewDeadline } = this.#deps.leader;

@@ -14,9 +14,9 @@ import type { Config } from "../config/settings.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 
-/** The health of this board, as the companion that watches it reports it. */
+/** The health of this board, as reported by the companion that watches it. */
 export interface WatchedBoard extends BoardHealth {
-  /** The quiet hours that are running at that time, in which nothing is evicted; undefined: none. */
+  /** The quiet hours in force at that time, in which nothing is evicted; undefined if there are none. */
   quietHoursAt(now: Instant): QuietHours | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface FitnessDeps {
 /** Number of Lease durations for which an unwell board does not stand for election. */
 const restDurations = 2;
 
-/** A process that has run for this long is in no crash loop, and may leave the Lease again because it is deaf. */
+/** A process that has run for this long is not in a crash loop, and may again leave the Lease because it is deaf. */
 const calm: Millis = 3_600_000;
 
 /**
@@ -42,7 +42,7 @@ export class Fitness {
   readonly #ambient: Ambient;
   readonly #deps: FitnessDeps;
   #self: WatchedBoard | undefined;
-  /** This process has left the Lease to others because of broken terms. */
+  /** Whether this process has left the Lease to others because of broken terms. */
   #hasDeferred = false;
   /** When this process last left the Lease to others because it was deaf. */
   #leftDeaf: Instant | undefined;
@@ -72,7 +72,7 @@ export class Fitness {
     return restDurations * this.#deps.leader.duration;
   }
 
-  /** Why this board should not lead now; undefined: it is well. */
+  /** Why this board should not lead now; undefined if it is fit to lead. */
   get unwell(): string | undefined {
     return this.#deps.barred() ?? this.#self?.sickness()?.why ?? reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
   }
@@ -115,7 +115,7 @@ export class Fitness {
     return why;
   }
 
-  /** Forgets broken terms once the present one has lasted. */
+  /** Forgets broken terms once the current one has lasted. */
   async duringTerm(signal: AbortSignal): Promise<void> {
     await sleep(this.#ambient.clock, termHolds, signal);
     this.#forgetBroken();
@@ -127,7 +127,7 @@ export class Fitness {
     if (!signal.aborted) this.#forgetBroken();
   }
 
-  /** Broken terms count only where another board stands by: a site of one board is led again at once. */
+  /** Broken terms count only if another board stands by: on a site of one board, that board leads again at once. */
   #whyToDefer(): string | undefined {
     const why = reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
     return why !== undefined && standingBy(this.#peers() ?? []) !== undefined ? why : undefined;

@@ -76,7 +76,7 @@ function judgementPart(
   };
 }
 
-/** Whether a freeze or quiet hours stop evictions from a board, or without `board`, from every board of the zone. */
+/** Whether a freeze or quiet hours stop evictions from a board or, without `board`, from every board of the zone. */
 function isStopped(
   { holds, quiet }: ReportedSite,
   { zone, board }: { readonly zone: string; readonly board?: string },
@@ -122,8 +122,9 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
 const judgedBy = [nodes, leases].map(resourceName);
 
 /**
- * The boards that are out of use. A Node that never had a status is not lost yet, while its startup grace period runs.
- * After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace period.
+ * The boards that are out of use. A Node that never had a status does not count as lost during its startup grace
+ * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
+ * period.
  */
 function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: Config, now: Instant): BoardsPart {
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
@@ -135,7 +136,7 @@ function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: 
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
     const { ready, health, unwritten } = record;
-    // A board that renews its Lease but not its Ready condition lives, but is out of use until its kubelet reports.
+    // A board that renews its Lease but not its Ready condition is alive, but out of use until its kubelet reports.
     const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && hasReported(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
     else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });

@@ -59,7 +59,7 @@ export interface TermWorkDeps {
   readonly elector: Pick<LeaderElector, "stepDown">;
   readonly home: Pick<Home, "listen">;
   readonly renewConnection: DeafnessDeps["renewConnection"];
-  /** Called on changes that the status file should show at once. */
+  /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
 }
 
@@ -95,7 +95,10 @@ export class TermWork {
     return this.#held.mostSince(outage);
   }
 
-  /** Since when this leader has been deaf; undefined: it is not, not for long enough to count, or it does not lead. */
+  /**
+   * Since when this leader has been deaf; undefined if it is not, has not been for long enough to count, or does not
+   * lead.
+   */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
   }
@@ -106,14 +109,16 @@ export class TermWork {
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 
-  /** Does the work of a term until it is over. Each controller starts once its caches are in sync with the site. */
+  /**
+   * Does the work of a term until the term is over. Each controller starts once its caches are in sync with the site.
+   */
   async lead(term: Term, { lease, annotations, written }: Found): Promise<void> {
     const { config, holds, controllers, current, statusChanged } = this.#deps;
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    // Before the first await, so that every renewal writes the holds that were found on the Lease.
+    // Must precede the first await, so that every renewal writes the holds that were found on the Lease.
     holds.begin(annotations[holdsAnnotation], { lease, written });
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
     try {
@@ -157,10 +162,10 @@ export class TermWork {
   #startAll(tasks: TaskGroup, under: Term): void {
     const { config, claims: sites, informers, mirrored, holds, home, current, fitness } = this.#deps;
     if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
-    // No board is touched before the claims of other sites are known.
+    // Boards are left alone until the claims of other sites are known.
     const claims = sites.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
-      // Boards that two sites claim are found among the cached Nodes.
+      // The cached Nodes show which boards two sites claim.
       await Promise.all([claims, informers.synced([nodes], signal)]);
       await sites.follow(signal);
     });
@@ -188,7 +193,7 @@ export class TermWork {
     }
   }
 
-  /** The watches stop at the end of the term. Unless an outage ended it, this does not count as an outage. */
+  /** The watches stop at the end of the term. This does not count as an outage, unless an outage ended the term. */
   #pauseWatches({ signal: { reason } }: Term): void {
     if (reason instanceof TermOver && reason.serverAnswered) this.#deps.informers.pause(reason.at);
   }
@@ -201,7 +206,7 @@ export class TermWork {
     const { clock, log } = this.#ambient;
     const { informers, mirrored, statusChanged } = this.#deps;
     const begun = clock.now();
-    // Until the namespaces are cached, none of them counts as the site's.
+    // Until the namespaces are cached, none counts as belonging to the site.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
     const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];

@@ -39,14 +39,17 @@ export interface ControlLoopDeps<State, Memory> {
   readonly lane?: ActingPass["lane"];
   /** Records the acts that the controller holds back; undefined: they are not recorded. */
   readonly decisions?: Pick<Decisions, "due">;
-  /** Stores the memories of a controller that has durable ones; undefined: they are lost with the term. */
+  /** Stores the memories of a controller that has durable ones; undefined: they are lost when the term ends. */
   readonly store?: MemoryStore;
   /**
    * Permits for sweeps over the caches: of the loops that share them, only one sweeps at a time. Concurrent sweeps
    * would block the event loop longer, and decode pods faster than the garbage collector frees them.
    */
   readonly sweeps?: Permits;
-  /** The permit for passes over large keys, one at a time over all loops that share it: together they would fill the heap. */
+  /**
+   * The permit for passes over large keys, one at a time among all loops that share it: together they would fill the
+   * heap.
+   */
   readonly large?: Permits;
   /**
    * Shares the event loop fairly among the loops with the same `turns`; undefined: this loop takes no turns with
@@ -141,7 +144,7 @@ export class ControlLoop<State, Memory> {
   }
 
   /**
-   * The last progress of the running pass that has made none for the longest time. If no pass runs: since when the
+   * The last progress of the running pass that has gone longest without any. If no pass runs, the time since which the
    * oldest key has been waiting.
    */
   progress(now: Instant): Progress {
@@ -172,8 +175,8 @@ export class ControlLoop<State, Memory> {
   }
 
   /**
-   * Runs until the term ends and every worker has returned. Rejects with an error that only a restart or a person
-   * fixes.
+   * Runs until the term ends and every worker has returned. Rejects with errors that only a restart or an operator can
+   * fix.
    */
   async run(term: Term): Promise<void> {
     const { controller, caches, workers } = this.#deps;
@@ -217,8 +220,8 @@ export class ControlLoop<State, Memory> {
   async #sweep(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#deps.controller.firstKeys ?? []) queue.add(key);
-      // No await if possible: while the sweep waits, workers would process keys that it is about to add, and then
-      // process them again.
+      // Avoids an await if possible: while the sweep waits, workers would process keys that it is about to add, and
+      // then process them again.
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
@@ -237,7 +240,10 @@ export class ControlLoop<State, Memory> {
     }
   }
 
-  /** Processes keys. Waits for a turn before each: keys that need no await would otherwise block the event loop. */
+  /**
+   * Processes keys. Waits for a turn before each: otherwise keys that are processed without an await would block the
+   * event loop.
+   */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
     while (await this.#gate.pass(signal)) {
       const key = await queue.take(signal);
@@ -306,9 +312,9 @@ export class ControlLoop<State, Memory> {
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
   }
 
-  /** Keeps the memory that a pass decided. A failure to store it is only reported: the actions are done. */
+  /** Keeps the memory that a pass decided on. A failure to store it is only reported, since the actions are done. */
   #remember(key: string, decision: Decision<Memory> | undefined, term: Term, now: Instant): readonly Error[] {
-    // The memory may include actions that were not sent. The next term decides anew.
+    // The memory may include actions that were not sent. The next term decides afresh.
     if (decision !== undefined && !term.standsAt(this.#ambient.clock.now())) return [];
     if (decision === undefined) this.#memories.delete(key);
     else this.#memories.set(key, decision.memory);

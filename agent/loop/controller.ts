@@ -12,7 +12,7 @@ export interface Decision<Memory> {
   readonly memory: Memory;
   /** When to process this key again even if nothing changes. */
   readonly requeueAfter?: Millis;
-  /** The recorded acts that are due and not done: held back, or waiting for their turn; absent: none. */
+  /** The recorded acts that are due but not done: held back, or waiting for their turn; absent if there are none. */
   readonly due?: readonly DueAct[];
 }
 
@@ -31,17 +31,17 @@ export interface Seen<T> {
 /** Maps changes of a resource to keys. When a term begins, a sweep wakes the keys of every cached object. */
 export interface WatchSpec {
   readonly on: Resource<KubeObject>;
-  /** Yields the keys. Yields undefined for candidates that the change does not concern, to let the event loop run. */
+  /** Yields the keys, and undefined for candidates that the change does not affect, to let the event loop run. */
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
   /** Delay before the keys are processed; changes within it are processed together. */
   readonly after?: Millis;
-  /** Whether the keys of a change go before all others, because something waits for their result. */
+  /** Whether the keys of a change precede all others, because something waits for their result. */
   isUrgent?(change: Seen<KubeObject>): boolean;
   /** Sweeps skip this resource: only changes wake its keys. */
   readonly onlyOnChange?: true;
 }
 
-/** A WatchSpec whose function gets objects of the resource's type, such as Pods for pods. */
+/** A WatchSpec whose function receives objects of the resource's type, such as Pods for pods. */
 export const wake = <T extends KubeObject>(
   on: Resource<T>,
   keys: (change: Seen<T>, site: SiteView) => Iterable<string | undefined>,
@@ -66,7 +66,10 @@ export const wakeOnChange = <T extends KubeObject>(
  */
 export interface Controller<State, Memory> {
   readonly name: string;
-  /** All resources that it reads. It starts once all are cached: half a site would lead to wrong conclusions. */
+  /**
+   * All resources that it reads. It starts once all are cached: an incomplete view of the site would lead to wrong
+   * conclusions.
+   */
   readonly reads: readonly Resource<KubeObject>[];
   /**
    * The resources on which actions rest that no precondition protects: actions on another object, or on any version of
@@ -83,9 +86,9 @@ export interface Controller<State, Memory> {
    * limit.
    */
   readonly patience?: Millis;
-  /** How memory is stored; undefined: it ends with the term. */
+  /** How memory is stored; undefined if it ends with the term. */
   readonly durable?: Durable<Memory>;
-  /** Whether a pass over the key holds so much that no other such pass may run beside it. */
+  /** Whether a pass over the key holds so much memory that no other such pass may run at the same time. */
   isLarge?(key: string, site: SiteView): boolean;
   /** Reads the state of a key. undefined: there is nothing to decide, and the key's memory is dropped. */
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
@@ -106,7 +109,7 @@ export interface Controller<State, Memory> {
 /** How a memory is stored as text on this board, across terms and restarts. Other boards do not have it. */
 export interface Durable<Memory> {
   /**
-   * Returns the text to store; undefined: nothing is worth storing. Times of the monotonic clock mean nothing after a
+   * Returns the text to store; undefined if nothing is worth storing. Times of the monotonic clock mean nothing after a
    * reboot. Equal memories must give equal texts, or every pass would write to flash.
    */
   save(memory: Memory, now: Instant): string | undefined;
@@ -116,12 +119,12 @@ export interface Durable<Memory> {
 
 /** The read access of a controller. */
 export interface SiteView {
-  /** The present time, which is the same throughout the pass. */
+  /** The current time, which is the same throughout the pass. */
   readonly now: Instant;
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
   /**
    * Reads an object from the API instead of the cache; undefined: it does not exist. For decisions that would destroy
-   * something if the cache were stale. Rejects without an answer; the pass is then repeated later.
+   * something if the cache were stale. Rejects if there is no answer; the pass is then repeated later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
   /** Runs a long computation in steps, and lets other work run in between. */

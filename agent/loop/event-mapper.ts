@@ -55,7 +55,7 @@ export class EventMapper {
     }
   }
 
-  /** Adds the keys of these changes. If the term ends first, nothing is missed: the next one sweeps everything. */
+  /** Adds the keys of these changes. If the term ends first, nothing is missed: the next term sweeps everything. */
   #wakeAll(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
     const { turns, lane, signal } = this.#deps;
     const rest = turns.run(this.#steps(wakes, changes), lane, signal);

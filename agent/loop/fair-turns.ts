@@ -20,7 +20,10 @@ export class FairTurns {
     this.#clock = clock;
   }
 
-  /** undefined: the caller may continue at once. Otherwise it awaits the promise; false: the signal aborted first. */
+  /**
+   * Returns undefined if the caller may continue at once. Otherwise the caller awaits the promise; false: the signal
+   * aborted first.
+   */
   take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
     const isOver = this.#isOver();
     if (this.#waiting.size === 0 && !isOver) return undefined;
@@ -50,7 +53,7 @@ export class FairTurns {
     }
   }
 
-  /** Runs steps until the end, or until the caller has to wait for a turn. */
+  /** Runs steps to the end, or until the caller has to wait for a turn. */
   #continue<T>(
     steps: Iterator<undefined, T>,
     lane: Lane,

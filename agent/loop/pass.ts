@@ -24,7 +24,7 @@ interface KeyPass<Memory> {
   readonly now: Instant;
   /** Called when the pass made progress. */
   readonly moved: () => void;
-  /** Receives the error of each read of a single object that failed and without which the pass went on. */
+  /** Receives the error of each failed read of a single object without which the pass continued. */
   readonly unread: (error: unknown) => void;
 }
 

@@ -23,7 +23,7 @@ export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Keys that go before those in `#ready`. A key that is also in `#ready` stays there, and is skipped later. */
+  /** Keys that precede those in `#ready`. A key that is also in `#ready` stays there, and is skipped later. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
   /** Keys that need processing, and since when. Those that are not being processed are in `#urgent` or `#ready`. */
@@ -69,14 +69,14 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#enter(key);
   }
 
-  /** Puts the key before all others until it is forgotten, because something waits for its result. */
+  /** Puts the key ahead of all others until it is forgotten, because something waits for its result. */
   prefer(key: string): void {
     if (this.#closed || this.#preferred.has(key)) return;
     this.#preferred.add(key);
     if (this.#isWaiting(key)) this.#enter(key);
   }
 
-  /** Adds the key after a delay. If it is delayed already, the earlier time applies. */
+  /** Adds the key after a delay. If it is already delayed, the earlier time applies. */
   addAfter(key: string, delay: Millis): void {
     if (this.#closed) return;
     if (!(delay > 0)) {
@@ -92,7 +92,7 @@ export class WorkQueue {
     if (this.#agenda.peek()?.due === due) this.#arm();
   }
 
-  /** Adds the key again after its backoff, but not before the time `least` has passed. */
+  /** Adds the key again after its backoff, but no sooner than after `least`. */
   retry(key: string, least: Millis = 0): void {
     if (this.#closed) return;
     this.addAfter(key, Math.max(least, this.#limiter.delay(key, this.#clock.now())));

@@ -20,15 +20,16 @@ export interface FailedRun {
 }
 
 /**
- * If files are recreated more often than this within an hour, the disk must be damaging them, and the process exits.
+ * If files are recreated more often than this within an hour, the disk is assumed to damage them, and the process
+ * exits.
  */
 const mostMended = 3;
 const hour: Millis = 3_600_000;
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * Decides the reaction to a failure. Where a new process would find the same obstacle, such as a full disk, this one
- * stays and tries again at growing intervals.
+ * Decides the reaction to a failure. If a new process would meet the same obstacle, such as a full disk, this one stays
+ * and retries at growing intervals.
  */
 export function afterFailure(error: unknown, before: readonly FailedRun[], now: Instant): AfterFailure {
   const recent = before.filter(({ at }) => elapsed(at, now) < hour);

@@ -34,7 +34,7 @@ export interface AgentRunDeps {
   readonly rebuilt: Error | undefined;
   /** Called when the configured folder was opened, and not a makeshift. */
   readonly opened: (state: OpenedState) => void;
-  /** Called when all parts exist and the status shows them. No link need be up. */
+  /** Called when all parts exist and the status shows them. The links may still be down. */
   readonly begun: () => void;
 }
 
@@ -182,7 +182,7 @@ export class AgentRun {
 
 /**
  * The configuration of a run on a makeshift, which is small and in memory: no objects are cached. Events are not stored
- * but counted as dropped, because their numbers would be lost with the power and given out twice; their count is
+ * but counted as dropped, because a power cut would lose their numbers and they would be used twice; the count is
  * reported to the fleet later.
  */
 const reduced = (config: Config): Config => {

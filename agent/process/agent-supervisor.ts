@@ -33,7 +33,7 @@ export interface AgentSupervisorDeps extends ConfigInForceDeps {
   readonly io: Io;
   readonly log: ProcessLog;
   readonly service: ServiceManager;
-  /** Where a damaged remote.json was put at the start; undefined if it was sound. */
+  /** Where a damaged remote.json was moved at the start; undefined if it was sound. */
   readonly remoteSetAside: string | undefined;
   /** The watchdog period of the service manager; undefined without a watchdog. */
   readonly watchdogPeriod: Millis | undefined;
@@ -44,7 +44,7 @@ const mostRemembered = 16;
 
 /**
  * Runs the agent in this process: normally once. Another run (life) begins when the configuration changes, or when the
- * agent failed in a way that a restart can fix. Between two runs the status is still written.
+ * agent fails in a way that a restart can fix. The status is still written between two runs.
  */
 export class AgentSupervisor implements ProcessControls {
   readonly #ambient: Ambient;
@@ -55,9 +55,9 @@ export class AgentSupervisor implements ProcessControls {
   readonly #place: StatePlace;
   readonly #watchdog: Watchdog;
   readonly #guard: MemoryGuard;
-  /** Aborted to end the present run of the agent and begin the next one. */
+  /** Aborted to end the agent's current run and begin the next one. */
   #nextLife = new AbortController();
-  /** No agent has started since the start of the process or the last change of the configuration. */
+  /** True if no agent has started since the process started or the configuration last changed. */
   #isBeginning = true;
   #life: AgentRun | undefined;
   #status: StatusFile;
@@ -162,9 +162,7 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /**
-   * Applies changes that can take effect at run time. For all others, ends the present run and begins another one.
-   */
+  /** Applies changes that can take effect at run time. For all others, ends the current run and begins another one. */
   #taken(change: ConfigChange): Reload {
     if (change === "refused") return { outcome: "refused", problems: this.#config.refused };
     if (change !== "nothing") this.#deps.log.configure(this.#config.config);
@@ -288,7 +286,7 @@ export class AgentSupervisor implements ProcessControls {
     const over = deadline(clock, pause, ends, () => new Error("the pause is over"));
     this.#isHeld = true;
     this.#status.write();
-    // For the service manager the start has succeeded: a new process would find the same obstacle.
+    // Reports success to the service manager: a new process would meet the same obstacle.
     this.#deps.service.ready();
     try {
       await this.#status.run(over.signal);
@@ -305,7 +303,7 @@ export class AgentSupervisor implements ProcessControls {
     const { message, hint } = userMessageOf(error);
     this.#ending = { cause: "failure", message };
     this.#deps.service.status(message);
-    // The status file of a folder that another agent holds belongs to that agent.
+    // If another agent holds the folder, the status file belongs to that agent.
     if (!(error instanceof StorageError && error.kind === "busy")) this.#status.write();
     const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
     const isRead = formatOf(io, this.#config.config) === "text";

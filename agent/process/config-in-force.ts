@@ -8,7 +8,7 @@ import { userMessageOf } from "./user-message.ts";
 
 /**
  * What a reload changed. level: only the log level, which a running agent can change. other: the agent has to be
- * started again within this process. refused: the new configuration is invalid, or would leave out settings of the fleet
+ * restarted within this process. refused: the new configuration is invalid, or would leave out settings of the fleet
  * that are in force; the former one stays in force.
  */
 export type ConfigChange = "nothing" | "level" | "other" | "refused";
@@ -23,7 +23,7 @@ export interface ConfigInForceDeps {
 export class ConfigInForce {
   readonly #load: ConfigInForceDeps["load"];
   #loaded: LoadedConfig;
-  /** The configuration to return to if the agent cannot start with the present one. */
+  /** The configuration to return to if the agent cannot start with the current one. */
   #former: LoadedConfig | undefined;
   #refused: readonly string[] = [];
 
@@ -67,7 +67,9 @@ export class ConfigInForce {
     return change;
   }
 
-  /** Returns to the former configuration, because the agent cannot start with this one. Returns false without one. */
+  /**
+   * Returns to the former configuration, because the agent cannot start with this one. Returns false if there is none.
+   */
   goBack(because: unknown): boolean {
     if (!this.#former) return false;
     this.#refused = because instanceof ConfigError ? because.problems : [userMessageOf(because).message];
@@ -76,7 +78,7 @@ export class ConfigInForce {
     return true;
   }
 
-  /** The faults of settings of the fleet on this board; none if all of them can be in force. */
+  /** The faults that the fleet's settings have on this board; none if all of them can take effect. */
   faultsOf(remote: Kept): readonly Fault[] {
     return this.#load({ ...blank, current: remote }).leftOut?.faults ?? [];
   }

@@ -18,7 +18,7 @@ export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
-  /** The version of the fleet's settings that is wholly in force; undefined if none is. */
+  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
   readonly remoteVersion: number | undefined;
   /** Stored settings of the fleet that are not in force; undefined if there are none. */
   readonly leftOut: LeftOut | undefined;
@@ -66,7 +66,7 @@ export function factsOf(read: ReadFact): BoardFacts {
 
 type Load = (sources: Sources) => Loaded;
 
-/** Adds the fleet's settings, as far as they fit this board's own. */
+/** Adds those of the fleet's settings that fit this board's own. */
 function withRemote(
   sources: Sources,
   own: Loaded,

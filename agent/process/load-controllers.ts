@@ -2,8 +2,8 @@ import type { HasDisposition } from "../base/errors.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
 
 /**
- * The files of the program were replaced, by an upgrade that has not restarted this process yet. The process exits, and
- * the service manager starts the new program.
+ * The program's files were replaced by an upgrade that has not restarted this process yet. The process exits, and the
+ * service manager starts the new program.
  */
 class ProgramReplaced extends Error implements HasDisposition {
   readonly disposition = "exit";

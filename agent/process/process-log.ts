@@ -7,7 +7,7 @@ import { numberIn, passedSocket } from "../status/sd-notify.ts";
 
 export type LogFormat = "journal" | "json" | "text";
 
-/** The configured log format; with "auto", the format that fits the output. */
+/** The configured log format or, for "auto", the format that suits the output. */
 export const formatOf = ({ stdout, env }: Pick<Io, "stdout" | "env">, { log }: Pick<Config, "log">): LogFormat => {
   if (log.format !== "auto") return log.format;
   if (stdout.isTTY) return "text";

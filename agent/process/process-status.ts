@@ -22,12 +22,12 @@ import type { LoadedConfig } from "./load-config.ts";
 import { userMessageOf } from "./user-message.ts";
 import { version } from "./version.ts";
 
-/** The state of the process, without that of the agent in it. */
+/** The state of the process, without that of its agent. */
 export interface ProcessView {
   readonly startedAt: Instant;
   readonly loaded: LoadedConfig;
   readonly life: AgentRun | undefined;
-  /** The error that ended the agent's last run, or because of which its state is in memory; undefined without one. */
+  /** The error that ended the agent's last run, or that forced its state into memory; undefined without one. */
   readonly failure: { readonly error: unknown } | undefined;
   /** True while the agent waits for its next run, or while it runs with its state in memory. */
   readonly isHeld: boolean;
@@ -37,14 +37,14 @@ export interface ProcessView {
   /** The problems of a new configuration that was refused. */
   readonly refused: readonly string[];
   readonly stuck: readonly Stuck[];
-  /** Whether systemd's watchdog is on, which ends a stuck process. */
+  /** Whether systemd's watchdog, which ends a stuck process, is on. */
   readonly isWatched: boolean;
   readonly isTooLarge: boolean;
   readonly ending: Ending | undefined;
   readonly previous: Ending | undefined;
 }
 
-/** The status file of a process, until a change of the configuration may move it. */
+/** The status file of a process, until a configuration change moves it. */
 export function processStatus(
   ambient: Ambient,
   parts: {
@@ -144,7 +144,7 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
-/** For this long after the start, the end of the former process is reported. */
+/** How long after the start the end of the former process is reported. */
 const recent: Millis = 3_600_000;
 
 function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
@@ -195,7 +195,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
   return found;
 }
 
-/** The causes of an unrequested end of the process, in words. */
+/** Descriptions of the causes that end the process without a request. */
 const endings: Readonly<Record<string, string>> = {
   memory: "the former process used too much memory and ended",
   storage: "the former process made way for one that can write the state folder",

@@ -14,9 +14,9 @@ import { userMessageOf } from "./user-message.ts";
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * Where the folder became writable again. usable: for this process. elsewhere: only outside of it. A service has its
- * own mount namespace: a mount that was read-only when the service started stays read-only there, even after a remount
- * outside.
+ * Where the folder became writable again. usable: for this process. elsewhere: only outside this process's mount
+ * namespace. A service has its own mount namespace: a mount that was read-only when the service started stays read-only
+ * there, even after a remount outside.
  */
 export type Regained = "usable" | "elsewhere";
 
@@ -47,8 +47,8 @@ export class StatePlace {
   }
 
   /**
-   * Makes the next run of the agent use a makeshift (a folder in memory). Returns false if the error is not one of the
-   * disk, or if the run that failed used a makeshift already: the next run then tries the configured folder again.
+   * Makes the next run of the agent use a makeshift (a folder in memory). Returns false if the error does not come from
+   * the disk, or if the failed run already used a makeshift: the next run then tries the configured folder again.
    */
   avoid({ state }: Config, error: unknown, pause: Millis): boolean {
     const isAvoided = this.#avoided?.folder === state.folder;
@@ -62,7 +62,7 @@ export class StatePlace {
   }
 
   /**
-   * Opens the configured folder or, while that is avoided, a makeshift: a temporary folder in memory. Throws if it
+   * Opens the configured folder or, while it is not used, a makeshift: a temporary folder in memory. Throws if it
    * cannot be opened. The caller closes it.
    */
   open(config: Config): StateFolder {
@@ -110,15 +110,15 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Exit only if the mount was read-only outside before. A mount that is read-only for the service alone stays so
-      // after a restart.
+      // Exit only if the mount was also read-only outside this process before: a mount that is read-only for the
+      // service alone stays so after a restart.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {
         this.#found = { of: folder, folder: this.#openUsable(config) };
       } catch (error) {
         log.debug("the state folder is not usable yet", { error });
-        // Errors that are not of the disk are left to the agent's next run, which meets and reports them.
+        // Errors that do not come from the disk are left to the agent's next run, which will meet and report them.
         if (isOfDisk(error)) continue;
       }
       this.#avoided = undefined;
@@ -126,7 +126,7 @@ export class StatePlace {
     }
   }
 
-  /** Closes a folder that was found usable and that no run of the agent has used. */
+  /** Closes a folder that was found usable, but that no run of the agent has used. */
   close(): void {
     this.#found?.folder.close();
     this.#found = undefined;

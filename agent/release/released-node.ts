@@ -15,8 +15,9 @@ const ownKeys: readonly string[] = Object.values(taintKeys);
 export const ownPrefix = "siteward.dev/";
 
 /**
- * What a release removes from this Node. The taints of node lifecycle are siteward's verdicts, and the next controller
- * sets its own. The out-of-service taint is removed only if an annotation says that a command of siteward set it.
+ * The parts that a release removes from this Node. The taints of node lifecycle are siteward's verdicts, and the next
+ * controller sets its own. The out-of-service taint is removed only if an annotation says that a command of siteward
+ * set it.
  */
 export function leavingOf(node: Node): NodeRemovals {
   const { annotations = {} } = node.metadata;

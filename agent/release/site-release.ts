@@ -25,7 +25,7 @@ export interface SiteReleaseDeps {
   readonly client: KubeClient;
   readonly site: { readonly name: string; readonly nodeSelector: string | undefined };
   readonly namespace: string;
-  /** The namespaces in which the Leases of sites are. */
+  /** The namespaces that contain the Leases of sites. */
   readonly leaseNamespaces: readonly string[];
   /** The holder of the site's Lease during the release. */
   readonly identity: string;
@@ -42,7 +42,7 @@ export interface Released {
   readonly changed: number;
 }
 
-/** The release is not possible until an operator acts. */
+/** The site cannot be released until an operator acts. */
 class ReleaseError extends Error implements HasDisposition {
   override readonly name = "ReleaseError";
   readonly disposition = "exit";
@@ -63,9 +63,9 @@ const mostTries = 6;
 const pageSize = 100;
 
 /**
- * Hands a site over to another controller: removes all that siteward wrote from its Nodes. It holds the Lease meanwhile,
- * so that an agent that still runs cannot undo that, and at the end releases it and removes the claim on the boards. An
- * interrupted run can be repeated.
+ * Hands a site over to another controller: removes all that siteward wrote from its Nodes. It holds the Lease
+ * meanwhile, so that a running agent cannot undo this. At the end it releases the Lease and removes the claim on the
+ * boards. An interrupted run can be repeated.
  */
 export class SiteRelease {
   readonly #ambient: Ambient;
@@ -174,7 +174,7 @@ export class SiteRelease {
     return { nodes: seen, changed };
   }
 
-  /** Removes from a Node what siteward wrote. Returns whether anything was removed, or would be. */
+  /** Removes everything that siteward wrote to a Node. Returns whether anything was removed, or would be. */
   async #clean(name: string, signal: AbortSignal): Promise<boolean> {
     const { client, dryRun, print } = this.#deps;
     for (let tries = 1; ; tries++) {

@@ -35,7 +35,7 @@ export class CounterBook {
     this.#counters = decodeCounters(deps.facts.get(area, deps.site) ?? "");
   }
 
-  /** Takes the annotation after each read of the Lease, and stores counters that are higher than the known ones. */
+  /** Takes the annotation after each read of the Lease, and stores counters higher than the known ones. */
   observe(text = ""): void {
     if (text === this.#lastRead) return;
     this.#lastRead = text;
@@ -64,7 +64,7 @@ export class CounterBook {
 
   /**
    * Marks a counter as used, for this board and every later leader. Resolves once the Lease has it. Rejects if that is
-   * not certain: the counter may count as used then, and its command must not be executed.
+   * not certain: the counter may then count as used, and its command must not be executed.
    */
   async use(key: string, counter: number): Promise<void> {
     const used = this.highest(key);

@@ -8,7 +8,7 @@ import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-/** The cache was filled from another cluster and has to be deleted. */
+/** The cache was filled from another cluster, and has to be deleted. */
 export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";

@@ -46,7 +46,7 @@ export interface SiteClaimsDeps {
   readonly client: LeaseListing;
   /** Where this site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
-  /** The namespaces in which Leases count as claims. In others a tenant may be able to write one. */
+  /** The namespaces in which Leases count as claims. In other namespaces a tenant may be able to create one. */
   readonly leaseNamespaces: readonly string[];
   readonly boards: Lister<Node>;
   readonly namespaces: OwnNamespaces;
@@ -147,7 +147,7 @@ export class SiteClaims {
     return claim.namespaces.length === 0 ? "every" : sharedNamespaces(this.#named.get(claim.lease) ?? []);
   }
 
-  /** Resolves once the other sites are known, or when the signal aborts. Boards must be left alone before. */
+  /** Resolves once the other sites are known, or when the signal aborts. Until then, boards must be left alone. */
   async learn(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
     this.#older = [];
@@ -164,8 +164,8 @@ export class SiteClaims {
   }
 
   /**
-   * Reads the claims again from time to time, the first time soon: sites that are set up together do not see all others
-   * at once. A failed read changes nothing.
+   * Reads the claims again from time to time, the first time after a short while: sites that are set up together do not
+   * see all others at once. A failed read changes nothing.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
@@ -218,7 +218,7 @@ export class SiteClaims {
     return found;
   }
 
-  /** The Leases of sites in `leaseNamespaces`, as far as they may be listed. */
+  /** The Leases of sites in those of `leaseNamespaces` where they may be listed. */
   async #leases(signal: AbortSignal): Promise<readonly SiteLease[]> {
     const found: SiteLease[] = [];
     const unseen: string[] = [];

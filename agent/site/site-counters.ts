@@ -17,14 +17,15 @@ const belowAll = -1;
 export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
 
 /**
- * Bound of the keys, because every board reads the annotation with each read of the Lease. With more keys, those with the
- * lowest counters are dropped and share the floor: more of their commands are refused, and none is accepted twice.
+ * Maximum number of keys, because every board reads the annotation with each read of the Lease. With more keys, those
+ * with the lowest counters are dropped and share the floor: more of their commands are refused, but none is accepted
+ * twice.
  */
 export const mostKeys = 64;
 
 /**
  * The number of characters, of 6 bits each, by which a key is known. Two keys with the same beginning share a counter:
- * more is refused, and nothing is accepted twice.
+ * more commands are refused, but none is accepted twice.
  */
 const nameLength = 16;
 const nameOf = (fingerprint: string): string => fingerprint.slice(0, nameLength);
@@ -35,7 +36,7 @@ export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): n
   return highest === belowAll ? undefined : highest;
 }
 
-/** The counters after the use of one more. */
+/** The counters after one more has been used. */
 export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
   merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 

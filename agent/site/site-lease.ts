@@ -32,7 +32,7 @@ export const siteSelector = `${ours.name}=${ours.value}`;
  */
 const longestClaim = 1024;
 
-/** Value of the annotation for a site without workloads. It is no valid selector. */
+/** Value of the annotation for a site without workloads. It is not a valid selector. */
 const none = "-";
 
 /** The claim on namespaces. A site with a node selector and no namespace selector has no workloads (docs/judgement.md#site-scope). */

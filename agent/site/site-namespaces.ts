@@ -37,7 +37,10 @@ const isOfNamespace = (resource: Resource<KubeObject>, object: KubeObject, isPar
   isWorkload(resource) ||
   (isPart && resourceName(resource) === resourceName(pods) && fieldOf(object, "spec.nodeName") === "");
 
-/** Calls `changed` when a namespace joins or leaves the site: no event of its workloads would wake the controllers. */
+/**
+ * Calls `changed` when a namespace joins or leaves the site, since no event of its workloads would wake the
+ * controllers.
+ */
 export async function followNamespaces(
   clock: Clock,
   { caches, changed }: { readonly caches: Caches; readonly changed: () => void },

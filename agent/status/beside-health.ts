@@ -79,7 +79,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
   return found;
 }
 
-/** Holds are no faults; they are listed so that an operator finds out why nothing is evicted. */
+/** Holds are not faults; they are listed so that operators can see why nothing is evicted. */
 function holdProblems({ freezes, pauses, quietUntil }: HoldsPart, { now }: Parts): readonly ProblemPart[] {
   const reported = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;

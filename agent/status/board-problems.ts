@@ -55,7 +55,7 @@ function sentence(
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
 
-/** An instant as a UTC time, computed back from the present time of the clock, which may have been set since. */
+/** An instant as a UTC time, computed back from the current clock time, since the clock may have been set meanwhile. */
 export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))
     .slice(0, 16)

@@ -12,7 +12,7 @@ const rebuiltIsNews = 3_600_000;
 /** Time for which a restored server is reported, in milliseconds. */
 const restoredIsNews = 900_000;
 
-/** All problems, most severe first. The consequences of a broken link are not listed beside it. */
+/** All problems, most severe first. The consequences of a broken link are not listed separately. */
 export function problems(parts: Parts): readonly ProblemPart[] {
   const found = [
     ...linkProblems(parts),
@@ -28,7 +28,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
 
-/** Sort key. An agent that is held or has ended comes first, because it does nothing whatever its other problems. */
+/** Sort key. An agent that is held or has ended comes first: it does nothing, so its other problems do not matter. */
 const rankOf = ({ type, severity }: ProblemPart): number =>
   type === "AgentHeld" || type === "AgentEnded" ? -1 : gravity[severity];
 
@@ -79,7 +79,7 @@ const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | 
 };
 
 function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
-  // Without a link nothing is known about the leader, and the link is the problem.
+  // Without a link nothing is known about the leader; the link itself is the problem.
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
@@ -158,7 +158,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
   const found: ProblemPart[] = [];
   for (const { name, state, ready, nodes, rate } of zones) {
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
-    // Boards that report themselves not ready are still evicted while silent ones are held.
+    // Boards that report themselves not ready are still evicted while evictions from silent ones are held.
     const who = eviction?.held ? "evicting no silent board" : `evicting at ${rate} boards/s`;
     const pace = rate === 0 ? "evicting nothing" : who;
     found.push({

@@ -32,7 +32,7 @@ export const judgeProblem = (
   hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here`,
 });
 
-/** The problem of a deaf leader: the API server answers it, and its watches of boards deliver nothing new. */
+/** The problem of a deaf leader: the API server answers it, but its watches of boards deliver nothing new. */
 export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
   type: "LeaderDeaf",
   severity: "critical",
@@ -40,7 +40,7 @@ export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
   hint: "the Lease goes to another board if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
-/** A pass over the boards that is late by more periods than this is reported. */
+/** A pass over the boards is reported if it is late by more periods than this. */
 const latePeriods = 3;
 
 /** A number of boards in words, rounded: the text is sent to the fleet at each change, and must not change with each board. */

@@ -29,12 +29,12 @@ export interface MemoryView {
 const reliefEvery: Millis = 300_000;
 
 /**
- * In bytes: growth that is worth a garbage collection. V8 keeps both semispaces of the young generation, 1 MB each, once
- * they were full. A standby fills them in half a minute, and a collection of 25 ms returns 1.2 MB.
+ * In bytes: growth that is worth a garbage collection. V8 keeps both semispaces of the young generation, 1 MB each,
+ * once they have been full. A standby fills them in half a minute, and a collection of 25 ms returns 1.2 MB.
  */
 const worthTidying = 512 * 1024;
 
-/** Minimum age of a process for a restart: a younger one that is too large would be too large again. */
+/** Minimum age of a process for a restart: if a younger process is too large, the next one would be too. */
 const worthRestart: Millis = 900_000;
 
 /** Decides what to do about a process of this size. */
@@ -121,8 +121,8 @@ export class MemoryGuard {
   }
 
   /**
-   * See `grown` in MemoryView. After a start or a term the first value is the whole memory, so that the garbage of that
-   * time is collected.
+   * See `grown` in MemoryView. After a start or a term the first value is the whole memory, so that the garbage from
+   * that time is collected.
    */
   #growth(rss: number): number | undefined {
     if (!this.#deps.isCalm()) {

@@ -3,7 +3,7 @@ import type { Severity, Status } from "./schema.ts";
 
 type Section<K extends keyof Status> = NonNullable<Status[K]>;
 type Entry<K extends keyof Status> = Section<K> extends readonly (infer E)[] ? E : never;
-/** A type whose members K are instants, in place of the times that are written. */
+/** A type whose members K are instants instead of the times that are written. */
 type At<T, K extends keyof T> = Omit<T, K> & { readonly [P in keyof Pick<T, K>]: Instant | Extract<T[P], undefined> };
 
 /**
@@ -42,7 +42,7 @@ export interface Parts {
     /** Set if the cache was dropped because the API server's store was restored to an earlier state. */
     readonly restored?: { readonly hint: string };
   };
-  /** Earlier sites that claim boards or namespaces of this one too; this site leaves those alone. */
+  /** Older sites that also claim boards or namespaces of this one; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Further problems, which do not follow from the members above (see health.ts). */
   readonly problems?: readonly ProblemPart[];
@@ -108,7 +108,7 @@ export type MqttPart = Omit<At<NonNullable<Section<"link">["mqtt"]>, "since">, "
   readonly error?: { readonly message: string; readonly hint?: string | undefined } | undefined;
 };
 
-/** failing: cannot be opened at present. off: not watched by a cold standby. */
+/** failing: currently cannot be opened. off: not watched by a cold standby. */
 export type WatchPart = Entry<"watches">;
 export type ControllerPart = Entry<"controllers">;
 export type ZonePart = Entry<"zones">;
@@ -156,8 +156,8 @@ export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen
 type HoldsSection = Section<"holds">;
 
 /**
- * `until` may lie after `now`. It is an instant of this process, whatever the wall clock showed when the hold was
- * ordered.
+ * `until` may lie after `now`. It is an instant of this process, whatever the wall clock showed when the order was
+ * given.
  */
 export type HoldsPart = {
   readonly [K in "freezes" | "pauses" | "confirmed"]: readonly At<HoldsSection[K][number], "until">[];

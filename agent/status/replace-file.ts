@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 
 /**
  * Replaces a file atomically: readers see the old text or the new one. The file is not synced, because it is in memory
- * and of no use after a reboot.
+ * and useless after a reboot.
  */
 export function replaceFile(file: string, text: string): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);

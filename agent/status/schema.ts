@@ -24,7 +24,7 @@ const text = textOf({ expects: "text" });
 const count = number();
 /** A number of milliseconds, or a mean number of bytes: written as a whole number. */
 const span: Schema<number> = { ...count, json: { type: "integer" } };
-/** A word of a fixed set. Any text passes the check: a newer writer may use other words. */
+/** A word from a fixed set. Any text passes the check, because a newer writer may use other words. */
 const word = <W extends string>(): Schema<W> => text as Schema<W>;
 
 const condition = record({
@@ -129,7 +129,7 @@ const named = record({ count, some: list(record({ name: text, neverHeard: option
 const boards = record({
   /** Boards that are silent beyond their grace period. */
   lost: named,
-  /** Boards that are silent as well, but were cordoned: an operator took them out of use. */
+  /** Boards that are also silent, but were cordoned: an operator took them out of use. */
   off: named,
   /** Boards that send heartbeats, but whose Ready condition is not True. */
   notReady: named,
@@ -151,13 +151,13 @@ const eviction = record({
   queueHeld: optional(count),
   /** Pods whose toleration time is running. */
   pending: count,
-  /** Pods whose toleration time is over and that still exist: held, or not deleted yet. */
+  /** Pods that still exist although their toleration time is over: held, or not deleted yet. */
   due: optional(count),
   /** Pods evicted in the last hour. */
   evicted1h: optional(count),
   /** Harmful acts of this process, by kind. */
   acts: optional(list(record({ act: text, lastHour: count, total: count }))),
-  /** Recorded acts that are held back, by reason: the present ones, and all since the process began. */
+  /** Recorded acts that are held back, by reason: the current ones, and all since the process started. */
   heldActs: optional(list(record({ why: text, now: count, total: count }))),
   oldestMs: optional(span),
   /** Why harmful acts are held at present. */

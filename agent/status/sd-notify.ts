@@ -41,13 +41,13 @@ export function passedSocket(name: string, env: NotifierEdges["env"], pid: numbe
   return at < 0 ? undefined : firstPassed + at;
 }
 
-/** The number in a text of digits; undefined for any other text. */
+/** The number that a text of digits spells; undefined for any other text. */
 export const numberIn = (text: string | undefined): number | undefined =>
   text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
 
 const firstPassed = 3;
 
-/** Bound of the messages that wait while the program hangs; the oldest are dropped. */
+/** Maximum number of messages that wait while the program hangs; the oldest are dropped. */
 const mostWaiting = 8;
 
 /** Sends messages in order. Those that arrive while the program runs are sent together by its next run. */

@@ -16,7 +16,10 @@ export class ServiceManager {
     this.#notifier = notifier;
   }
 
-  /** Reports that the configuration is read, the databases are open and the status is written. No link need be up. */
+  /**
+   * Reports that the configuration is read, the databases are open and the status is written. The links may still be
+   * down.
+   */
   ready(): void {
     if (this.#isReady) return;
     this.#isReady = true;

@@ -6,7 +6,7 @@ import { isReady, levelOf, problems } from "./health.ts";
 import type { Parts } from "./parts.ts";
 import { type Status, status, statusSchema } from "./schema.ts";
 
-/** Builds the status from its parts. Pure. `before`: the last status, from which a lasting condition keeps its `since`. */
+/** Builds the status from its parts. Pure. `before`: the last status, whose `since` a lasting condition keeps. */
 export function snapshot(parts: Parts, before: Status | undefined): Status {
   const { now, api, watches = [], mqtt, zones, judgement, eviction, controllers, holds } = parts;
   const found = problems(parts);
@@ -53,8 +53,7 @@ type Unwritten<T> = T extends string
       : T;
 
 /**
- * The value as its schema has it: without other members, with ISO times for instants, and whole numbers of
- * milliseconds.
+ * The value as its schema defines it: without other members, with ISO times for instants, and with whole milliseconds.
  */
 const written = <T>({ json }: Schema<T>, value: Unwritten<T>, now: Instant): T => asWritten(json, value, now) as T;
 
@@ -112,8 +111,5 @@ function pauseOf(name: string, holds: Parts["holds"]) {
   return pause && { state: "paused" as const, until: pause.until, by: pause.by, reason: pause.reason };
 }
 
-/**
- * The wall time of an instant, computed back from the present wall clock, which may have been corrected since that
- * instant.
- */
+/** The wall time of an instant, computed back from the current wall clock, which may have been corrected since. */
 const iso = (instant: Instant, now: Instant): string => isoTime(Math.round(now.wall - elapsed(instant, now)));

@@ -11,20 +11,20 @@ export interface StatusFileOptions {
   /** The last status of an earlier run. */
   readonly last?: Status | undefined;
   /**
-   * `minInterval`: a changed status is written once per this time on average; a few writes may follow each other at
-   * once (`promptWrites`). `every`: the longest interval between two writes, changed or not.
+   * `minInterval`: the average interval between writes of a changed status; a few writes may directly follow one
+   * another (`promptWrites`). `every`: the longest interval between two writes, changed or not.
    */
   readonly limits: { readonly minInterval: Millis; readonly every: Millis };
-  /** Makes the current status. `before`: the last one made. `failures`: the number of failed writes. */
+  /** Builds the current status. `before`: the last one built. `failures`: the number of failed writes. */
   take(before: Status | undefined, failures: number): Status;
   /** Replaces the file atomically. */
   replace(file: string, text: string): void;
 }
 
-/** Number of writes that may follow each other at once after a quiet time, as when all controllers start. */
+/** Number of writes that may directly follow one another after a quiet time, for example when all controllers start. */
 const promptWrites = 6;
 
-/** Delay before a write, so that changes at the same time cause only one. */
+/** Delay before a write, so that simultaneous changes cause only one. */
 const settling: Millis = 100;
 
 /**
@@ -71,7 +71,7 @@ export class StatusFile {
     }
   }
 
-  /** Called when something changed that the file should show at once. */
+  /** Called after each change that must appear in the file at once. */
   changed(): void {
     this.#bell.ring();
   }

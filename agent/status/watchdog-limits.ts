@@ -4,13 +4,13 @@ import type { Millis } from "../base/clock.ts";
 export interface Patience {
   /** The longest time limit of a request. */
   readonly longestRequest: Millis;
-  /** For so long a leader tries to renew its Lease before its controllers end. */
+  /** How long a leader tries to renew its Lease before its controllers end. */
   readonly renewDeadline: Millis;
 }
 
 /**
  * The longest time that a loop may be without progress. The limits exist to find promises that never settle. They are
- * long, because slow requests and outages end by themselves, and a restart would cost a leader its term.
+ * generous, because slow requests and outages end by themselves, and a restart would cost a leader its term.
  */
 export const watchdogLimits =
   ({ longestRequest, renewDeadline }: Patience) =>

@@ -36,7 +36,7 @@ const wakingUp: Millis = 1000;
 const ownPeriod: Millis = 60_000;
 
 /**
- * Sends WATCHDOG=1, four times per period, while every loop makes progress. A loop that waits for an operator or for the
+ * Sends WATCHDOG=1 four times per period while every loop makes progress. A loop that waits for an operator or the
  * network is not stuck, because each of its attempts ends.
  */
 export class Watchdog {

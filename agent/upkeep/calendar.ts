@@ -6,7 +6,7 @@ const day: Millis = 86_400_000;
 
 /** The last start of the schedule within the time `back` before `wall`; undefined if there is none. */
 export function lastBegin(cron: Cron, zone: Zone, wall: Millis, back: Millis): Millis | undefined {
-  // Begins one day earlier, because the offset of the zone may have changed since.
+  // Begins one day earlier, because the zone's offset may have changed since then.
   const oldest = dayOf(wall - back, zone) - 1;
   for (let number = dayOf(wall, zone); number >= oldest; number--) {
     if (!isOnDay(cron, number)) continue;

@@ -14,9 +14,9 @@ export interface InventoryDeps {
 
 const area = "inventory";
 
-/** After a boot the inventory waits for this time, because the board is busy, … */
+/** After a boot the inventory waits for this long, because the board is busy, … */
 const afterStart: Millis = 45_000;
-/** … and for a random part of this time, because all boards of a site may boot together. */
+/** … plus a random part of this time, because all boards of a site may boot together. */
 const spread: Millis = 60_000;
 /** Time limit of the separate process. */
 const timeLimit: Millis = 60_000;

@@ -12,7 +12,7 @@ export const utc: Zone = { offsetAt: () => 0 };
 /** Reads a file of the board; undefined if it does not exist. */
 export type ReadBytes = (file: string) => Uint8Array | undefined;
 
-/** The zone with this name, or without a name the board's own; undefined if the board does not know the name. */
+/** The zone with this name or, without a name, the board's own; undefined if the board does not know the name. */
 export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | undefined {
   if (name === "UTC") return utc;
   const bytes = read(name === undefined ? "/etc/localtime" : `/usr/share/zoneinfo/${name}`);
@@ -41,7 +41,7 @@ const headerSize = 44;
 
 /** The header of a TZif file: the numbers of entries in the block after it. */
 interface Header {
-  /** The place of the data block in the file, in bytes. */
+  /** The offset of the data block in the file, in bytes. */
   readonly at: number;
   readonly version: number;
   readonly utcMarks: number;
@@ -99,7 +99,7 @@ interface Table {
   readonly offsets: readonly Millis[];
   /** The offset before the first transition. */
   readonly before: Millis;
-  /** Applies after the last transition; undefined: the last offset does. */
+  /** Applies after the last transition; if undefined, the last offset does. */
   readonly rule: Rule | undefined;
 }
 

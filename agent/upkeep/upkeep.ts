@@ -25,7 +25,7 @@ const checkInterval: Millis = 60_000;
 /** Interval of the maintenance while the clock is not synchronised. */
 const unsetPeriod: Millis = 86_400_000;
 
-/** A start that was missed is made up for if it is not older than this. */
+/** A missed start is made up for if it is not older than this. */
 const madeUp: Millis = 6 * 3_600_000;
 
 /** Runs the maintenance tasks on schedule, one after another. */
@@ -59,7 +59,7 @@ export class Upkeep {
   #isDue(now: Instant): boolean {
     const { schedule, zone, clock } = this.#deps;
     if (clock() === "unsynced") return elapsed(this.#done, now) >= unsetPeriod;
-    // If the clock was set, the time that it jumped over contains no missed start, and a jump back repeats none.
+    // If the clock was set, starts within the skipped time do not count as missed, and a jump back repeats none.
     const passed = elapsed(this.#checked, now);
     const jumped = Math.abs(now.wall - this.#checked.wall - passed) > checkInterval;
     const back = jumped ? Math.min(passed, madeUp) : Math.min(now.wall - this.#checked.wall, madeUp);

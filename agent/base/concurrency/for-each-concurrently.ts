@@ -4,9 +4,9 @@ import { isOfOneObject } from "../errors.ts";
 const concurrency = 8;
 
 /**
- * Sends a request for each item, eight at a time. A failure that concerns one object alone costs only its item; after
- * any other failure no more requests are started. Returns without an error: the caller's next pass asks about the rest,
- * and the control loop and the connection's own loops report what failed.
+ * Sends a request for each item, eight at a time. A failure that concerns only one object skips its item; after any
+ * other failure no more requests are started. Never throws: the caller's next pass requests the remaining items, and
+ * the control loop and the connection's own loops report the failures.
  */
 export async function forEachConcurrently<T>(items: readonly T[], ask: (item: T) => Promise<void>): Promise<void> {
   const open = items.values();

@@ -40,8 +40,8 @@ export class Permits {
   }
 
   /**
-   * True if the lane may take a permit: the lane itself and each one before it limit how many permits they and all
-   * lanes after them hold together.
+   * True if the lane may take a permit: each lane up to this one limits how many permits it and all lanes after it hold
+   * together.
    */
   #isFree(lane: Lane): boolean {
     const eighth = Math.ceil(this.#most / 8);

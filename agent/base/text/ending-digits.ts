@@ -1,4 +1,4 @@
-/** The digits at the end of a name: "0" of "hwmon0"; "" if there are none. */
+/** The digits at the end of a name: "0" for "hwmon0", "" if there are none. */
 export function endingDigits(name: string): string {
   let from = name.length;
   while (from > 0 && isDigit(name.charCodeAt(from - 1))) from--;

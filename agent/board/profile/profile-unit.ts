@@ -11,7 +11,7 @@ export const profileFlags = ({ runtime }: Profile): readonly string[] => [
   ...(runtime.jitless ? ["--jitless"] : []),
 ];
 
-/** The text of the drop-in. It depends on the profile alone, so the caller can skip writing an unchanged one. */
+/** The text of the drop-in. It depends only on the profile, so the caller can skip writing an unchanged drop-in. */
 export const profileUnitText = (profile: Profile): string =>
   [
     "# Written by siteward profile apply, which replaces this file. Put changes of your own into another drop-in.",

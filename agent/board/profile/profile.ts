@@ -114,8 +114,8 @@ export interface Profiles {
 }
 
 /**
- * Reads the profiles in two folders: those that siteward ships, and the board's own. An own profile replaces the
- * shipped one with the same id. An invalid own profile is left out, so that the shipped one stays in force: a typing
+ * Reads the profiles in two folders: those that siteward ships, and the board's own. The board's own profile replaces
+ * the shipped one with the same id. If it is invalid it is left out, so that the shipped one stays in force: a typing
  * mistake must not remove the board's limits. Throws ConfigError if a shipped profile is invalid.
  */
 export function readProfiles(shipped: string, own: string): Profiles {
@@ -137,7 +137,10 @@ export function readProfiles(shipped: string, own: string): Profiles {
   return { profiles: [...found.values()], problems };
 }
 
-/** Returns why an own profile cannot be used. Its file must be named after its id, so that no id has two files. */
+/**
+ * Returns why one of the board's own profiles cannot be used. Its file must be named after its id, so that no id has
+ * two files.
+ */
 function ownProblem(profile: Profile): string | undefined {
   const { id, file } = profile;
   if (basename(file) !== `${id}.json`) return `its id is ${id}, so it must be called ${id}.json`;

@@ -3,7 +3,7 @@ import { basename, join, relative } from "node:path";
 import { endingDigits } from "../../base/text/ending-digits.ts";
 import type { ReadFact } from "../facts.ts";
 
-/** Access to /sys and /proc. Tests use another root with files of their own. */
+/** Access to /sys and /proc. Tests supply another root with their own files. */
 export interface BoardFiles {
   readonly read: ReadFact;
   /** The names in a folder, sorted; empty if the folder does not exist. */

@@ -1,7 +1,7 @@
 import { type BoardFiles, entries, numberIn, wordIn } from "./board-files.ts";
 import type { TemperatureReading } from "./readings.ts";
 
-/** Names of thermal zones of the processor. Other zones measure the air, a radio or a battery. */
+/** Names of the processor's thermal zones. Other zones measure the air, a radio or a battery. */
 const ofProcessor = /cpu|soc|tj|gpu|package|x86_pkg/i;
 
 /**

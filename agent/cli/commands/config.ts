@@ -31,13 +31,13 @@ export const check: Run = async (io, { words: [file = ""] }) => {
   return exit.ok;
 };
 
-/** The stored settings of the fleet that could not be in force with this file; undefined if all could. */
+/** The stored fleet settings that could not take effect with this file; undefined if all could. */
 function leftOutWith(io: Io, file: string): LeftOut | undefined {
   const folder = dirname(file);
   const main = basename(folder) === "conf.d" ? join(dirname(folder), basename(defaultFile)) : file;
   try {
     const { leftOut } = configOf(io, main === defaultFile ? undefined : main);
-    // Settings that are lost or not readable here say nothing about the file.
+    // Lost or unreadable fleet settings say nothing about the file.
     return leftOut?.version === undefined ? undefined : leftOut;
   } catch (error) {
     // The problem is in another file, which is not checked.

@@ -182,7 +182,9 @@ async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise
   };
 }
 
-/** The names of site and board that the client certificate must contain: as given now, or else as configured before. */
+/**
+ * The names of site and board that the client certificate must contain: as given now, or else as previously configured.
+ */
 function names(io: Io, { site, board }: Enrolment, root: string): { readonly site: string; readonly board: string } {
   const former = root === "/" ? configured(io) : undefined;
   return {
@@ -213,8 +215,8 @@ function configured(io: Io) {
 }
 
 /**
- * Contacts the API server with the new credentials and returns a sentence about the outcome. Throws if the server
- * refuses them, or if its certificate is not trusted. An unreachable server is no error: boards are often prepared
+ * Contacts the API server with the new credentials and describes the outcome in a sentence. Throws if the server
+ * refuses them, or if its certificate is not trusted. An unreachable server is not an error: boards are often prepared
  * elsewhere.
  */
 async function contactServer(io: Io, kubeconfig: string): Promise<string> {

@@ -34,7 +34,7 @@ export const run: Run = async (io, args) => {
     return exit.ok;
   }
   writeSystemFile(hardenedFile, text);
-  // tmpfiles.d(5) creates the folder at each boot; this call creates it for the time until the next boot.
+  // tmpfiles.d(5) creates the folder at each boot; this call creates it until the next boot.
   mkdirSync(hardenedRoot, { recursive: true, mode: 0o755 });
   io.stdout.line(`${hardenedFile} is written. It takes effect with:`);
   io.stdout.line("  systemctl daemon-reload && systemctl restart siteward");
@@ -50,7 +50,7 @@ interface Peer {
 async function peersOf(io: Io, file: string | undefined): Promise<readonly Peer[]> {
   const { config } = configOf(io, file);
   const ambient = { clock: io.clock, random: io.random, log: silent };
-  // As in the service, which does not use the user's KUBECONFIG and home folder.
+  // Mirrors the service, which uses neither the user's KUBECONFIG nor their home folder.
   const asService = { env: { ...io.env, KUBECONFIG: undefined, HOME: config.state.folder } };
   const { server, proxy } = await askedCredentials(asService, config, ambient).access();
   const through = proxy ?? (config.api.proxy === undefined ? undefined : new URL(config.api.proxy));

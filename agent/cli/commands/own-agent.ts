@@ -20,7 +20,7 @@ export const localEnvelope = (io: Io, { name, args }: Order) => ({
   by: `local:${process.getuid?.() ?? 0}`,
 });
 
-/** Reports that the agent could not be asked, and returns the exit code. */
+/** Reports that the agent could not be reached, and returns the exit code. */
 export function reportSocketError(io: Io, error: SocketError): number {
   io.stderr.line(`siteward: ${error.message}`);
   io.stderr.line(`  ${error.hint}`);

@@ -17,7 +17,7 @@ import { thisMachine } from "./status/status-reader.ts";
 /** The records of this board about one object, oldest first. */
 interface Known {
   readonly board: string;
-  /** The board that leads now; undefined: not known. */
+  /** The board that leads now; undefined if unknown. */
   readonly leader: string | undefined;
   readonly records: readonly DecisionRecord[];
 }
@@ -25,7 +25,7 @@ interface Known {
 /** Maximum number of records in one answer. */
 const most = 20;
 
-/** `siteward why`: shows this board's records of harmful acts, from the agent, or from state.db while none runs. */
+/** `siteward why`: shows this board's records of harmful acts, from the agent or, if none runs, from state.db. */
 export const run: Run = async (io, args) => {
   const [word = ""] = args.words;
   const asked = word === "last" ? await newestSubject(io, args) : word;
@@ -59,7 +59,7 @@ function none(io: Io, about: string | undefined, { board, leader }: Known): numb
   return exit.failed;
 }
 
-/** Adds to the records of a pod how its board was marked and tainted before. */
+/** Adds, before a pod's records, those of how its board was marked and tainted. */
 async function withBoard(io: Io, args: Args, known: Known): Promise<Known | number> {
   const newest = known.records.at(-1);
   if (newest === undefined || newest.on.kind !== "Pod") return known;
@@ -88,8 +88,8 @@ function print(io: Io, asked: string, records: readonly DecisionRecord[]): void 
 }
 
 /**
- * When a moment was, by the present clock. For a moment of this boot the age is known, which gives its time even if the
- * clock was set since; for one of an earlier boot, only what the clock showed then.
+ * The wall time of a moment. For a moment in this boot it follows from its age, even if the clock has been set since;
+ * for one in an earlier boot, it is what the clock showed then.
  */
 function momentFor(now: Instant): (moment: StoredMoment) => Millis {
   const { bootId } = thisMachine();
@@ -114,7 +114,7 @@ const dateText = (time: Date): string =>
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
-/** Asks the agent; while none runs, reads state.db. Returns an exit code if neither has an answer. */
+/** Asks the agent or, if none runs, reads state.db. Returns an exit code if neither has an answer. */
 async function recordsOf(io: Io, { values }: Args, asked: JsonRecord): Promise<Known | number> {
   let last: JsonRecord = {};
   try {

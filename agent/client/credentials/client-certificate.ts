@@ -4,8 +4,8 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { CredentialsError } from "./credentials-error.ts";
 
 /**
- * Throws CredentialsError if the certificate has expired by this board's clock, or does not match the key. A server
- * would only answer "Unauthorized".
+ * Throws CredentialsError if the certificate has expired by this board's clock, or does not match the key. The server
+ * would answer only "Unauthorized".
  */
 export function checkClientCertificate(where: string, certificate: string, key: string, now: Instant): void {
   const x509 = certificateOf(where, "client certificate", certificate);

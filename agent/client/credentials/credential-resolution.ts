@@ -11,8 +11,8 @@ import { ServiceAccountCredentials, serviceAccountFolder } from "./service-accou
 
 /**
  * The caller. For the agent, KUBECONFIG in its environment takes precedence over the credentials that the board was
- * enrolled with. For a command that a person runs, the enrolled credentials come first: the person's KUBECONFIG may be
- * an administrator's or another site's, and is not the one that the service uses.
+ * enrolled with. For a command run by a person, the enrolled credentials come first: the person's KUBECONFIG may be an
+ * administrator's or another site's, and the service does not use it.
  */
 export type Asker = "agent" | "person";
 
@@ -56,8 +56,8 @@ export function resolveKubeconfig(
 }
 
 /**
- * What a file holds. "none" also for the placeholder that the unit passes on a board that was not enrolled. "hidden":
- * the file may not be read.
+ * The content of a file. Also "none" for the placeholder that the unit passes on a board that is not enrolled.
+ * "hidden": the file may not be read.
  */
 function contentOf(file: string): "filled" | "hidden" | "none" {
   try {

@@ -69,7 +69,7 @@ export class CredentialSources {
   }
 }
 
-/** A text that changes when the file is written or replaced. */
+/** A fingerprint that changes when the file is written or replaced. */
 function stateOf(file: string): string {
   try {
     const { ino, size, mtimeMs } = statSync(file);

@@ -12,14 +12,14 @@ export interface Access {
   authorization(): Promise<string | undefined>;
   /** Set by `authorization` if the files or the client certificate have changed: a new connection is needed. */
   readonly outdated: boolean;
-  /** Called after an answer 401: cached credentials will be fetched again. */
+  /** Called after a 401 answer: cached credentials will be fetched again. */
   refused(): void;
   /** Called after an answer that suggests a wrong server or user: the files will be checked for changes. */
   doubted?(): void;
 }
 
 export interface TlsAccess {
-  /** Certificate authorities in PEM; undefined for those that the system trusts. */
+  /** Certificate authorities in PEM; undefined to use those that the system trusts. */
   readonly ca: string | undefined;
   /** Client certificate in PEM; undefined if there is none. */
   readonly certificate: string | undefined;

@@ -23,7 +23,7 @@ export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isMade(
 
 /** How texts of a kind are read. */
 export interface ReadingForm {
-  /** The members that a reader may need: all that is read of a crowded text. */
+  /** The members that a reader may need. Only these are read of a crowded text. */
   readonly kept: MemberFilter;
   /** See `crowdIn`. */
   readonly scale: number;
@@ -52,7 +52,7 @@ export function uncrowded(
  */
 export function crowdIn(text: string, scale = 1): string | undefined {
   const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * mostValues];
-  // The shortest thing that is counted is an empty object with its comma, so a short text cannot exceed the limit.
+  // The shortest counted item is an empty object with its comma, so a short text cannot exceed the limit.
   if (text.length < members * emptyLength) return undefined;
   // A quote after a backslash belongs to a string that itself contains JSON.
   const isName = (at: number): boolean => text.charCodeAt(at - 1) !== backslash;

@@ -1,10 +1,13 @@
 import { Scratch } from "./scratch.ts";
 
-/** In bytes: how much of an item's beginning the search compares; enough to distinguish items from their content. */
+/**
+ * How many bytes of an item's beginning the search compares: enough to distinguish the start of an item from its
+ * content.
+ */
 const headLength = 16;
 /** Maximum length of an item, in bytes. Longer ones are left to the byte-wise reader. */
 const longestItem = 131_072;
-/** After this many wrong guesses the list's items are too different, and no further run begins. */
+/** After this many wrong guesses no further run begins, because the list's items differ too much. */
 const mostMisses = 100;
 
 const nothing = Buffer.alloc(0);

@@ -8,7 +8,7 @@ import { Scratch } from "./scratch.ts";
 
 const nothing = new Uint8Array();
 
-/** In bytes: of an item that is too large, only a beginning of this length is searched for the item's identity. */
+/** If an item is too large, only this many bytes of its beginning are searched for its identity. */
 const headOfItem = 4096;
 
 /** The part of the top-level object that the reader is in. */
@@ -16,7 +16,7 @@ type Part = "before" | "name" | "metadata" | "items" | "other" | "after";
 
 /**
  * Parses a JSON list while it arrives. At any time, at most one item or the list's metadata is gathered as text for
- * JSON.parse; everything else is examined byte by byte and dropped. Only ASCII characters matter for that, so a longer
+ * JSON.parse; everything else is examined byte by byte and dropped. Only ASCII characters matter here, so a multi-byte
  * character may be split between two chunks.
  *
  * After the first item, an ItemRun handles the following ones as long as they begin with the same bytes.

@@ -34,7 +34,7 @@ export interface ListIntake {
   takeMetadata(metadata: unknown): void;
 }
 
-/** A rejected item whose name, namespace, uid and resourceVersion could be read; it has nothing else. */
+/** A rejected item, reduced to its name, namespace, uid and resourceVersion, if these could be read. */
 export interface Unusable<T> {
   readonly identity: T;
   readonly why: string;

@@ -126,7 +126,7 @@ export class ProtobufList implements ListForm {
   }
 }
 
-/** The item's identity, unchecked; undefined if it cannot be read either. */
+/** The item's identity, unchecked; undefined if even that cannot be read. */
 function identityIn(bytes: Buffer, begin: number, end: number): unknown {
   try {
     return read(bytes, begin, end, identityMessage);

@@ -1,7 +1,7 @@
 import { isFields, type ParsedFields } from "../../api/shape-rules.ts";
 import { mostMembers, mostTexts } from "./crowded.ts";
 
-/** The bytes are not a protobuf message, or use a form that Kubernetes does not. */
+/** The bytes are not a protobuf message, or use an encoding that Kubernetes never uses. */
 export class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
@@ -43,9 +43,9 @@ export const pointer = (field: ProtobufField): ProtobufField => ({ ...field, for
 const quantity = message({ 1: text("string") });
 
 /**
- * Parses the message in a range of bytes to the object that its JSON form would give. Throws ProtobufError, also for
- * too many messages: an empty message has two bytes, but the object parsed from it takes thirty times as much memory.
- * `scale` multiplies the limits.
+ * Parses the message in a range of bytes to the object that its JSON form would give. Throws ProtobufError, including
+ * when there are too many messages: an empty message has two bytes, but the object parsed from it takes thirty times as
+ * much memory. `scale` multiplies the limits.
  */
 export const read = (bytes: Buffer, from: number, end: number, fields: ProtobufMessage, scale = 1): ParsedFields =>
   readWithin({ messages: scale * mostMembers, texts: scale * mostTexts, scale }, bytes, from, end, fields);

@@ -1,7 +1,7 @@
 import * as signs from "../../base/json-signs.ts";
 
-// Constants of this module: a test runner turns each use of an import into a lookup, and the loops below use them millions
-// of times.
+// Copied into constants of this module: test runners turn every use of an import into a lookup, and the loops below use
+// them millions of times.
 const { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } = signs;
 
 /**
@@ -47,7 +47,7 @@ class Reducer {
     return this.#pieces.length > mostPieces ? undefined : this.#pieces.join("");
   }
 
-  // Each of the following methods moves behind a value, and returns whether the value is complete.
+  // Each of the following methods moves past a value, and returns whether the value is complete.
 
   #value(kept: MemberFilter): boolean {
     const sign = this.#sign();
@@ -103,7 +103,7 @@ class Reducer {
     return this.#close(end, "]");
   }
 
-  /** Moves behind a value that is kept or dropped as a whole. */
+  /** Moves past a value that is kept or dropped as a whole. */
   #skip(): boolean {
     const sign = this.#sign();
     if (sign === quote) return this.#skipString();
@@ -160,7 +160,7 @@ class Reducer {
     this.#from = next;
   }
 
-  /** Ends an incomplete object or list behind its last complete member. */
+  /** Closes an incomplete object or list after its last complete member. */
   #close(end: number, sign: "}" | "]"): false {
     if (this.#from < end) this.#cut(end, this.#text.length);
     this.#pieces.push(sign);

@@ -2,10 +2,10 @@ import { type BackoffLimits, backoff } from "../../base/backoff.ts";
 import { type Clock, type Instant, isAfter, shifted } from "../../base/clock.ts";
 import { NoFurtherConnection, type TransportError } from "./transport-error.ts";
 
-/** The pauses after vain dials, in ms. A TLS handshake costs 3 to 6 KB on a metered link. */
+/** The pauses after unsuccessful dials, in ms. A TLS handshake costs 3 to 6 KB on a metered link. */
 const pauses: BackoffLimits = { first: 5000, most: 60_000 };
 
-/** The pauses between vain dials beside an open connection. */
+/** The pauses between unsuccessful dials while another connection is open. */
 export class DialPace {
   readonly #clock: Clock;
   #vain = 0;
@@ -16,12 +16,12 @@ export class DialPace {
     this.#clock = clock;
   }
 
-  /** True if the last dial was in vain. */
+  /** True if the last dial was unsuccessful. */
   get isVain(): boolean {
     return this.#vain > 0;
   }
 
-  /** Why the last dial was in vain, as long as the pause after it lasts. */
+  /** Why the last dial was unsuccessful, for as long as the pause after it lasts. */
   get refusal(): NoFurtherConnection | undefined {
     return this.#due && isAfter(this.#due, this.#clock.now()) ? this.#why : undefined;
   }

@@ -149,7 +149,8 @@ function ready<S extends Socket>(socket: S, signal: AbortSignal, event = "secure
     };
     const cut = (): void => down(Object.assign(new Error("closed while connecting"), { code: "ECONNRESET" }));
     const stop = (): void => down(signal.reason);
-    // Without a handler, an error while the socket has no user would end the process. Later users notice its end.
+    // Without a handler, an error while nothing uses the socket would end the process. Later users notice that it has
+    // ended.
     socket.on("error", () => {});
     socket.once(event, up);
     socket.once("error", down);

@@ -21,29 +21,29 @@ export interface HttpTransportDeps {
 }
 
 /**
- * The Transport for a real API server: HTTP/2 over TLS, or HTTP/1.1 if the server does not support HTTP/2 or the address
- * begins with http. The connection is opened with the first request, and again after a loss; each time the credentials
- * are read again.
+ * The Transport for a real API server: HTTP/2 over TLS, or HTTP/1.1 if the server does not support HTTP/2 or the
+ * address begins with http. The connection is opened with the first request, and again after a loss; each time the
+ * credentials are read again.
  *
- * If watches leave an HTTP/2 connection no room, a further one is opened beside it. At any time all requests go over one
- * of them, as if it had replaced the others: behind a load balancer they may reach different API servers, and a read of
- * the site's Lease must reach the one at which new watches begin.
+ * If watches use up an HTTP/2 connection's streams, another connection is opened beside it. At any time all new
+ * requests go over one of them, as if it had replaced the others: behind a load balancer they may reach different API
+ * servers, and a read of the site's Lease must reach the server at which new watches begin.
  *
- * A wire whose server hangs, so that it answers PINGs but no requests, is left for another one: behind the same address
- * there may be a server that works. Its watches go on until they end or their readers give them up.
+ * A wire whose server hangs, answering PINGs but no requests, is abandoned for another: a working server may be behind
+ * the same address. Its watches continue until they end or their readers give them up.
  */
 export class HttpTransport {
   readonly #ambient: Ambient;
   readonly #deps: HttpTransportDeps;
   readonly #dialer: Dialer;
-  /** All open wires. Retired ones accept no new requests, but finish those under way. */
+  /** All open wires. Retired ones accept no new requests, but finish those in flight. */
   readonly #wires = new Set<Wire>();
   /** The wire that carried the last request. */
   #wire: Wire | undefined;
   #opening: Promise<Wire> | undefined;
-  /** The pace of dials away from mute wires. Until one of them leads to an answer, they are in vain. */
+  /** The pace of dials that replace mute wires. They count as unsuccessful until one of them leads to an answer. */
   readonly #escapes: DialPace;
-  /** The pace of dials that are made because the wires that answer have no room. */
+  /** The pace of dials made because every working wire is full. */
   readonly #additions: DialPace;
 
   constructor(ambient: Ambient, deps: HttpTransportDeps) {
@@ -76,8 +76,8 @@ export class HttpTransport {
   }
 
   /**
-   * Makes the next request read the credentials again and open a new connection. Present exchanges continue, unless the
-   * new connection goes to another address, which may belong to another cluster.
+   * Makes the next request read the credentials again and open a new connection. Exchanges in flight continue, unless
+   * the new connection goes to another address, which may belong to another cluster.
    */
   renew(): void {
     for (const wire of this.#wires) wire.retire();
@@ -91,7 +91,7 @@ export class HttpTransport {
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
     let [wire, authorization] = await this.#authorized(request, limit);
-    // Watches that waited along with this one may have taken the room. No await between this and `send`.
+    // Watches that waited alongside this one may have taken the room. No await between this and `send`.
     while (wire.usable && !wire.hasRoom(request)) [wire, authorization] = await this.#authorized(request, limit);
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
@@ -127,12 +127,12 @@ export class HttpTransport {
     });
   }
 
-  /** Stays with one wire as long as it answers and has room, then turns to another or opens one. */
+  /** Stays with one wire as long as it answers and has room, then switches to another or opens one. */
   #wireFor(request: HttpRequest): Promise<Wire> {
     const withRoom = this.#usable.filter((wire) => wire.hasRoom(request));
     const answering = withRoom.filter(({ isMute }) => !isMute);
     const refusal = this.#refusal;
-    // During a pause after a vain dial a mute wire is used: it may have begun to answer.
+    // During the pause after an unsuccessful dial a mute wire is used: it may have begun to answer.
     const wire = answering.find((one) => one === this.#wire) ?? answering[0] ?? (refusal && withRoom[0]);
     if (wire !== undefined) {
       this.#turnTo(wire);
@@ -149,7 +149,7 @@ export class HttpTransport {
     return [...this.#wires].filter(({ usable }) => usable);
   }
 
-  /** Why not to dial now. Without a usable wire nothing is refused, and a dial under way is waited for. */
+  /** Why not to dial now. Without a usable wire no dial is refused, and callers wait for one in progress. */
   get #refusal(): NoFurtherConnection | undefined {
     if (this.#opening || this.#usable.length === 0) return undefined;
     return (this.#usable.every(({ isMute }) => isMute) ? this.#escapes : this.#additions).refusal;
@@ -174,7 +174,7 @@ export class HttpTransport {
     return wire;
   }
 
-  /** A further wire with the credentials of one that answers. */
+  /** Another wire, with the credentials of one that answers. */
   async #addition({ access }: Wire): Promise<Wire> {
     const { log } = this.#ambient;
     try {
@@ -238,7 +238,7 @@ export class HttpTransport {
 const notAnswering = ({ access }: Wire): TransportError =>
   new TransportError("Timeout", `${access.server.origin}: it answers no requests`);
 
-/** Answers typical of a wrong address or user. An API server's own answers are JSON or protobuf. */
+/** Answers that suggest a wrong address or user. An API server's own answers are JSON or protobuf. */
 const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
   status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
 

@@ -13,7 +13,7 @@ const spares = 2;
 /** HTTP/1.1 with keep-alive connections; for plain HTTP, and for TLS servers without HTTP/2. */
 export class Http1Wire implements Wire {
   readonly access: Access;
-  /** An exchange without an answer takes its connection with it, and the next one opens another. */
+  /** An unanswered exchange closes its connection, and the next exchange opens another. */
   readonly isMute = false;
   readonly settled = Promise.resolve();
   readonly #agent: DialingAgent;
@@ -107,7 +107,7 @@ export class Http1Wire implements Wire {
 }
 
 /**
- * Sets the body's length explicitly, because Node omits it for DELETE: the server would take the body for the next
+ * Sets the body's length explicitly, because Node omits it for DELETE: the server would mistake the body for the next
  * request.
  */
 const framing = ({ body }: HttpRequest): Readonly<Record<string, string>> =>

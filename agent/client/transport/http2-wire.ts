@@ -26,7 +26,7 @@ const watchShare = 3 / 4;
 
 /**
  * After this many requests without an answer, one after the other, a server that still answers a PING is mute. A single
- * unanswered request may have met a gap of the link.
+ * unanswered request may be due to a gap in the link.
  */
 const muteAfter = 2;
 
@@ -44,7 +44,7 @@ export class Http2Wire implements Wire {
   #watches = 0;
   #retired = false;
   #pinging = false;
-  /** Requests given up since the last answer. Those that were under way together count once. */
+  /** Requests given up since the last answer. Those in flight together count once. */
   #unanswered = 0;
   /** When the server last answered, or a request was last counted as unanswered. */
   #countedAt: Instant;
@@ -127,7 +127,7 @@ export class Http2Wire implements Wire {
 
   close(): void {
     this.#retired = true;
-    // Destroyed with an error, so that answers that are cut off do not end like complete ones.
+    // Destroyed with an error, so that truncated answers do not look complete.
     this.#session.destroy(new TransportError("Reset", `${this.access.server.origin}: the connection was closed`));
   }
 
@@ -158,7 +158,7 @@ export class Http2Wire implements Wire {
   ): Promise<HttpResponse> {
     const server = this.access.server.origin;
     const { signal } = request;
-    // A server may open watches, and send bookmarks, from its cache alone while it waits for its store.
+    // While waiting for its store, a server may still open watches and send bookmarks from its cache alone.
     const arrived = isWatch(request) ? () => this.#idle.touch() : () => this.#answered();
     return new Promise((resolve, reject) => {
       const cancel = (reason: Error): void => {
@@ -187,7 +187,7 @@ export class Http2Wire implements Wire {
         if (signal.aborted) abort();
         const { ":status": status, "content-encoding": encoding } = headers;
         const checkEnd = (): void => {
-          // A stream that is cut off ends like a complete one, except for its code.
+          // A truncated stream ends like a complete one, except for its code.
           if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
             throw new TransportError("Reset", `${server}: the answer was cut off`);
           }
@@ -253,7 +253,7 @@ export class Http2Wire implements Wire {
     if (++this.#unanswered >= muteAfter) this.#ping();
   }
 
-  /** Exchanges under way are given up now, so that they are tried again elsewhere. Open watches go on. */
+  /** Exchanges in flight are given up now, so that they are retried elsewhere. Open watches continue. */
   #becomeMute(): void {
     if (this.#isMute) return;
     this.#isMute = true;

@@ -26,7 +26,7 @@ export class TransportError extends Error implements HasDisposition {
 
 type Meaning = readonly [reason: TransportReason, sentence: string, hint?: string];
 
-/** No connection could be opened beside an open one: requests without room there fail, and the others go on. */
+/** No further connection could be opened: requests that do not fit into the open one fail, and the others continue. */
 export class NoFurtherConnection extends TransportError {
   constructor({ reason, message, hint }: TransportError) {
     super(reason, `no further connection: ${message}`, hint === undefined ? {} : { hint });

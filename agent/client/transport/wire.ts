@@ -11,7 +11,7 @@ export interface Wire {
   readonly usable: boolean;
   /** True if the server answers no requests over it, although the connection is alive. */
   readonly isMute: boolean;
-  /** True if no exchange is under way and none was lately. */
+  /** True if no exchange is in flight and none was recently. */
   readonly isIdle: boolean;
   /** True once the wire accepts no new requests and all of its exchanges have ended. */
   readonly isOver: boolean;
@@ -24,7 +24,7 @@ export interface Wire {
   hasRoom(request: HttpRequest): boolean;
   /** Sends one request. `limit` aborts it until the headers arrive; the request's own signal also ends the body. */
   send(request: HttpRequest, headers: Readonly<Record<string, string>>, limit: AbortSignal): Promise<HttpResponse>;
-  /** Accepts no new requests from now on; current ones run to their end. */
+  /** Accepts no new requests from now on; current ones are completed. */
   retire(): void;
   /** Aborts all exchanges. */
   close(): void;
@@ -36,7 +36,7 @@ export interface BodyOptions {
   readonly server: string;
   /** Called for each chunk that arrives. */
   readonly onChunk: () => void;
-  /** Called at the end; throws if the answer was cut off. */
+  /** Called at the end; throws if the answer was truncated. */
   readonly checkEnd: () => void;
 }
 
@@ -54,11 +54,11 @@ export function bodyOf(source: Readable, options: BodyOptions): Pick<HttpRespons
 
 /**
  * Pipes `source`, including its errors, into `reader`. Resolves when the source has ended. `pipeline` and the source's
- * own iterator are not usable: an HTTP/2 stream may be `closed` before its data was read, and they would then report a
- * broken stream although all data is there.
+ * own iterator cannot be used: an HTTP/2 stream may be `closed` before its data has been read, and they would then
+ * report a broken stream although all data has arrived.
  */
 function poured(source: Readable, reader: Transform): Promise<void> {
-  // Errors are thrown by the loop over the reader, if there is one.
+  // The loop over the reader, if there is one, throws the errors.
   reader.on("error", () => {});
   source.on("error", (error) => reader.destroy(error));
   const over = new Promise<void>((resolve) => {
@@ -85,7 +85,7 @@ async function* pieces(
       onChunk();
       yield piece;
     }
-    // Until the source has ended, it is unknown how it ended.
+    // Whether the source ended cleanly is known only once it has ended.
     await over;
     signal.throwIfAborted();
     checkEnd();
@@ -98,7 +98,7 @@ async function* pieces(
   }
 }
 
-/** Headers as `HttpResponse` has them: names in lower case, one string each. */
+/** Headers in the form of `HttpResponse`: names in lower case, one string each. */
 export function plainHeaders(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): Record<string, string> {

@@ -26,8 +26,8 @@ export interface BoardControls {
   /** The status document, shortened to at most 32 KiB, or a summary of it; undefined: there is none yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
   /**
-   * This board's records of harmful acts, oldest first: of a Node and its pods or of a pod, or without `about` the newest
-   * of all. At most 30 KiB of them.
+   * This board's records of harmful acts, oldest first: those about a Node and its pods, or about a pod; without
+   * `about`, the newest of all. At most 30 KiB.
    */
   decisions(about: string | undefined, most: number): JsonRecord;
   /** The version of the fleet's configuration in force; undefined: none. */
@@ -45,7 +45,7 @@ export interface BoardControls {
     | ((options: DiagnosticsOptions, progress: (done: JsonRecord) => void, signal: AbortSignal) => Promise<Effect>)
     | undefined;
   compact(vacuum: boolean, dryRun: boolean): Promise<Effect>;
-  /** Asks the process to end and be started again; the next process sends the answer. */
+  /** Asks the process to restart; the next process sends the answer. */
   restart(cause: string): void;
   reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect>;
   readonly applyConfig: ((version: number, canary: Millis | undefined, dryRun: boolean) => Promise<Effect>) | undefined;

@@ -11,7 +11,7 @@ import type { CommandRequest, SignedMessage } from "./request.ts";
 import { fingerprintOf, isSignatureOf } from "./signature.ts";
 import { forbids, type Trust, type TrustedKey } from "./trust.ts";
 
-/** The state that a command is checked against, all of one instant. */
+/** The state that a command is checked against, all as of one instant. */
 export interface DeskState {
   readonly now: Instant;
   /** The board's clock is synchronised. */
@@ -52,7 +52,8 @@ export type Verified =
 type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
 /**
- * Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order. Returns the refusal of the first that fails.
+ * Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order. Returns the refusal from the first check that
+ * fails.
  */
 export function judge(request: CommandRequest, envelope: Envelope, state: DeskState): Read | Refusal {
   const { scope, expirySeconds } = request;
@@ -211,7 +212,7 @@ const notLeader: Check = ({ request }, { standing, board }) => {
     const why = "the command may be older than this board's term, and an earlier leader may have executed it";
     return { ...rejected(421, "not-leader", why), result: { leader, term } };
   }
-  // After its term, this board is named in the Lease until another board acquires the Lease. It does not lead any more.
+  // After its term ends, the Lease names this board until another acquires it, although this board no longer leads.
   const known = leader === board ? undefined : leader;
   return { ...rejected(421, "not-leader", "this board does not lead the site"), result: { leader: known, term } };
 };

@@ -1,7 +1,7 @@
 import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 
-/** The author of a command, and the reason that the author gave. */
+/** A command's author, and the reason they gave. */
 export interface Author {
   /** Such as "ops:alice", or "local:1000" for a user of this board. */
   readonly by: string;

@@ -168,7 +168,7 @@ export class CommandDesk implements CommandTaker {
 
   /**
    * Before a signed site command is accepted its counter is written to the site's Lease, where every later leader reads
-   * it. A command that fails or is refused after that has used the counter up without effect. Nothing is awaited
+   * it. A command that fails or is refused after that has used up the counter without effect. Nothing is awaited
    * between the last check and the acceptance.
    */
   async #admit(command: Read, arrival: Arrival): Promise<DeskReply> {

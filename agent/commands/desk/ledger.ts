@@ -173,7 +173,7 @@ export class Ledger {
   }
 
   /**
-   * How long an id is remembered: until neither the broker nor a replay before `exp` can bring the command back, plus a
+   * How long an id is remembered: until neither redelivery by the broker nor a replay before `exp` is possible, plus a
    * margin.
    */
   #keep({ expirySeconds }: CommandRequest, { exp }: Envelope): LastingEnd {

@@ -7,7 +7,7 @@ export interface Refusal {
   /** Machine-readable; with the code it labels a metric. */
   readonly error: string;
   readonly message: string;
-  /** The member that is wrong, as a JSON pointer into the command. */
+  /** The invalid member, as a JSON pointer into the command. */
   readonly field?: string;
   /** When a rate-limited sender may try again. */
   readonly retryAfterMs?: number;

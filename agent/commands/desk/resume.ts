@@ -72,8 +72,8 @@ export async function fateOf(
 }
 
 /**
- * Refuses a site command unless this is the term in which it was accepted, or the one right after: a leader in between
- * may have received contrary commands.
+ * Refuses a site command unless this is the term in which it was accepted, or the next one: a leader in between may
+ * have received contrary commands.
  */
 function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState, ledger: Ledger): Refusal | undefined {
   const accepted = ledger.answerOf(row)?.term;

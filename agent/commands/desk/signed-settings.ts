@@ -4,12 +4,12 @@ import { signatureFault, verified } from "./checks.ts";
 import type { SignedMessage } from "./request.ts";
 import { forbids, type Trust } from "./trust.ts";
 
-/** The name under which a key's limits allow it to sign documents of config/desired, as they allow commands by name. */
+/** The name, among the commands in a key's limits, that allows the key to sign documents of config/desired. */
 export const settingsName = "config.desired";
 
 /**
  * Why a document of config/desired must be refused; undefined: its signature is valid, or none is required. As soon as
- * a key is installed, settings must be signed as commands must. They need no counter: their version only rises.
+ * a key is installed, settings must be signed, like commands. They need no counter: their version only rises.
  */
 export function unsignedSettings(document: SignedMessage, trust: Trust, wall: Millis): Fault | undefined {
   if (!trust.isInstalled) return undefined;

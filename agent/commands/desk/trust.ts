@@ -70,8 +70,8 @@ export function readTrust(folder: string): Trust {
 }
 
 /**
- * Reads the keys at most once a second, however often they are asked for: a client of the broker may send settings
- * without a pause.
+ * Reads the keys at most once a second, however often they are requested: a broker client may send settings
+ * continuously.
  */
 export function trustReader(clock: Clock, folder: string): () => Trust {
   let last: { readonly at: Instant; readonly trust: Trust } | undefined;

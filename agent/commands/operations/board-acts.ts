@@ -73,7 +73,7 @@ export async function cordon(
 }
 
 interface Plan {
-  /** The write to perform; undefined: nothing to do. */
+  /** The write to perform; undefined if there is nothing to do. */
   readonly act?: Action;
   readonly result: Readonly<Record<string, unknown>>;
   readonly emitEvent?: () => void;

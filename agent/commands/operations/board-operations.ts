@@ -27,7 +27,7 @@ export interface FleetControls {
 export interface ProcessOperations {
   readonly loaded: Pick<Loaded, "config" | "origins">;
   setLogLevel(level: LogLevel | undefined, component?: string): void;
-  /** Ends the process in good order; the service manager starts the next one. */
+  /** Ends the process cleanly; the service manager starts the next one. */
   restart(ending: { readonly cause: string; readonly message: string }): void;
   /** Returns why the new credentials cannot be used, and keeps the old ones; undefined: they are in use. */
   reloadCredentials(): Promise<string | undefined>;
@@ -207,5 +207,5 @@ function sourceOf(origin: string): Source {
   return origin.startsWith("/") || /:\d+$/.test(origin) ? "file" : "default";
 }
 
-/** Removes credentials from URLs. Other settings contain no secrets, only names of files that do. */
+/** Removes credentials from URLs. Other settings contain no secrets, only names of files that contain them. */
 const redacted = (shown: string): string => shown.replace(/(:\/\/)[^/@\s]+@/g, "$1...@");

@@ -102,7 +102,9 @@ function unfinished(isCancelled: boolean, isBlocked: boolean, result: JsonRecord
   return { ...failure, code: 504, error: "timeout", message: "pods were left at the timeout" };
 }
 
-/** What a drain remembers of a pod. It does not hold whole pods, which may be of any size, in memory together. */
+/**
+ * The parts of a pod that a drain remembers. Whole pods, which may be of any size, are never held in memory together.
+ */
 interface Leaving {
   readonly key: string;
   readonly namespace: string;
@@ -151,7 +153,8 @@ async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Prom
 }
 
 /**
- * Whether a drain skips the pod: the kubelet runs mirror pods from files, and a DaemonSet would recreate its pod here.
+ * Whether a drain skips the pod: mirror pods are run by the kubelet from files, and a DaemonSet would recreate its pod
+ * here.
  */
 const staysWith = (pod: Pod): boolean => isMirror(pod) || controllerOf(pod)?.kind === "DaemonSet";
 

@@ -25,8 +25,8 @@ import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 type Edit = (holds: Holds, now: Instant) => Holds;
 
 /**
- * Executes commands about holds, the site's temporary orders. Answers once the Lease carries them, so that they survive
- * a change of leader.
+ * Executes commands about holds, the site's temporary orders. Answers once a hold is on the Lease, where it survives a
+ * change of leader.
  */
 export class HoldControls {
   readonly #deps: OperationsDeps;

@@ -13,7 +13,7 @@ import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Executes commands on the site. A board that does not lead refuses commands for the leader, also local ones. */
+/** Executes commands on the site. A board that does not lead refuses commands for the leader, including local ones. */
 export class AgentSiteControls implements SiteControls {
   readonly #deps: OperationsDeps;
   readonly #holds: HoldControls;
@@ -100,8 +100,8 @@ export class AgentSiteControls implements SiteControls {
   }
 
   /**
-   * Why a board cannot take over; undefined: it can. The Node is read from the API, as the board may have become a
-   * standby just now.
+   * Why a board cannot take over; undefined: it can. The Node is read from the API, as the board may have only just
+   * become a standby.
    */
   async #whyNotReady(to: string): Promise<Effect | undefined> {
     const { caches, client, config } = this.#deps;

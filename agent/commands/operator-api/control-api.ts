@@ -9,13 +9,13 @@ export interface ControlApiDeps {
   readonly desk: CommandTaker;
   /** Loops that make no progress; empty: all are healthy. */
   readonly stuck: () => readonly string[];
-  /** What keeps the agent from being ready, apart from its links and loops; empty: nothing. */
+  /** The reasons why the agent is not ready, apart from its links and loops; empty if there are none. */
   readonly missing: () => readonly string[];
   readonly status: () => JsonRecord | undefined;
   readonly metrics: () => string;
 }
 
-/** A reply with `lines` has one JSON document per line, sent as the documents arrive. */
+/** A reply with `lines` contains one JSON document per line, sent as the documents arrive. */
 export type Reply =
   | { readonly status: number; readonly type: string; readonly text: string; readonly headers?: readonly string[] }
   | { readonly status: number; readonly type: string; readonly lines: AsyncIterable<JsonRecord> };

@@ -166,7 +166,7 @@ export class ControlSocket {
   async #answer(socket: Socket, answer: Reply, withBody: boolean): Promise<void> {
     if (socket.destroyed) return;
     await this.#send(socket, answer, withBody);
-    // Closes a connection that the client leaves open.
+    // Closes a connection that the client keeps open.
     const timer = this.#ambient.clock.after(lingerTime, () => socket.destroy());
     socket.once("close", () => timer.cancel());
   }

@@ -42,7 +42,7 @@ function* waitingFor(node: Node, site: SiteView): Steps<readonly WaitingPod[]> {
 }
 
 /**
- * The capacity that the board's pods use; of their ports only those that a waiting pod needs. Read after the waiting
+ * The capacity that the board's pods use, including only those ports that a waiting pod needs. Read after the waiting
  * pods, so that a pod bound between the two reads counts twice rather than not at all.
  */
 function* usedOn(node: Node, waiting: readonly WaitingPod[], site: SiteView): Steps<UsedCapacity> {
@@ -74,12 +74,12 @@ function isOfOurSet(pod: Pod, site: SiteView): boolean {
   return set?.metadata.uid === owner.uid && schedulerName === defaultScheduler;
 }
 
-/** The only scheduler whose pods are bound here. */
+/** Only pods with this scheduler name are bound here. */
 const defaultScheduler = "default-scheduler";
 
 /**
- * The board that the pod waits for. If the pod has finished or was deleted, the board that it leaves, if other pods
- * wait for that board.
+ * The board that the pod waits for. If the pod has finished or was deleted, the board that it frees, if other pods wait
+ * for that board.
  */
 function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
   const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;

@@ -10,7 +10,7 @@ import { anyAddress, type HostPort, type PodNeeds } from "./pod-needs.ts";
  */
 const mostAddresses = 16;
 
-/** Capacity of a board that its pods use. Changed in place: a board may have thousands of ports in use. */
+/** The capacity of a board that its pods use. Modified in place: a board may have thousands of ports in use. */
 export class UsedCapacity {
   #pods = 0;
   readonly #resources = new Map<string, bigint>();
@@ -83,7 +83,7 @@ export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedC
   ];
 }
 
-/** Of the resources that a pod requests and the board does not have, at most this many are kept. */
+/** Maximum number of kept resources that a pod requests and its board lacks. */
 const mostMissing = 16;
 
 /**
@@ -101,5 +101,5 @@ const allocatable = ({ status }: Node, name: string): bigint => {
   return (written && Object.hasOwn(written, name) && quantity(written[name])) || 0n;
 };
 
-/** One pod, in the billionths in which amounts are counted. */
+/** One pod, in billionths, the unit in which amounts are counted. */
 const unit = 10n ** 9n;

@@ -10,7 +10,7 @@ export interface WatchedPod {
   readonly readySince: Instant | undefined;
   /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** The pod was ready when the term began: only `transition` says since when. */
+  /** The pod was already ready when the term began: only `transition` says since when. */
   readonly fromBefore: boolean;
 }
 
@@ -56,7 +56,7 @@ export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boo
 
 /**
  * Whether a pod is available by either our clock or its timestamp. Updates use this for the pods to be replaced: a pod
- * whose past we did not watch must not count as broken, or it would be deleted at once, whatever the limit.
+ * whose history we did not watch must not count as broken, or it would be deleted at once, whatever the limit.
  */
 export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): boolean {
   const watchedPod = readiness.get(pod.metadata.uid);

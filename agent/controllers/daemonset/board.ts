@@ -8,7 +8,10 @@ import type { Eligibility } from "./eligibility.ts";
 /** A board as one DaemonSet sees it. */
 export interface Board extends Eligibility {
   readonly name: string;
-  /** Set while the Node is Ready=Unknown: its pods are then not ready by our verdict, not by their own report. */
+  /**
+   * Set while the Node is Ready=Unknown: its pods are then not ready because of our verdict, not because they reported
+   * it.
+   */
   readonly silence?: Silence;
 }
 
@@ -23,13 +26,13 @@ export interface Silence {
 /** A pod to be deleted. */
 export interface LeavingPod {
   readonly pod: Pod;
-  /** The verdict because of which the pod is deleted; undefined: it is deleted for another reason. */
+  /** The verdict that led to the pod's deletion; undefined if it is deleted for another reason. */
   readonly cause?: Cause;
 }
 
 /**
- * The deletion of a broken pod; empty if it only looks broken because its board is silent, and nothing harmful may be
- * done because of that silence now.
+ * The deletion of a broken pod; empty if the pod only looks broken because its board is silent, and that silence
+ * permits no harmful act now.
  */
 export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly LeavingPod[] {
   if (board?.silence === undefined) return [{ pod }];

@@ -18,8 +18,8 @@ export interface Claimed {
 }
 
 /**
- * Reads the set's objects. undefined: according to the API the set is gone or being deleted, so nothing may be adopted
- * for it.
+ * Reads the set's objects. Undefined if the API shows that the set is gone or being deleted, so that it may adopt
+ * nothing.
  */
 export async function readClaimed(
   set: DaemonSet,
@@ -44,8 +44,8 @@ interface Claims<Kept> {
 /**
  * Reads one object per step, and keeps only what `keep` returns of it: a tenant's objects may be many, and large.
  *
- * Only objects of the set's own namespace count. A tenant may name another tenant's set as the owner of its own pods;
- * if they counted, the set would create none on their boards.
+ * Only objects in the set's own namespace count. A tenant may name another tenant's set as the owner of its own pods;
+ * if those counted, the set would create none on their boards.
  */
 function* claim<T extends KubeObject, Kept>(
   set: DaemonSet,

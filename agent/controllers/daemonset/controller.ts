@@ -10,8 +10,8 @@ import type { SetState } from "./pass.ts";
 import { setWakes } from "./wakes.ts";
 
 /**
- * Sets whose templates exceed this `heapWeight` (about 200 KB of text) are processed one at a time. Usual templates
- * weigh some hundred.
+ * Sets whose templates exceed this `heapWeight` (about 200 KB of text) are processed one at a time. Typical templates
+ * weigh a few hundred.
  */
 const mostWeight = 10_000;
 

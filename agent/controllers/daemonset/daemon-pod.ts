@@ -44,7 +44,7 @@ export function daemonPods(set: DaemonSet, hash: string): (board: string) => New
   };
 }
 
-/** The board that the pod runs on or was created for; undefined: it has neither. */
+/** The board that the pod runs on or was created for; undefined if there is none. */
 export const targetOf = (pod: Pod): string | undefined => boardOf(pod) ?? pinnedTo(pod.spec?.affinity);
 
 /** The parts of a set's pod that a pass needs: its identity, board, template and status. */
@@ -67,7 +67,10 @@ export function bareDaemonPod(pod: Pod): Pod {
   };
 }
 
-/** Whether the pod is of the present template: by its hash, or by the generation label of older API versions. */
+/**
+ * Whether the pod was made from the current template, judged by its hash or by the generation label of older API
+ * versions.
+ */
 export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
   const labels = pod.metadata.labels ?? {};
   const generation = templateGeneration(set);
@@ -76,7 +79,7 @@ export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
 
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** Sorts bound pods before unbound ones, and each of the two by age, the oldest first. */
+/** Sorts bound pods before unbound ones, and each group by age, oldest first. */
 export function byAge(a: Pod, b: Pod): number {
   const isBound = Number(boardOf(b) !== undefined) - Number(boardOf(a) !== undefined);
   const [created, otherCreated] = [a.metadata.creationTimestamp ?? "", b.metadata.creationTimestamp ?? ""];

@@ -46,8 +46,7 @@ export function* deciding(state: SetState, before: SetMemory, now: Instant): Ste
       const recheck = sooner(expected.size > 0 ? expectationRecheck : undefined, closed > 0 ? closed : undefined);
       const untouched = { wrote: false, failed: false, refused: false, events: [] };
       const pass: SetPass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
-      // Needed only with minReadySeconds. If that is set later, the timestamps of the pods that are ready then count
-      // too.
+      // Needed only with minReadySeconds. If it is set later, the timestamps of pods that are ready by then count too.
       const readiness = set.spec?.minReadySeconds ? yield* watchReadiness(pods, memory.readiness, now) : undefined;
       return yield* begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
     }

@@ -8,10 +8,10 @@ import { hashLabel } from "./daemon-pod.ts";
 import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
 
 /**
- * The revisions of a set: those of the present template, and the others (docs/kubernetes-rules.md#revision-history).
+ * The revisions of a set: those of the current template, and the others (docs/kubernetes-rules.md#revision-history).
  */
 export interface History {
-  /** Revisions of the present template, of which the first is kept; empty: one has to be created. */
+  /** Revisions of the current template, of which the first is kept; empty if one has to be created. */
   readonly present: readonly KnownRevision[];
   readonly old: readonly KnownRevision[];
   /** The revision to create; set if `present` is empty. */
@@ -30,7 +30,7 @@ export interface KnownRevision {
   readonly isPresent: boolean;
 }
 
-/** The revision to be created for the present template. */
+/** The revision to be created for the current template. */
 export interface NewRevision {
   readonly hash: string;
   readonly data: object;
@@ -47,7 +47,7 @@ export function* revisionData(set: DaemonSet): Steps<object> {
 const contentOf = ({ spec }: DaemonSet) => ({ spec: { template: { ...spec?.template, $patch: "replace" } } });
 
 /**
- * The parts of a revision that a pass needs. The revision's content, not its hash, shows whether it is the present one:
+ * The parts of a revision that a pass needs. The revision's content, not its hash, shows whether it is the current one:
  * other programs hash differently, and hashes may collide.
  */
 export function* knownRevision(set: DaemonSet, { metadata, revision, data }: ControllerRevision): Steps<KnownRevision> {
@@ -71,7 +71,7 @@ export const historyOf = (revisions: readonly KnownRevision[]): History => ({
 /** The revision's hash label or, without that label, its name, which is unique. */
 export const hashOf = ({ metadata }: KnownRevision): string => metadata.labels?.[hashLabel] ?? metadata.name;
 
-/** The hash of a new revision of the present template. */
+/** The hash of a new revision of the current template. */
 export const presentHash = ({ spec, status }: DaemonSet): Steps<string> =>
   templateHash(spec?.template, status?.collisionCount);
 
@@ -81,7 +81,7 @@ export function* newRevision(set: DaemonSet): Steps<NewRevision> {
 
 export const revisionName = (set: DaemonSet, hash: string): string => `${set.metadata.name}-${hash}`;
 
-/** Adds missing hash labels, and creates the present revision or raises its number to the highest one. */
+/** Adds missing hash labels, and creates the current revision or raises its number to the highest one. */
 export function* historyWrites(
   set: DaemonSet,
   { present, old, made }: History,
@@ -93,12 +93,12 @@ export function* historyWrites(
   const next = nextRevision(old);
   const [kept, ...duplicates] = present;
   if (kept === undefined) return made === undefined ? labels : [...labels, creation(set, made, next)];
-  // After a rollback an old template is the present one, and its revision gets the highest number.
+  // After a rollback an old template is the current one, and its revision gets the highest number.
   const raised = kept.revision < next ? [patchOf(kept, { revision: next })] : [];
   return [...labels, ...raised, ...(duplicates.length > 0 ? yield* relabelled(pods, old, hashOf(kept)) : [])];
 }
 
-/** Deletes the duplicates of the present revision; called once no pod has their hash any more. */
+/** Deletes the duplicates of the current revision; called once no pod has their hash any more. */
 export const duplicateDeletions = ({ present }: History): readonly Action[] => present.slice(1).map(deletion);
 
 /** The oldest revisions above the limit, except those that pods still use. */
@@ -142,7 +142,7 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 }
 
 /**
- * Of several revisions of the present template only one is kept. The pods of the others get the hash of that one. Pods
+ * Only one of several revisions of the current template is kept. The pods of the others get the hash of that one. Pods
  * of older templates keep their hash; kube-controller-manager relabels them too, and an update then never replaces
  * them.
  */
@@ -169,7 +169,7 @@ const patchOf = (revision: KnownRevision, patch: object): Action => ({
 
 /**
  * Requires the resourceVersion that was read: before the request arrives, a rollback may have made its template the
- * present one.
+ * current one.
  */
 const deletion = (revision: KnownRevision): Action => ({
   do: "delete",

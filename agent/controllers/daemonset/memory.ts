@@ -7,10 +7,12 @@ import type { StatusFingerprint } from "./status-fingerprint.ts";
 
 /** Memory of a set within a term. If it is lost, failed pods are replaced at once, and readiness is measured anew. */
 export interface SetMemory {
-  /** uid of the set; a recreated set starts over. */
+  /** The set's uid; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /** Since when the set's pods are ready; undefined: no pass has read them, or minReadySeconds is not set. */
+  /**
+   * Since when each of the set's pods has been ready; undefined: no pass has read them, or minReadySeconds is not set.
+   */
   readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
   /** When the API last reported that the namespace is terminating, so that nothing can be created; undefined: never. */

@@ -40,7 +40,7 @@ export async function observe(
   if (selector.length === 0) return { kind: "idle", set, events: [selectsAll(set)] };
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, events: [] };
   const { expected: before, overtaken } = memoryOf(memory, set.metadata.uid);
-  // Checked before the pods are read: a pod that the cache shows by now is among the pods read afterwards.
+  // Checked before the pods are read, so that every pod which the cache shows at this point is among them.
   const expected = await outstanding(before, pods, site);
   const claimed = await readClaimed(set, selector, site);
   if (claimed === undefined) return { kind: "stale" };
@@ -76,7 +76,7 @@ const selectsAll = (set: DaemonSet): Action => ({
 });
 
 /**
- * The set's history, with the revision to create if none has the present template. Hashes in steps, as templates may be
+ * The set's history, with the revision to create if none has the current template. Hashes in steps, as templates may be
  * large.
  */
 async function historyNow(
@@ -139,8 +139,8 @@ function silenceOf(node: Node, verdicts: BoardVerdicts, { settings }: BoardVerdi
 }
 
 /**
- * Boards of unbound pods that have a Node neither in the cache nor in the API. If the API has it, the Node only left
- * the site, and its pods with it (docs/judgement.md#site-scope).
+ * Boards of unbound pods that have a Node neither in the cache nor in the API. If the API has it, the Node and its pods
+ * have only left the site (docs/judgement.md#site-scope).
  */
 async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly string[]> {
   const gone: string[] = [];

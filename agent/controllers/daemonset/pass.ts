@@ -11,7 +11,7 @@ export type SetState =
   | { readonly kind: "idle"; readonly set: DaemonSet; readonly events: readonly Action[] }
   /** The cache is stale: no decision may be based on it. */
   | { readonly kind: "stale" }
-  /** A revision of another template has the name that the new one would get. `live`: the set as read from the API. */
+  /** A revision of another template already has the new revision's name. `live`: the set as read from the API. */
   | { readonly kind: "collision"; readonly live: DaemonSet }
   | SetWork;
 
@@ -33,7 +33,7 @@ export interface SetWork {
 export const stages = ["claims", "history", "duplicates", "pods", "status"] as const;
 export type Stage = (typeof stages)[number];
 
-/** What a pass over a set keeps between two rounds. */
+/** The state that a pass over a set keeps between two rounds. */
 export interface SetPass {
   readonly work: SetWork;
   readonly stage: Stage;

@@ -66,7 +66,7 @@ function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly Leaving
   );
 }
 
-/** When to check again because the deletion of an old pod on a silent board is held; undefined: none is. */
+/** When to check again because the deletion of an old pod on a silent board is held; undefined if none is held. */
 function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Millis | undefined {
   const waits = boards.some(
     ({ name, silence }) =>
@@ -119,7 +119,7 @@ function eventText(
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
     const { error } = outcome;
-    // After a conflict the pod is read again, and the next pass decides anew.
+    // After a conflict the pod is read again, and the next pass makes a new decision.
     if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
     return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };
@@ -130,7 +130,7 @@ function eventText(
 
 const isNotAttempted = ({ name }: Error): boolean => name === "NotAttemptedError";
 
-/** Whether the namespace is terminating: nothing can be created in it any more. */
+/** Whether the namespace is terminating, so that nothing can be created in it any more. */
 export const isNamespaceEnding = (error: Error): boolean =>
   "causes" in error &&
   Array.isArray(error.causes) &&

@@ -26,8 +26,8 @@ export interface UpdateCount {
   readonly maxUnavailable: number;
   readonly maxSurge: number;
   /**
-   * Boards that use up the limit: those with several pods of one template; without surge also those without exactly one
-   * available pod, with surge also those whose new pod is not available yet.
+   * Boards that count against the limit: those with several pods of one template and, without surge, those that do not
+   * have exactly one available pod or, with surge, those whose new pod is not available yet.
    */
   readonly inProgress: number;
 }
@@ -95,8 +95,8 @@ function* pairsOf(
 }
 
 /**
- * Update without surge: deletes unavailable old pods at once, and available ones as far as the limit leaves room. As in
- * kube-controller-manager 1.36, unavailable pods use up the limit too.
+ * Update without surge: deletes unavailable old pods at once, and available ones as far as the limit permits. As in
+ * kube-controller-manager 1.36, unavailable pods count against the limit too.
  */
 function* replace(pairs: readonly Pair[], maxUnavailable: number): Steps<{ step: UpdateStep; inProgress: number }> {
   const counted = pairs.filter((pair) => !isAbandoned(pair) && (pair.excess || !isOnlyAvailable(pair.fresh, pair.old)));
@@ -122,7 +122,7 @@ const isOnlyAvailable = (fresh: Found | undefined, old: Found | undefined): bool
 
 /**
  * Update with surge: creates the new pod beside the old one, and deletes the old one once the new one is available.
- * Unavailable old pods do not use up the limit.
+ * Unavailable old pods do not count against the limit.
  */
 function* surge(
   pairs: readonly Pair[],

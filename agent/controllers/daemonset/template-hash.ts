@@ -1,7 +1,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
 import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
 
-/** The letters of a hash. There are no vowels among them, so that a hash never forms a word. */
+/** The characters of a hash. They include no vowels, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
@@ -86,7 +86,7 @@ function* isSameAt<K extends string | number>(
   for (const place of places) {
     if (!Object.hasOwn(b, place)) return false;
     const [one, other] = [a[place], b[place]];
-    // Compares with !== first: most values are primitive, and a generator for each would take twice as long.
+    // Compares with !== first: most values are primitive, and creating a generator for each would take twice as long.
     if (one !== other && !(yield* isSameContent(one, other))) return false;
     if (endsStep(count++)) yield;
   }

@@ -6,8 +6,8 @@ type PodSpec = NonNullable<DaemonSet["spec"]>["template"]["spec"];
 const forGood = (key: string, effect: "NoExecute" | "NoSchedule"): Toleration => ({ key, operator: "Exists", effect });
 
 /**
- * The tolerations of every daemon pod (docs/kubernetes-rules.md#daemon-tolerations): it stays on its board whatever
- * happens.
+ * The tolerations of every daemon pod (docs/kubernetes-rules.md#daemon-tolerations): it stays on its board in any
+ * condition.
  */
 const always: readonly Toleration[] = [
   forGood(taintKeys.notReady, "NoExecute"),
@@ -20,8 +20,8 @@ const always: readonly Toleration[] = [
 const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnavailable, "NoSchedule")];
 
 /**
- * The template's tolerations, and those of every daemon pod. A toleration of every daemon pod takes the place of an
- * equal one of the template, without tolerationSeconds, so that the pod stays for good.
+ * The template's tolerations, and those of every daemon pod. A toleration of every daemon pod replaces an equal one in
+ * the template and has no tolerationSeconds, so that the pod stays for good.
  */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   const added = new Map(addedTo(spec).map((one) => [one.key, one]));

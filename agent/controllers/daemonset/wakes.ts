@@ -49,7 +49,7 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
   }
 }
 
-/** The sets that a change of a Node concerns. Only labels and taints decide where daemon pods may run. */
+/** The sets affected by a change of a Node. Only labels and taints decide where daemon pods may run. */
 function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
   if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;

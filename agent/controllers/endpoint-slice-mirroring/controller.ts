@@ -57,7 +57,7 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
 /**
  * Endpoints that a controller writes for a service with a selector enqueue nothing: they are not mirrored. For a
  * service without a selector the managed-by label is ignored: the service may have lost its selector, or its Endpoints
- * were applied from a copy of such Endpoints.
+ * may have been applied from a copy of controller-written ones.
  */
 function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);

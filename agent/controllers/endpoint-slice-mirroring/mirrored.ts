@@ -74,7 +74,7 @@ export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): R
 interface Group {
   readonly family: Family;
   readonly ports: readonly SlicePort[];
-  /** The endpoints by identity; of addresses with the same identity the last one counts. */
+  /** The endpoints by identity; if several addresses have the same identity, the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 

@@ -69,8 +69,8 @@ export const endpointSlicesOfServices = ({
 });
 
 /**
- * A new Node enqueues the services that had to leave out the pods on it, before their retry. As in
- * kube-controller-manager, other services use its zone only with their next change.
+ * A new Node enqueues the services that had to leave out its pods, ahead of their retry. As in kube-controller-manager,
+ * other services use its zone only with their next change.
  */
 function* keysLeftOut({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (before !== undefined || after === undefined) return;
@@ -92,7 +92,7 @@ function* isListed({ metadata: { uid } }: Pod, service: string, site: SiteView):
 
 /**
  * When a Node changes its readiness or zone, enqueues the services that share their endpoints among the zones and now
- * have too few in one of them. Few services share them in this way, and an index finds those.
+ * have too few in one of them. An index finds these services, which are few.
  */
 function* keysOverloaded({ before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (zoneText(before) === zoneText(after)) return;

@@ -42,9 +42,9 @@ export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly Slice
 }
 
 /**
- * The address families of a service; each has its own slices. An old API server sets none: then it is the family of the
- * cluster IP. Without a cluster IP both families count, as in kube-controller-manager, so that no slice is removed
- * because of its family.
+ * The address families of a service; each has its own slices. If an old API server has set none, the family of the
+ * cluster IP counts. Without a cluster IP both families count, as in kube-controller-manager, so that no slice is
+ * removed because of its family.
  */
 export function familiesOf({ spec }: Service): readonly Family[] {
   const named = (spec?.ipFamilies ?? []).filter((family): family is Family => family === "IPv4" || family === "IPv6");

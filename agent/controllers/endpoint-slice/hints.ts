@@ -24,7 +24,7 @@ export function nearnessOf(service: Service): Nearness {
 }
 
 /**
- * Sets hints on the ready endpoints: their own zone, and their own node if asked for. Applies to slices that change
+ * Sets hints on the ready endpoints: their own zone and, if requested, their own node. Applies to slices that change
  * anyway, and to unchanged ones only if their hints are wrong.
  */
 export function withHints(plan: SlicePlan, unchanged: readonly EndpointSlice[], nearness: Nearness): SlicePlan {

@@ -78,7 +78,7 @@ function fill(endpoints: SliceEndpoint[], left: Map<string, SliceEndpoint>, most
   }
 }
 
-/** Of the unchanged slices, the one that is closest to full with `count` more endpoints. */
+/** The unchanged slice that would be closest to full with `count` more endpoints. */
 function fittest(places: readonly Place[], count: number, most: number): Place | undefined {
   const room = ({ endpoints }: Place): number => most - count - endpoints.length;
   return places

@@ -128,13 +128,13 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
 
 interface Group {
   readonly ports: readonly SlicePort[];
-  /** The endpoints by identity; of several pods with the same identity the last one counts. */
+  /** The endpoints by identity; if several pods have the same identity, the last one counts. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 
 /**
  * Groups the endpoints by their ports. A pod whose board has no Node is left out, because its zone is unknown, unless
- * the service publishes unready pods too. Its ports still form a group, so that their slices stay.
+ * the service publishes unready pods too. Its ports still form a group, so that their slices are kept.
  */
 function* groupsOf(
   family: Family,

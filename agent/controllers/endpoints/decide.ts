@@ -128,7 +128,7 @@ const patch = (cached: Endpoints, body: object, cause: Cause | undefined): Actio
   ...(cause && { cause }),
 });
 
-/** Whether the stored subsets have the desired addresses, also if another writer packed or ordered them differently. */
+/** Whether the stored subsets have the desired addresses, even if another writer packed or ordered them differently. */
 function* isSameAddresses(stored: readonly Subset[], desired: readonly Subset[]): Steps<boolean> {
   return (yield* isSameSubsets(stored, desired)) || (yield* isSameSubsets(yield* repack(stored), desired));
 }

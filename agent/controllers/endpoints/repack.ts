@@ -3,7 +3,7 @@ import { inTextOrder } from "../../base/text/text-order.ts";
 import { byHash } from "../service/fnv-128.ts";
 import { portText, type Subset, type SubsetAddress, type SubsetPort, subsetText } from "../service/go-text.ts";
 
-/** The addresses that offer a port, by identity; true: the address is ready. */
+/** The addresses that offer a port, by identity; true if the address is ready. */
 type Offers = Map<string, boolean>;
 
 /**

@@ -55,7 +55,7 @@ function firstFamily({ spec }: Service, { status }: Pod): Family {
   return familyOf(clusterIp === "" ? status?.podIP : clusterIp);
 }
 
-/** The service's ports that the pod has; undefined: none. Empty for a headless service without ports. */
+/** The service's ports that the pod has; undefined if it has none. Empty for a headless service without ports. */
 function* portsOf(pod: Pod, { spec }: Service): Steps<readonly SubsetPort[] | undefined> {
   const ports = spec?.ports ?? [];
   if (ports.length === 0) return spec?.clusterIP === "None" ? [] : undefined;

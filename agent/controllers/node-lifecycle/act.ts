@@ -52,7 +52,7 @@ export function act(
   const byName = new Map(boards.map((board) => [board.name, board]));
   const known = { link: pass.link, settings, now };
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, known);
-  // Boards whose turn cost a token are written first, not behind a thousand others. A board in `back` whose taint could
+  // Boards whose turn cost a token are written first, ahead of a thousand others. A board in `back` whose taint could
   // not be removed is retried in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
@@ -103,7 +103,7 @@ function recordsOf(
  * Updates the queue of every zone; copies each queue at most once.
  *
  * Policy `kubernetes`: a Node that was deleted while it waited still takes a turn and a token, before all others,
- * because kube-controller-manager queues all other boards anew in each pass. A recreated Node is queued at the end.
+ * because kube-controller-manager requeues all other boards in each pass. A recreated Node is queued at the end.
  */
 function queueBoards(
   zones: ReadonlyMap<string, ZoneRecord>,
@@ -158,8 +158,8 @@ function taintWrite(
 }
 
 /**
- * One Event for each board that was ready and that silence turns Unknown in this pass. It does not name the length of
- * the silence, so that the Events of a board that falls silent again and again are merged.
+ * One Event for each board that was ready and that becomes Unknown in this pass because of silence. It does not state
+ * the length of the silence, so that the Events of a board that repeatedly falls silent are merged.
  */
 const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
   boards.filter(fellSilent).map(({ name, health, verdict: { verdict, rule } }) => {
@@ -171,7 +171,7 @@ const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True"
 
 /**
  * The boards whose pods still have to be marked. In the first pass these include all boards that are Unknown, because a
- * term can end after it wrote Ready=Unknown and before it marked the pods; kube-controller-manager never marks those.
+ * term can end between writing Ready=Unknown and marking the pods; kube-controller-manager never marks those.
  */
 function unmarked(
   boards: readonly Judged[],
@@ -184,9 +184,8 @@ function unmarked(
 }
 
 /**
- * Marks the pods of boards that fell silent as not ready; the kubelet of a board that reports itself not ready does
- * that itself. Writes that fail or exceed the limit of one pass are retried in the next, as long as the board is not
- * ready.
+ * Marks the pods of boards that fell silent as not ready; if a board reports itself not ready, its kubelet marks them.
+ * Writes that fail or exceed the limit of one pass are retried in the next, as long as the board is not ready.
  */
 function markPods(
   boards: readonly Judged[],

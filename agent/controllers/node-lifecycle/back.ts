@@ -6,9 +6,9 @@ import type { TaintWrite } from "./pass.ts";
 import { withoutNoExecute } from "./taints.ts";
 
 /**
- * The writes that remove our NoExecute taint from boards that are ready again, by board; no zone limits these. They are
- * sent before the conditions of silent boards, because a living kubelet changes its Node within seconds, and our write
- * would then be refused as a conflict.
+ * The writes that remove our NoExecute taint from boards that are ready again, by board; these are not subject to zone
+ * limits. They are sent before the conditions of silent boards, because a living kubelet changes its Node within
+ * seconds, and our write would then be refused as a conflict.
  */
 export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
   const back = new Map<string, TaintWrite>();
@@ -22,7 +22,9 @@ export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, T
   return back;
 }
 
-/** The examined boards after the writes of `back`. A Node whose taint was removed is as that write left it. */
+/**
+ * The examined boards after the writes of `back`. If a taint was removed, the Node is the one that this write returned.
+ */
 export function freed(
   examined: readonly Examined[],
   back: ReadonlyMap<string, TaintWrite>,

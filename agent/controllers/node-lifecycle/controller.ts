@@ -41,7 +41,7 @@ const early: Millis = 1;
 
 /**
  * Judges the boards every monitor period and gives them their turns in between. Changes of Nodes and Leases enqueue
- * nothing, because missing heartbeats are what counts.
+ * nothing, because only missing heartbeats matter.
  */
 export const nodeLifecycle = ({
   settings,
@@ -53,9 +53,8 @@ export const nodeLifecycle = ({
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: firstMemory,
-  // A pass ends in time however small the allowance of requests is; the next one sends what is left. A fifth of each
-  // period is reserved for controllers that act on these writes: node-taints would otherwise fall behind the
-  // conditions.
+  // A pass ends in time however few requests are allowed; the next one sends the rest. A fifth of each period is
+  // reserved for controllers that act on these writes: otherwise node-taints would lag behind the conditions.
   patience: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
@@ -104,7 +103,8 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
 }
 
 /**
- * Those of these boards that have pods. Other names are not kept: pods may name any number of boards that do not exist.
+ * The boards among these that have pods. Other names are not kept: pods may name any number of boards that do not
+ * exist.
  */
 function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<ReadonlySet<string>> {
   const occupied = new Set<string>();
@@ -119,7 +119,7 @@ function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<Readonl
 }
 
 /**
- * The board with its whole Node instead of the slim one: the write of its conditions needs the whole. undefined: the
+ * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. undefined: the
  * cached Node has changed since, and the next pass decides.
  */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
@@ -127,7 +127,7 @@ function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined 
   const found = site.lister(nodes).get(node.metadata.name);
   if (found?.metadata.resourceVersion !== cached || found.metadata.uid !== node.metadata.uid) return undefined;
   const whole = sighting(found, lease, memory.boards.get(node.metadata.name));
-  // A Node that this pass read from the API is whole already.
+  // A Node that this pass read from the API is already whole.
   if (whole.node.metadata.resourceVersion !== node.metadata.resourceVersion) return board;
   return { ...board, sighting: { ...board.sighting, node: whole.node } };
 }
@@ -170,9 +170,9 @@ async function observeTurns(
 }
 
 /**
- * Reads the Nodes of repeated turns from the API: if another client writes constantly, the cached Node would be
- * outdated again. Nodes that are gone or were recreated are left out. If the labels of a Node changed, the cached one
- * is used, because the board may have left the site.
+ * Reads the Nodes of repeated turns from the API: if another client writes constantly, the cached Node would already be
+ * outdated. Nodes that are gone or were recreated are left out. If the labels of a Node changed, the cached one is
+ * used, because the board may have left the site.
  */
 async function reread(
   boards: readonly Sighting[],
@@ -218,8 +218,8 @@ async function departures(
 }
 
 /**
- * The pods to be marked not ready, by board: of boards left over from earlier passes, and of boards that fall silent in
- * this one. Decodes no pod: a tenant's pods may be many and large, and no verdict waits until they are read.
+ * The pods to be marked not ready, by board: those on boards left over from earlier passes, and on boards that fall
+ * silent in this one. Decodes no pod: a tenant's pods may be many and large, and verdicts must not wait for them.
  */
 function* podsOfSilent(
   site: SiteView,

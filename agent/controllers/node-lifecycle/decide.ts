@@ -74,7 +74,7 @@ export function remember(
   return unlessIdle(act(after, memory, { settings, now }), settings, now);
 }
 
-/** The pass after a try to write conditions. Boards whose writes failed are retried, or left alone for this pass. */
+/** The pass after an attempt to write conditions. Boards whose writes failed are retried, or skipped for this pass. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
   const { back } = pass;
   const conditions = outcomes.filter(({ action }) => action.do === "patch" && !back.has(action.target.name));
@@ -145,8 +145,8 @@ function monitor(
 }
 
 /**
- * Retries with the Nodes as the API returns them, because another client changed them, perhaps the board itself. Boards
- * that are gone are left out.
+ * Retries with Nodes read from the API, because another client changed them, perhaps the board itself. Boards that are
+ * gone are left out.
  */
 function retry(
   { pass, boards }: RetryState,
@@ -190,7 +190,7 @@ const quarantineAfter = (
   now: Instant,
 ): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
 
-/** Whether every board has given a sign of life since the end of the outage. */
+/** Whether every board has shown a sign of life since the outage ended. */
 const haveReported = (boards: readonly Examined[], since: Instant | undefined): boolean =>
   since !== undefined &&
   boards.every(({ health: { reportedAt } }) => reportedAt !== undefined && reportedAt.mono >= since.mono);
@@ -214,7 +214,7 @@ function nodeEvents(state: MonitorState, memory: SiteMemory): readonly Action[] 
   return [...came, ...went];
 }
 
-/** The Nodes whose conditions were written, by board, each in its new version. */
+/** The new versions of the Nodes whose conditions were written, by board. */
 function writtenNodes(
   examined: readonly Examined[],
   outcomes: readonly Outcome[],
@@ -242,7 +242,9 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
   return { ...node, metadata: { ...node.metadata, resourceVersion }, status: { ...node.status, conditions: all } };
 }
 
-/** Taints the boards whose turn it is. Examines each again: it may have reported since the last monitor pass. */
+/**
+ * Taints the boards whose turn it is. Examines each again, because it may have reported since the last monitor pass.
+ */
 function drain(
   { link, holds, boards, gone }: DrainState,
   memory: SiteMemory,

@@ -13,7 +13,7 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
-/** What was known when an act on a board was decided, besides the board itself. */
+/** The facts known when an act on a board was decided, besides the board itself. */
 export interface Known {
   readonly link: Link;
   readonly settings: NodeLifecycleSettings;
@@ -53,7 +53,7 @@ function silenceOf(
   };
 }
 
-/** The NoExecute taints that are due and not written: held back, or waiting for the turn of their board. */
+/** The NoExecute taints that are due but not written: held back, or waiting for their board's turn. */
 export function dueTaints(
   { boards, zones, quarantine }: SiteMemory,
   { holds, ...known }: Known & { readonly holds: Holds },

@@ -28,15 +28,15 @@ export interface NodeHealth {
   readonly probe: Instant;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
-  /** When the board last gave a sign of life; undefined: not since we began to watch it. */
+  /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
   /** Timestamps of the Ready condition; undefined: the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
   /** resourceVersion of the board's Lease when it was last seen; undefined: none was seen. */
   readonly lease: string | undefined;
-  /** The last sign of life came from the board's status, not from its Lease. */
+  /** True if the last sign of life came from the board's status, not from its Lease. */
   readonly byStatus: boolean;
-  /** The next pass counts the unchanged Lease as a sign of life once: see `healthAfter`. */
+  /** True if the next pass counts the unchanged Lease as a sign of life, once: see `healthAfter`. */
   readonly recount: boolean;
   /**
    * The Lease's resourceVersion when it was last read from the API; the cache may show it later. undefined: never read.
@@ -97,7 +97,7 @@ function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Ve
 }
 
 /**
- * Whether the conditions of a silent board have to be written. If Ready is Unknown already, the other conditions alone
+ * Whether the conditions of a silent board have to be written. If Ready is already Unknown, the other conditions alone
  * are not worth a write.
  */
 export const deservesUnknown = ({ verdict, observed }: Examined): boolean =>
@@ -232,7 +232,7 @@ function silentCondition(node: Node, type: string, time: string): NodeCondition 
   };
 }
 
-/** The board's health after our own write of its conditions, which is no sign of life. */
+/** The board's health after our own write of its conditions, which is not a sign of life. */
 export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
   return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
 }

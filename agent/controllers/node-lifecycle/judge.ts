@@ -25,11 +25,11 @@ export interface Judged {
   readonly observed: string | undefined;
   /** Status of the Ready condition after this pass; undefined: there is none. */
   readonly ready: string | undefined;
-  /** The board's conditions should have been written and were not: this pass does not act on the board. */
+  /** The board's conditions should have been written but were not, so this pass does not act on the board. */
   readonly unsettled: boolean;
   /**
-   * The conditions were not even sent: the board counts in its zone as silent. If the API refused them, the board does
-   * not count.
+   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it does not
+   * count.
    */
   readonly unwritten: boolean;
   /** Neither a quarantine nor the policy forbids harmful acts because of the verdict. */

@@ -19,7 +19,7 @@ export interface BoardRecord {
   readonly unwritten: boolean;
   /** spec.unschedulable is set. */
   readonly isCordoned: boolean;
-  /** Whether the board might be tainted NoExecute when it was last examined. */
+  /** Whether the board was allowed to be tainted NoExecute when it was last examined. */
   readonly mayTaint: boolean;
   /** Our NoExecute taint on the board; undefined: it has none. */
   readonly taint: RunningTaint | undefined;

@@ -10,7 +10,7 @@ const mostWrites = 300;
 /**
  * The silent boards whose conditions are written next, most urgent first. Boards with pods go first, because these are
  * in service and would be evicted. The zones alternate, so that each has a board for its next eviction, and a small
- * zone does not wait behind a large one that is wholly silent. Within a zone the board with the longest silence goes
+ * zone does not wait behind a large, completely silent one. Within a zone the board with the longest silence goes
  * first.
  */
 export function neediest(examined: readonly Examined[], hasPods: (board: string) => boolean): readonly Examined[] {

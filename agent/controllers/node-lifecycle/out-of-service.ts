@@ -18,7 +18,7 @@ export const outOfService: TaintName = { key: "node.kubernetes.io/out-of-service
 /** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
-/** Writes taint and annotation in one patch: a taint that is not marked as ours would never be removed. */
+/** Writes taint and annotation in one patch: a taint not marked as ours would never be removed. */
 export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
   const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease) }) };

@@ -11,13 +11,13 @@ import type { Budget } from "./zones/budget.ts";
 /** The observation of a pass. */
 export type SiteState = MonitorState | RetryState | DrainState;
 
-/** What a monitor pass observes: every board of the site. */
+/** The observation of a monitor pass: every board of the site. */
 export interface MonitorState {
   readonly kind: "monitor";
   readonly link: Link;
   readonly holds: Holds;
   readonly boards: readonly Sighting[];
-  /** Boards that are no longer in the cache and that this pass looked up in the API. */
+  /** Boards no longer in the cache, which this pass looked up in the API. */
   readonly missing: ReadonlyMap<string, "deleted" | "released">;
   /** The silent boards whose conditions this pass writes, in this order. */
   readonly next: readonly string[];
@@ -31,7 +31,8 @@ export interface MonitorState {
 }
 
 /**
- * What a retry within a monitor pass observes: the boards whose conditions could not be written, as read from the API.
+ * The observation of a retry within a monitor pass: the boards whose conditions could not be written, as read from the
+ * API.
  */
 export interface RetryState {
   readonly kind: "retry";
@@ -39,17 +40,17 @@ export interface RetryState {
   readonly boards: readonly Sighting[];
 }
 
-/** What a pass between two monitor passes observes: the boards whose turn it is. */
+/** The observation of a pass between two monitor passes: the boards whose turn it is. */
 export interface DrainState {
   readonly kind: "drain";
   readonly link: Link;
   readonly holds: Holds;
   readonly boards: readonly Sighting[];
-  /** Boards whose turn it is and that are no longer in the cache. */
+  /** Boards whose turn it is, but which are no longer in the cache. */
   readonly gone: readonly string[];
 }
 
-/** What a pass keeps between two rounds, until the outcomes of its writes are known. */
+/** The state that a pass keeps between two rounds, until the outcomes of its writes are known. */
 export type Pass = MonitorPass | ActedPass;
 
 export interface MonitorPass {
@@ -64,7 +65,7 @@ export interface MonitorPass {
   readonly forgotten: ReadonlySet<string>;
   /** Boards that are ready and still have our taint, which is removed before anything else is written. */
   readonly back: ReadonlyMap<string, TaintWrite>;
-  /** The Nodes whose conditions were written, in their new version. */
+  /** The new versions of the Nodes whose conditions were written. */
   readonly written: ReadonlyMap<string, Node>;
   /** Boards whose conditions could not be written at the last try. */
   readonly open: ReadonlySet<string>;
@@ -90,7 +91,7 @@ export interface ActedPass {
 }
 
 export interface TaintWrite {
-  /** The Node from which the write was decided. */
+  /** The Node on which the decision to write was based. */
   readonly node: Node;
   /** resourceVersion of the cached Node. */
   readonly cached: string;

@@ -19,11 +19,11 @@ export interface PodReadinessDeps {
 }
 
 /**
- * Marks a pod not ready that arrives on a board which is not ready. Under policy `kubernetes` the board's state is that
- * of the last monitor pass, whatever its kubelet has reported since.
+ * Marks pods that arrive on an unready board as not ready. Under policy `kubernetes` the board's state is that of the
+ * last monitor pass, whatever its kubelet has reported since.
  *
- * Policy `evidence` uses the Ready condition in the API. A monitor pass writes its result there before it acts on it,
- * so the two differ only for a moment, in which the pass itself marks the board's pods.
+ * Policy `evidence` uses the Ready condition in the API. A monitor pass writes its result there before acting on it, so
+ * the two differ only briefly, while the pass itself marks the board's pods.
  */
 export function podReadiness({ settings, recordOf }: PodReadinessDeps): Controller<NewPod, undefined> {
   const readinessOf = (node: Node): string | undefined => {

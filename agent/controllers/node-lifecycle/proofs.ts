@@ -9,8 +9,8 @@ const mostRequests = 64;
 
 /**
  * Examines every board. If a board is about to count as silent and no watch proves its silence, its Lease is read from
- * the API: any answer proves or refutes it. The Node is read too if the last sign of life came from its status, or if
- * there is no Lease.
+ * the API: any answer either proves or refutes the silence. The Node is read too if the last sign of life came from its
+ * status, or if there is no Lease.
  */
 export async function readProofs(
   sightings: readonly Sighting[],

@@ -6,7 +6,7 @@ import type { Policy } from "../../judgement/verdict.ts";
 /** Settings for judging boards. Rates are boards per second in one zone. */
 export interface NodeLifecycleSettings extends WatchLimits {
   readonly policy: Policy;
-  /** The Node of the board that this agent runs on; undefined where the judge runs on none of the boards. */
+  /** The Node of the board that this agent runs on; undefined if the judge runs on none of the boards. */
   readonly ownNode: string | undefined;
   readonly monitorPeriod: Millis;
   readonly gracePeriod: Millis;

@@ -7,7 +7,7 @@ import { zoneLabels } from "./zones/zones.ts";
  * The fields of a Node that a judgement needs, a third of the cached object: a pass holds all Nodes of the site at
  * once. Labels and conditions are incomplete; before they are written, the whole Node is read again.
  *
- * Each read of the cache creates new strings. A string that `before` already has is taken from there.
+ * Each read of the cache creates new strings. Strings that `before` already has are reused.
  */
 export function slim({ metadata, spec, status }: Node, before: NodeHealth | undefined): Node {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;

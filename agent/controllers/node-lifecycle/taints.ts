@@ -13,7 +13,8 @@ import { timestamp } from "../../api/timestamps.ts";
 import type { Instant } from "../../base/clock.ts";
 
 /**
- * The NoExecute taint that follows from a board's readiness, and the opposite one, which the board must not have then.
+ * The NoExecute taint that follows from a board's readiness, and the opposite one, which the board must not have at the
+ * same time.
  */
 export interface Deserved {
   readonly wanted: TaintName;

@@ -34,9 +34,7 @@ export const mayHaveTurn =
     return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
   };
 
-/**
- * The taint writes that are due in all zones. A board that is gone, or that needs no taint any more, uses up its turn.
- */
+/** The taint writes that are due in all zones. A board that is gone or no longer needs a taint uses up its turn. */
 export function planTurns(
   before: ReadonlyMap<string, ZoneRecord>,
   boards: { may(name: string): boolean; board(name: string): TurnCandidate | undefined },

@@ -3,7 +3,7 @@ import { emptyBucket } from "../../base/token-bucket.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
 import { again, done, head, nextTurnAt, turn } from "./zones/eviction-queue.ts";
 
-/** Interval between checks whether the cache shows a newer version of the Node of a paid turn. */
+/** Interval between checks for a newer version in the cache of the Node of a paid turn. */
 const paidPause: Millis = 100;
 
 /** Which boards may have a turn, and the newest known version of their Nodes. */
@@ -59,13 +59,13 @@ export function nextPassAt(
 }
 
 /**
- * The zone whose token is spent at `at`, when its write has finished, and not when it was decided: after a write that a
- * slow link delayed for 10 s, the next one would otherwise follow at once.
+ * The zone with its token spent at `at`, when the write has finished, not when it was decided: otherwise, after a write
+ * that a slow link delayed for 10 s, the next one would follow at once.
  */
 export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
   isAfter(zone.queue.bucket.at, at) ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
 
-/** The zone after a turn that is over: the board got its taint, or needs none any more. */
+/** The zone after a completed turn: the board got its taint, or no longer needs one. */
 export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({
   ...zone,
   queue: done(zone.queue, name),

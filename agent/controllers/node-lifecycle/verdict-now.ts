@@ -6,8 +6,8 @@ import { type Circumstances, examine } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
 /**
- * The verdict that a monitor pass would give now. It may differ from that of the last monitor pass, as the board may
- * have reported since.
+ * The verdict that a monitor pass would give now. May differ from the last monitor pass's verdict, because the board
+ * may have reported since.
  */
 export function verdictNow(
   node: Node,

@@ -62,7 +62,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     if (held !== undefined) return { kind: "held", why: held };
     if (isEarly) return { kind: "again", ...(await stillToGo(memory.overtaken, freezeOn, site)) };
     const missing = await site.inTurns(missingBoards(site));
-    // The boards that wait longest come first, and namespaces take turns: invented boards must not delay the others.
+    // Boards that have waited longest come first, and namespaces take turns: invented boards must not delay the others.
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));

@@ -9,7 +9,7 @@ import { disruptionTarget } from "../disruption-target.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and that have no Node in the cache, each with the time from which the API is asked. */
+  /** Boards that pods name and that have no Node in the cache, each with the time from which the API may be asked. */
   readonly waiting: ReadonlyMap<string, Instant>;
   /** When the next pass is due; undefined: none has run. */
   readonly passAt: Instant | undefined;
@@ -20,7 +20,7 @@ export interface GcMemory {
 export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, overtaken: new Set() };
 
 export type GcState =
-  /** The key was enqueued between two passes: nothing is due. */
+  /** The key was enqueued between two passes; nothing is due. */
   | { readonly kind: "early" }
   /** The boards have not been checked in this term; their first check starts at the same time as this controller. */
   | { readonly kind: "unchecked" }
@@ -77,7 +77,7 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
       return { actions, memory: { ...memory, overtaken: new Set() }, requeueAfter: untilPass(memory, now) };
     }
     case "held":
-      // Boards may only have been missing because the link was down, so their quarantine starts over.
+      // Boards may have been missing only because the link was down, so their quarantine starts over.
       return { actions: [], memory: { ...firstGcMemory, passAt: shifted(now, period) }, requeueAfter: period };
     case "pass": {
       const waiting = nextWaiting(state, memory, now);
@@ -93,8 +93,8 @@ const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
 
 /**
- * Remembers the conflicts, which are repeated with the key's retry: a pod that changes constantly is tried no more
- * often than the loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
+ * Remembers the conflicts, which the key's retry repeats: a constantly changing pod is retried no more often than the
+ * loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
  */
 export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcome[]): Decision<GcMemory> => ({
   ...decision,
@@ -105,7 +105,7 @@ export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcom
 /**
  * The waiting times of the boards that are missing now. A board waits for `quarantine` from the pass that first missed
  * it, and again from each pass that asked the API about it, as long as pods name it. A board whose pods did not all fit
- * into this pass stays due; if some did, the boards that are due already come before it.
+ * into this pass stays due; if some of them did, boards that are already due come before it.
  */
 function nextWaiting(
   { missing, fates, orphans }: GcPass,
@@ -123,7 +123,7 @@ function nextWaiting(
   return waiting;
 }
 
-/** The deletions, in kube-controller-manager's order. A pod that two rules found is deleted by the first. */
+/** The deletions, in kube-controller-manager's order. A pod found by two rules is deleted by the first. */
 function collect(
   { ended, outOfService, orphans, unbound }: Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">,
   now: Instant,
@@ -151,7 +151,7 @@ interface Why {
    * board's state, and only in the version that was read: the board may return before the request arrives.
    */
   readonly anyState: boolean;
-  /** The state of the pod's board that is the reason; absent: the pod's own state is. */
+  /** The state of the pod's board, if that is the reason; absent if the pod's own state is. */
   readonly because?: Because;
 }
 

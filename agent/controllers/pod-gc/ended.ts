@@ -4,7 +4,7 @@ import { isKeptByFinalizers } from "../../api/pods.ts";
 import type { Steps } from "../../base/steps.ts";
 import { inTextOrder } from "../../base/text/text-order.ts";
 
-/** The fields of a terminated pod that sorting needs: thousands of whole pods would fill the heap. */
+/** The fields of a terminated pod needed for sorting: thousands of whole pods would fill the heap. */
 interface Ended {
   readonly key: string;
   readonly name: string;

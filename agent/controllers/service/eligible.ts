@@ -20,7 +20,7 @@ export function isEligible(pod: Pod, withTerminating: boolean): boolean {
 
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** The host name of the pod within the service's DNS name, if the pod asks for one. */
+/** The host name of the pod within the service's DNS name, if the pod requests one. */
 export function hostnameOf(pod: Pod, service: Service): string | undefined {
   const { hostname, subdomain } = pod.spec ?? {};
   const isOfService = subdomain === service.metadata.name && pod.metadata.namespace === service.metadata.namespace;

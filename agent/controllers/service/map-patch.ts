@@ -1,7 +1,7 @@
 type Texts = Readonly<Record<string, string>>;
 
 /**
- * `mapPatch` for many objects that share their maps: each pair of maps is compared once, because a map may have a
+ * `mapPatch` for many objects that share their maps. Compares each pair of maps only once, because a map may have a
  * thousand names.
  */
 export function sharedMapPatch(): typeof mapPatch {

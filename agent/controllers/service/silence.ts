@@ -7,7 +7,7 @@ import { readyOf } from "../node-lifecycle/health.ts";
 import { isReady } from "./eligible.ts";
 import type { SilentBoards } from "./readiness.ts";
 
-/** Of the boards with pods that are not ready, the silent ones. */
+/** The silent boards among those with pods that are not ready. */
 export function silenceOf(pods: readonly Pod[], deps: BoardVerdictDeps, site: SiteView): SilentBoards {
   const verdicts = boardVerdicts(deps, site);
   const boards = new Map<string, ReturnType<typeof verdicts.verdictOn>>();

@@ -5,8 +5,8 @@ import { podCondition } from "../../api/pods.ts";
 export const triggerAnnotation = "endpoints.kubernetes.io/last-change-trigger-time";
 
 /**
- * Times of a service at its last sync: its creation, and the last change of each pod's readiness. Timestamps of the API
- * are UTC texts of the same length: they are compared as text, never parsed.
+ * Times of a service at its last sync: its creation, and the last change of each pod's readiness. API timestamps are
+ * UTC texts of equal length, so they are compared as text, never parsed.
  */
 export interface TriggerTimes {
   /** The creation time of the service. */

@@ -12,10 +12,10 @@ import { SharedPorts } from "./shared-ports.ts";
 import { namedPortsOf } from "./target-port.ts";
 
 /**
- * The pods that a service selects, by key. Reads the index of each label of the selector in turn, always the one that
- * has returned the fewest pods that do not match, and ends when one index is exhausted: all pods may share one of the
- * labels, but rarely all. Counting the pods of each label first would read every pod on sites limited to some
- * namespaces.
+ * The pods that a service selects, by key. Reads the indices of the selector's labels in turn, always continuing with
+ * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted: a single label may be
+ * on every pod, but rarely are all of them. On a site limited to some namespaces, counting the pods of each label first
+ * would read every pod.
  *
  * Works in steps, and keeps only the parts of a pod that endpoints need: a tenant's pods may be many, and large.
  */
@@ -35,7 +35,7 @@ export function* selectedPods(service: Service, site: SiteView): Steps<readonly 
     yield;
   }
 
-  /** Not part of the loop: a generator that waits keeps its variables, and so the whole pod. */
+  /** Not part of the loop: a suspended generator keeps its variables, and so would keep the whole pod. */
   function readNext(lookUp: (typeof lookUps)[number]): boolean {
     const { done, value: pod } = lookUp.rest.next();
     if (done) return false;
@@ -46,8 +46,8 @@ export function* selectedPods(service: Service, site: SiteView): Steps<readonly 
 }
 
 /**
- * Enqueues the services that a change of a pod concerns (docs/kubernetes-rules.md#endpoint-triggers). A sweep over all
- * pods enqueues no service, because the sweep over services enqueues all of them.
+ * Enqueues the services affected by a change of a pod (docs/kubernetes-rules.md#endpoint-triggers). A sweep over all
+ * pods enqueues none, because the sweep over services enqueues all of them.
  */
 export const podWake = (batch: Millis) => wakeOnChange(pods, keysOfPod, batch);
 

@@ -28,7 +28,7 @@ export interface SliceMemory {
   readonly isShared: boolean;
   /** The service, for an Event about a refused write; undefined: not synced yet. */
   readonly about: ObjectRef | undefined;
-  /** Writes of the current decision that follow once the ones before have succeeded. */
+  /** Writes of the current decision that follow once the preceding ones have succeeded. */
   readonly parts: readonly (readonly Action[])[];
 }
 
@@ -51,7 +51,7 @@ export function waitForCache(memory: SliceMemory, expected: Expectations): Decis
   return { actions: [], memory: { ...memory, expected, waits }, requeueAfter: backoff(waits, catchUp) };
 }
 
-/** Returns the first part as actions, and keeps the others in the memory. */
+/** Returns the first part as actions, and keeps the rest in memory. */
 export function inParts(
   parts: readonly (readonly Action[])[],
   memory: SliceMemory,

@@ -4,7 +4,7 @@ import type { SliceOwner } from "./write.ts";
 /**
  * Replaces the deletion of one slice and the creation of another by one update
  * (docs/kubernetes-rules.md#endpoint-slices): watchers receive one change instead of two. Only slices of the same owner
- * and address type are reused. The last of the new slices is the first to get one.
+ * and address type are reused. The last of the new slices is the first to receive a reused one.
  */
 export function recycled(
   { create, update, remove }: SlicePlan,

@@ -21,7 +21,7 @@ export interface SliceUpdate {
   readonly slice: EndpointSlice;
   readonly content: SliceContent;
   /**
-   * The slice is reused in place of a new one: its name stays, and with "keep generateName" its generateName too; all
+   * The slice is reused in place of a new one: it keeps its name and, with "keep generateName", its generateName; all
    * other content is new.
    */
   readonly reuse?: "keep generateName" | "drop generateName";
@@ -50,8 +50,8 @@ export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
 }
 
 /**
- * Identity of an endpoint, by which it is updated in place: its addresses, host name and target (Kubernetes 1.36: two
- * pods with the same address are two endpoints).
+ * The identity by which an endpoint is found for an update in place: its addresses, host name and target (in Kubernetes
+ * 1.36, two pods with the same address are two endpoints).
  */
 export const identityOf = ({ addresses, hostname = "", targetRef }: SliceEndpoint): string =>
   JSON.stringify([[...addresses].sort(), hostname, targetRef?.namespace ?? "", targetRef?.name ?? ""]);

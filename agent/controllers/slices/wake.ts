@@ -19,8 +19,8 @@ export function* eachSlice(service: string, controller: string, site: SiteView):
 }
 
 /**
- * Maximum length, in characters, of all different labels and annotations kept for one service's slices: three times
- * what the API server permits for one object. Usually all slices have the labels of their service.
+ * Maximum length, in characters, of all distinct labels and annotations kept for one service's slices: three times what
+ * the API server permits for one object. Usually all slices have the labels of their service.
  */
 const mostMetadata = 1_000_000;
 
@@ -60,9 +60,7 @@ class Shared {
     return this.#copy(JSON.stringify(value), value);
   }
 
-  /**
-   * The copy to use; undefined if the value is new, and with it the kept values would be longer than `most`, as JSON.
-   */
+  /** The copy to use; undefined if the value is new and would make the kept values longer than `most`, as JSON. */
   within<T>(most: number, value: T): T | undefined {
     const text = JSON.stringify(value);
     return this.#copies.has(text) || this.#length + text.length <= most ? this.#copy(text, value) : undefined;
@@ -76,12 +74,12 @@ class Shared {
   }
 }
 
-/** Shortest interval between corrections of another writer's changes. */
+/** Minimum interval between corrections of another writer's changes. */
 const correctionPause: Millis = 1000;
 
 /**
  * A change of a slice that this controller manages, or managed before the change, enqueues the slice's service (if
- * another service owns the slice now, both). Our own writes enqueue too; their pass finds nothing to do. Changes of
+ * another service owns the slice now, both). Our own writes enqueue it too; that pass finds nothing to do. Changes of
  * annotations and owners alone enqueue nothing, as in kube-controller-manager, and are corrected with the next change
  * of another kind.
  */

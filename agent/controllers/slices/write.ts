@@ -26,7 +26,7 @@ export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Reco
 
 /**
  * The writes of a plan in parts: first creations, then updates, then deletions, so that an endpoint appears in its new
- * slice before it leaves the old one. A part follows only if all writes of the one before succeeded.
+ * slice before it leaves the old one. A part follows only if all writes of the preceding one succeeded.
  */
 export function partsOf(
   { create, update, remove }: SlicePlan,

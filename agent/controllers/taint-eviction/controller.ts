@@ -114,7 +114,7 @@ function seenOf(key: string, site: SiteView): SeenPod | undefined {
   return { pod: reduced(cached, taints), board, node, taints };
 }
 
-/** The parts of a pod that an eviction needs, with the tolerations that decide. */
+/** The parts of a pod that an eviction needs, with the tolerations that matter. */
 function reduced(pod: Pod, taints: readonly Taint[]): Pod {
   const bare = barePod(pod);
   const tolerations = decisive(pod.spec?.tolerations, taints);
@@ -179,7 +179,7 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
 
 /**
  * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated
- * without the taints that its pods' timers belong to. Reads no pod: together they may be larger than the heap.
+ * without the taints that its pods' timers belong to. Reads no pods: together they may be larger than the heap.
  */
 function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
   if (isSameText(taintIdentities(before), taintIdentities(after))) return;

@@ -50,7 +50,7 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** The cached pod and taints are up to date, except for changes of the last moments. */
+      /** The cached pod and taints are up to date, except for changes made moments ago. */
       readonly isInStep: boolean;
       /** Status of the board's Ready condition; undefined: there is none. */
       readonly ready: string | undefined;
@@ -71,14 +71,14 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
 /** How soon a held deletion is checked again if the end of the hold is unknown. */
 const recheck: Millis = 5000;
-/** How long an accepted deletion may take to show in the cache; then it is sent again. */
+/** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
- * Backoff in ms after a refused deletion. It is retried as long as it is due, since the reason of the refusal may end
- * (docs/kubernetes-rules.md#eviction-timers).
+ * Backoff in ms after a refused deletion. It is retried as long as it is due, since the reason for the refusal may go
+ * away (docs/kubernetes-rules.md#eviction-timers).
  */
 const refusedRetry = { first: 5, most: 1_000_000 };
-/** Backoff in ms after a conflict, when the pod is read from the API and decided on again. */
+/** Backoff in ms after a conflict, when the pod is read from the API and a new decision is made. */
 const overtakenRetry = { first: 20, most: 5000 };
 /** Number of conflicts in a row, within about 14 s, after which an Event reports them. */
 const reportAfter = 10;
@@ -113,7 +113,7 @@ export function decide(
 
 /**
  * After a failed write the deletion is still due. After a refusal or a conflict the time of the retry is set here,
- * since the end of a refusal changes no object that would enqueue the pod. Other failures are left to the loop's
+ * since no object that would enqueue the pod changes when the reason goes away. Other failures are left to the loop's
  * backoff.
  */
 export function remember(
@@ -138,7 +138,7 @@ const tooBusy = ({ action, ...outcome }: Outcome): readonly Action[] =>
     ? [eventOn(anyStateOf(action.target), `Changes too often to be deleted, after ${reportAfter} tries: Pod`)]
     : [];
 
-/** The timer without its doubt: this pass read from the API what the caches might not show. */
+/** The timer with its doubt cleared: this pass read the current state from the API, which the caches might lack. */
 const withoutDoubt = (timer: EvictionTimer): EvictionTimer => (timer.doubted ? { ...timer, doubted: false } : timer);
 
 type Bound = Extract<PodState, { kind: "bound" }>;
@@ -171,12 +171,12 @@ function decideBound(
 }
 
 /**
- * The timer of a pod. A window keeps its start as long as one of its taints is still there; its length may change.
- * Other taints, or another board, start a new window. A swap between unreachable and not-ready does not: the board is
- * still lost. A pod that does not tolerate its taint has a window of length 0.
+ * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
+ * taints, or another board, start a new window. Swapping unreachable and not-ready does not, because the board is still
+ * lost. A pod that does not tolerate its taint has a window of length 0.
  *
- * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without it, as kubectl sets
- * one, may have been removed and set again between the terms, and looks the same.
+ * A window stored in an earlier term continues only for a taint with `timeAdded`. A taint without one, such as kubectl
+ * sets, may have been removed and set again between the terms without any visible difference.
  */
 function timerOf(
   { pod, board, inherited }: Bound,
@@ -225,7 +225,7 @@ function isExchanged(before: readonly string[], after: readonly string[]): boole
   return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
-/** When the taint began according to the former leader; undefined: it recorded no taint, or another one. */
+/** When the taint began, according to the former leader; undefined if it recorded no taint, or a different one. */
 const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
   inherited !== undefined &&
   windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
@@ -237,7 +237,7 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
 
 /**
  * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager. When it
- * expires the API is asked, because a Node that only left the site took its pods along.
+ * expires the API is asked, because a Node that only left the site took its pods with it.
  */
 function decideOrphan(
   state: Orphan,
@@ -266,22 +266,22 @@ function decideOrphan(
 }
 
 /**
- * What holds back evictions because of our own taints now; undefined: nothing. Taints of other clients are deliberate
- * and not held.
+ * The hold that currently applies to evictions because of our own taints; undefined if there is none. Taints set by
+ * other clients are deliberate and never held.
  */
 const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>
   hold && isAfter(hold.until, now) ? hold : undefined;
 
 /**
- * Whether the kubelet reports ready and no evidence contradicts it: the next monitor pass then removes the taint. A new
- * kube-controller-manager would remove it too, and start a new window if it returned. False if this agent judges no
- * boards, as nothing would remove the taint.
+ * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
+ * taint. A new kube-controller-manager would remove it too, and start a new window if it came back. False if this agent
+ * judges no boards, as nothing would remove the taint.
  */
 const isBack = ({ ready, verdict }: Bound): boolean =>
   ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
 
 /**
- * The eviction is held back; it counts as due unless the pod is being deleted already. A freeze that is lifted early
+ * The eviction is held back; it counts as due unless the pod is already being deleted. A freeze that is lifted early
  * enqueues the key.
  */
 const heldBack = (
@@ -309,7 +309,7 @@ function evict(
     verdict,
     settings,
   }: {
-    /** Only the unreachable and not-ready taints are the reason, not a taint of another client. */
+    /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
     readonly ofLifecycle: boolean;
     readonly isInStep: boolean;
     readonly cause: Cause | undefined;
@@ -331,24 +331,24 @@ function evict(
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  // The deletion would require only the pod's uid, and the taint may be gone: read both from the API first.
+  // The deletion's only precondition would be the pod's uid, and the taint may be gone: read both from the API first.
   if (!ofLifecycle && !isInStep) return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0 };
   const isFirst = timer.sentAt === undefined && timer.tries === 0;
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
-   * A request may arrive long after it was sent, under another leader. With our own taints the target is therefore only
-   * the version that was read: a pod changed since then survives. A taint of another client applies to every version, so
-   * that a pod which changes constantly does not escape it.
+   * A request may arrive long after it was sent, under another leader. So for our own taints the target is only the
+   * version that was read: a pod changed since then survives. A taint of another client applies to every version, so
+   * that a constantly changing pod does not escape it.
    */
   const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
-  // A pod that is being deleted already still gets the condition, as in kube-controller-manager 1.36.
+  // A pod that is already being deleted still gets the condition, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };
   return {
     actions: [...marks, remove(target, cause, grounds)],
     memory: { ...timer, sentAt: now },
     requeueAfter: patience,
-    // If the deletion meets a conflict, the story of an eviction that was held back goes on.
+    // If the deletion meets a conflict, the story of a held-back eviction continues.
     due: [{ on: subjectOf(target), grounds, restraint: undefined }],
   };
 }
@@ -391,13 +391,13 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
   memory: undefined,
 });
 
-/** Ends the timer: no taint limits the pod's stay any more. */
+/** Ends the timer: no taint limits the pod's stay any longer. */
 const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
 
 const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
 
-/** The facts for the record of an eviction. `taints`: the keys of those that the pod no longer tolerates. */
+/** The facts for the record of an eviction. `taints`: the keys of the taints that the pod no longer tolerates. */
 const groundsOf = (
   { board, start, length }: EvictionTimer,
   taints: readonly string[],

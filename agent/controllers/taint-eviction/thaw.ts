@@ -34,7 +34,7 @@ export class Thaw {
     this.#rates = { evictionRate, secondaryRate };
   }
 
-  /** What holds back evictions from the board; undefined: nothing. */
+  /** The hold on evictions from the board; undefined if there is none. */
   holdOn(
     holds: Holds,
     { board, node }: { readonly board: string; readonly node: Node | undefined },
@@ -50,7 +50,7 @@ export class Thaw {
     return { until, restraint: { why: "turn", leftMs: Math.round(elapsed(now, until)) } };
   }
 
-  /** The boards with our taint, sorted by its timeAdded. These are texts of one server, compared and never parsed. */
+  /** The boards with our taint, sorted by its timeAdded. These are texts from one server, compared and never parsed. */
   #boardsInOrder(site: SiteView): readonly string[] {
     if (this.#order && elapsed(this.#order.at, site.now) < freshness) return this.#order.boards;
     const tainted: { readonly name: string; readonly added: string }[] = [];

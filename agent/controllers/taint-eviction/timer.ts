@@ -15,7 +15,7 @@ export interface EvictionTimer {
   readonly loaded: boolean;
   /** The timer was stored before a reboot: how long the board was off is unknown. */
   readonly carried: boolean;
-  /** The timer began in an earlier term of any board; what changed between the terms is unknown. */
+  /** The timer began in an earlier term, of whichever board; changes between the terms are unknown. */
   readonly former: boolean;
   /** When the deletion of the pod was sent; undefined: not sent, or it failed. */
   readonly sentAt: Instant | undefined;
@@ -32,7 +32,7 @@ export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted
 export interface TimerCounts {
   /** Timers still running. */
   readonly waiting: number;
-  /** Expired timers whose pod is still there: its eviction is held, or failed. */
+  /** Expired timers whose pod still exists, because its eviction is held or failed. */
   readonly due: number;
 }
 
@@ -48,7 +48,7 @@ export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: In
 
 /**
  * Stores timers as text. A timer's start is on the monotonic clock, which is valid for one boot of one board; after a
- * reboot, only the time counts that the timer had run when it was stored.
+ * reboot, only the time that the timer had run when it was stored counts.
  */
 export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {

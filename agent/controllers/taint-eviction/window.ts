@@ -37,11 +37,11 @@ const firstFor = (taint: Taint, tolerations: readonly Toleration[] | undefined):
 export const shortest = (windows: readonly Window[]): Millis =>
   windows.reduce((least, { length }) => Math.min(least, length), Number.POSITIVE_INFINITY);
 
-/** The windows that end. A pod's timer belongs to these; the others do not affect its start. */
+/** The windows that end. A pod's timer belongs to these; windows without an end do not affect its start. */
 export const limited = (windows: readonly Window[]): readonly Window[] =>
   windows.filter(({ length }) => Number.isFinite(length));
 
-/** Identifies a taint, also among taints of the same name that were added at another time. */
+/** Identifies a taint, even among taints of the same name that were added at another time. */
 export const identityOf = ({ key, value, effect, timeAdded }: Taint): string =>
   `${key}=${value ?? ""}:${effect}@${timeAdded ?? ""}`;
 

@@ -11,8 +11,8 @@ export type BrokerAnswer =
 
 /**
  * The result of sending a message to this board itself. closed: the message came back. refused: the broker rejected the
- * topic. lost: the broker acknowledged the message and did not deliver it. queued: the broker first delivers commands that
- * wait for the agent, which the doctor must not acknowledge.
+ * topic. lost: the broker acknowledged the message and did not deliver it. queued: the broker first delivers commands
+ * queued for the agent, which the doctor must not acknowledge.
  */
 export type BrokerRoundTrip =
   | { readonly kind: "closed"; readonly topic: string; readonly took: Millis }
@@ -28,9 +28,9 @@ const timeLimit: Millis = 10_000;
 const roundTrip: Millis = 5_000;
 
 /**
- * Connects as the agent does, sends a message to this board itself, and disconnects. The session may be the agent's own,
- * because some brokers take the client id from the certificate. Messages that wait for the agent are not acknowledged:
- * they end the connection, and the broker delivers them to the agent later.
+ * Connects as the agent does, sends a message to this board itself, and disconnects. The session may be the agent's
+ * own, because some brokers take the client id from the certificate. Messages queued for the agent are not
+ * acknowledged: they end the connection, and the broker delivers them to the agent later.
  */
 export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortSignal): Promise<BrokerAnswer> {
   const { clock, random } = ambient;

@@ -25,7 +25,7 @@ import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.t
 
 /** Maximum number of objects compared per kind. */
 const most = 200;
-/** Pause before the second comparison, in which the agent receives pending changes. */
+/** Pause before the second comparison, to let the agent receive pending changes. */
 const pause: Millis = 5000;
 const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -43,7 +43,7 @@ const kinds: readonly Resource<KubeObject>[] = [
 
 /**
  * Compares the cache with the API server: names, uids and resourceVersions of the first objects of each kind. Only
- * differences that persist for some seconds count.
+ * differences that persist for several seconds count.
  */
 export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
   const { api, status, ambient, signal } = patient;

@@ -6,10 +6,10 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { noPermission, readText } from "../../config/read-text.ts";
 import { type CheckVerdict, fail, ok, skip, warn } from "../verdict.ts";
 
-/** A certificate that ends within this time is reported: the doctor may be run only once a month. */
+/** A certificate that expires within this time is reported: the doctor may be run only once a month. */
 const endsSoon: Millis = 30 * 86_400_000;
 
-/** Checks when a certificate is valid by this board's clock, as TLS does. */
+/** Checks a certificate's validity period by this board's clock, as TLS does. */
 export function lifeVerdict(what: string, pem: string, now: Instant): CheckVerdict {
   let certificate: X509Certificate;
   try {

@@ -28,7 +28,10 @@ export async function clockSkew({ api }: Patient): Promise<CheckVerdict> {
   }
 }
 
-/** `ahead`: this board's clock minus the server's, inexact by a second or more: the Date header has whole seconds. */
+/**
+ * `ahead`: this board's clock minus the server's, with an error of a second or more, since the Date header has whole
+ * seconds.
+ */
 export function skewVerdict(ahead: Millis): CheckVerdict {
   const size = Math.abs(ahead);
   if (size <= clockSkewLimits.reported) return ok("this board and the API server agree within 30s");

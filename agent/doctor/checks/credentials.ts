@@ -37,7 +37,7 @@ async function kubeVerdicts(patient: Patient, config: Config): Promise<readonly 
   return found.length > 0 ? found : [ok(file === undefined ? "the pod's service account" : `${file} is good`)];
 }
 
-/** The problems of an authority's certificate. A valid one is not worth a line. */
+/** The problems of an authority's certificate. A valid one is not reported. */
 const expiring = (what: string, pem: string, patient: Patient): readonly CheckVerdict[] =>
   [lifeVerdict(what, pem, now(patient))].filter(({ level }) => level !== "ok");
 

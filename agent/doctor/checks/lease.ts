@@ -8,7 +8,7 @@ import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.t
 
 /** One observation of the site's Lease. */
 export interface ObservedLease {
-  /** The identity of the holder; "" without a holder. */
+  /** The holder's identity; "" if there is no holder. */
   readonly holder: string;
   /** The number of changes of the holder, which is the term. */
   readonly transitions: number;

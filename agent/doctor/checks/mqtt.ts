@@ -28,8 +28,8 @@ export class BrokerChecks {
   }
 
   /**
-   * Checks the ACL by sending a message to the board itself. A SUBACK would not do: some brokers grant any filter and do
-   * not deliver what the ACL forbids.
+   * Checks the ACL by sending a message to the board itself. A SUBACK would not be enough: some brokers grant any
+   * filter, but do not deliver what the ACL forbids.
    */
   async acl(): Promise<CheckVerdict> {
     const config = configOf(this.#patient);

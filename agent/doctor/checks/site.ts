@@ -40,8 +40,8 @@ function originOf(item: unknown): readonly BoardOrigin[] {
 }
 
 /**
- * The verdict on boards of other sites. Sites whose Leases this site reads are left out: their claims are known from
- * the Leases.
+ * The verdict on boards of other sites. Omits sites whose Leases this site reads: their claims are known from the
+ * Leases.
  */
 export function siteVerdict(
   origins: readonly BoardOrigin[],

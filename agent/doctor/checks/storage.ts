@@ -44,7 +44,7 @@ function realFolder(folder: string): string {
   }
 }
 
-/** Checks free space and write access: without them a board is no candidate for the leadership. */
+/** Checks free space and write access: without them a board cannot stand for election. */
 export function storageSpace(patient: Patient): CheckVerdict {
   const config = configOf(patient);
   return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");

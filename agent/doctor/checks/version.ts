@@ -42,7 +42,7 @@ export function serverVerdict(server: string | undefined): CheckVerdict {
   return ok(`the API server is ${server}`);
 }
 
-/** A site works with boards of different versions, but only for the time of an upgrade. */
+/** A site works with boards of different versions, but only during an upgrade. */
 export function boardsVerdict(
   version: string,
   boards: readonly (readonly [board: string, version: string])[],

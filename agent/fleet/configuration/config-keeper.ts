@@ -30,7 +30,7 @@ export interface ConfigKeeperDeps {
   readonly write: (record: RemoteRecord) => void;
   /** Validation errors of a document. It may be applied if there are none. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** The version of the fleet's settings that is wholly in force; undefined if none is. */
+  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
   readonly versionInForce: () => number | undefined;
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: () => readonly Fault[];
@@ -97,7 +97,7 @@ export class ConfigKeeper {
       }
       await sleep(clock, beforeReload, signal);
       this.#mustReload = false;
-      // Settings that need no restart are in force already and cannot break the next start, so they need no trial.
+      // Settings that need no restart are already in force and cannot break the next start, so they need no trial.
       if (!signal.aborted && this.#deps.reload() !== "begins") await this.#conclude(signal);
     }
   }
@@ -229,7 +229,7 @@ export class ConfigKeeper {
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
-      // The settings are those in force: only the version number changes.
+      // The settings are the same as those in force: only the version number changes.
       this.#keep(committed(record, document), true);
       return;
     }
@@ -305,7 +305,7 @@ export class ConfigKeeper {
 
   /**
    * Takes a record that differs from the stored one only in the last refusal. Any client that may publish can cause
-   * refusals at any rate, so most are kept in memory only: the broker sends a retained document again.
+   * refusals at any rate, so most are kept only in memory: the broker resends a retained document.
    */
   #note(record: RemoteRecord): void {
     const now = this.#ambient.clock.now();

@@ -41,7 +41,7 @@ export function leftOutProblem(leftOut: LeftOut): ProblemPart {
   };
 }
 
-/** Says which of the fleet's settings cannot be in force, and why. */
+/** Lists which of the fleet's settings cannot take effect, and why. */
 export const leftOutText = ({ version, faults }: LeftOut): string =>
   version === undefined
     ? `the fleet's settings are unknown, and their version too: ${faultsText(faults)}`

@@ -5,7 +5,7 @@ import { sentenceOf } from "../../base/errors.ts";
 import type { Fault } from "../../config/remote-record.ts";
 import { type Desired, type DesiredMessage, parseDesired } from "./desired.ts";
 
-/** A document as parsed. `refusal`: why it is refused for its signature or the lack of one; undefined if it is not. */
+/** A parsed document. `refusal`: why it is refused because of a bad or missing signature; undefined if it is not. */
 export type ReceivedDesired = Exclude<Desired, { readonly kind: "nothing" }> & { readonly refusal: Fault | undefined };
 
 /** A document whose result could not be stored yet. Until it is, the document has no effect. */
@@ -54,7 +54,7 @@ export class DesiredIntake {
     }
   }
 
-  /** Returns whether the document is done with: stored, or of no interest. */
+  /** Returns whether the document needs no further handling: it is stored, or irrelevant. */
   #process(message: DesiredMessage): boolean {
     const desired = parseDesired(message.payload);
     if (desired.kind === "nothing") return true;

@@ -6,7 +6,7 @@ import { memberText } from "./member-text.ts";
 /** A document of config/desired as received. */
 export interface DesiredMessage {
   readonly payload: Uint8Array;
-  /** Why it is refused for its signature or the lack of one; undefined if it is not. */
+  /** Why it is refused because of a bad or missing signature; undefined if it is not. */
   readonly refusal?: Fault | undefined;
 }
 

@@ -16,7 +16,10 @@ const written = ["up", "birth", "status", "res/#", "event/#", "config/reported"]
  * doctor tests the ACL.
  */
 const read = ["cmd/#", "config/desired", "res/_doctor"] as const;
-/** Topics of the site that a leader writes. Every board gets them by name, as no ACL pattern means "of the same site". */
+/**
+ * Topics of the site that a leader writes. Every board is granted them by name, because no ACL pattern means "of the
+ * same site".
+ */
 const siteWritten = ["leader", "status", "res/#", "event/#"] as const;
 
 interface Rights {

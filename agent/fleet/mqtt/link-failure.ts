@@ -1,6 +1,6 @@
 import { LinkError } from "./link.ts";
 
-/** CONNACK reason codes that refuse this board in particular (MQTT 5, 3.2.2.2; 4 and 5 are of MQTT 3.1.1). */
+/** CONNACK reason codes that refuse this board in particular (MQTT 5, 3.2.2.2; 4 and 5 come from MQTT 3.1.1). */
 const refusals: ReadonlySet<number> = new Set([4, 5, 0x85, 0x86, 0x87, 0x8a, 0x8c]);
 const otherProtocol: ReadonlySet<number> = new Set([1, 0x84]);
 const takenOver = 0x8e;

@@ -37,7 +37,7 @@ export interface LinkOptions {
   readonly receiveMaximum: number;
   /** Size of the largest packet that the broker may send, in bytes. */
   readonly maxPacket: number;
-  /** Replaces each topic by a topic alias after its first use, as far as the broker allows. */
+  /** Replaces each topic with a topic alias after its first use, as far as the broker permits. */
   readonly topicAliases: boolean;
   readonly connectTimeout: Millis;
   readonly will: { readonly topic: string; readonly payload: string; readonly delay: Millis };

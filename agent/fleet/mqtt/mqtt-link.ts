@@ -15,13 +15,15 @@ import { incomingOf, publishOptionsOf, sizeOf } from "./mqtt-messages.ts";
 import { inTurn, optionsOf } from "./mqtt-options.ts";
 import { ReadDelay } from "./read-delay.ts";
 
-/** Bound of unacknowledged messages, even if the broker allows more: they are on the heap as well as on disk. */
+/**
+ * Maximum number of unacknowledged messages, even if the broker allows more: they are on the heap as well as on disk.
+ */
 const mostInFlight = 4;
 /** Remaining length, in bytes, of the smallest CONNACK of MQTT 5, which has a field for properties. */
 const shortestAnswer = 3;
 /** Time limit for each acknowledgement: a faulty broker may answer pings and nothing else. */
 const answerLimit: Millis = 30_000;
-/** Bound of topic aliases: each keeps a topic on the heap, some brokers allow 65535, and few topics recur. */
+/** Maximum number of topic aliases: each keeps a topic on the heap, some brokers allow 65535, and few topics recur. */
 const mostAliases = 16;
 /** SUBACK reason codes from this one on are failures. */
 const firstFailure = 0x80;
@@ -52,13 +54,13 @@ export const mqttLinks =
       const giveUp = (): void => fail(signal.reason instanceof LinkError ? signal.reason : stopped());
       signal.addEventListener("abort", giveUp, { once: true });
       // Stays registered to the end, because an unhandled error event would end the process. Every error ends the
-      // connection. Without this the library would go on, and the broker would not deliver an unacknowledged message
-      // again.
+      // connection. Without this the library would carry on, and the broker would not redeliver an unacknowledged
+      // message.
       client.on("error", fail);
       client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} no longer answers`));
       // Runs before the library reads the packet.
       client.on("packetreceive", allowFewerAliases);
-      // Messages at QoS 1 and 2 have been handled already: see optionsOf.
+      // Messages at QoS 1 and 2 have already been handled: see optionsOf.
       client.handleMessage = (packet, taken) => {
         if (packet.qos > 0) taken();
         else
@@ -106,7 +108,10 @@ function allowFewerAliases(packet: Packet): void {
 
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
 
-/** Closes at once, even while a graceful end waits for acknowledgements: the library would ignore `end(true)` then. */
+/**
+ * Closes at once, even while a graceful end waits for acknowledgements: in that state the library would ignore
+ * `end(true)`.
+ */
 function cut(client: MqttClient): void {
   client.stream.destroy();
   client.end(true);

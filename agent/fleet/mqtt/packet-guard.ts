@@ -6,7 +6,7 @@ export class PacketGuard {
   readonly #most: number;
   /** Number of bytes of the current header read so far. */
   #header = 0;
-  /** The packet's length, as far as these bytes give it. */
+  /** The packet's length, as far as the bytes read so far encode it. */
   #length = 0;
   /** How many bytes of the current packet's content are still to come. */
   #rest = 0;
@@ -15,7 +15,7 @@ export class PacketGuard {
     this.#most = most;
   }
 
-  /** Takes the next bytes. Returns false if a packet is too large: the connection must end. */
+  /** Takes the next bytes. Returns false if a packet is too large, so that the connection must end. */
   accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#rest > 0) {

@@ -15,14 +15,14 @@ export interface FleetEventsDeps {
   readonly added: () => void;
 }
 
-/** An event with the moment at which it was noted. */
+/** An event, and the moment at which it was noted. */
 interface Noted {
   readonly event: FleetEvent;
   readonly at: Instant;
   readonly clock: ClockState;
 }
 
-/** Bound of the events that are kept in memory while the disk cannot be written. */
+/** Maximum number of events that are kept in memory while the disk cannot be written. */
 const mostWaiting = 64;
 /** Interval between attempts while the disk cannot be written. */
 const writeAgain: Millis = 10_000;

@@ -10,7 +10,7 @@ export interface FleetEvent {
   /** The board, pod or zone that the event is about. */
   readonly subject?: string;
   readonly detail: JsonRecord;
-  /** True: the leader publishes it on the site's topic. Default: the board's topic. */
+  /** True if the leader publishes it on the site's topic; by default it is published on the board's. */
   readonly isOfSite?: boolean;
 }
 

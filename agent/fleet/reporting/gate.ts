@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 
-/** A document as it was last sent, and the time of that. */
+/** A document as it was last sent, and when. */
 export interface SentDocument {
   readonly text: string;
   readonly at: Instant;

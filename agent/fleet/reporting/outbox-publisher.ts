@@ -25,10 +25,11 @@ export interface OutboxPublisherDeps {
 }
 
 /**
- * The limit of messages per second, so that a broker bears the reconnection of all boards (docs/interfaces.md#outbox).
+ * The maximum number of messages per second, so that a broker can bear all boards reconnecting
+ * (docs/interfaces.md#outbox).
  */
 const rate: Rate = { perSecond: 10, burst: 1 };
-/** If events are pending at the start of a connection, sending them begins at a random moment of this interval. */
+/** If events are pending at the start of a connection, sending begins at a random moment within this interval. */
 const startJitter: Millis = 10_000;
 /** Backoff after a message was refused, in milliseconds. */
 const refusal = { first: 30_000, most: 3_600_000 } as const;
@@ -36,11 +37,11 @@ const refusal = { first: 30_000, most: 3_600_000 } as const;
 const deniedQuiet: Millis = 3_600_000;
 /** Type of the problem for documents that are larger than the broker accepts. */
 const tooLarge = "BrokerPacketLimit";
-/** Type of the problem for messages at which the broker closes the connection. */
+/** Type of the problem for messages that make the broker close the connection. */
 const hangsUp = "BrokerHangsUp";
 /**
- * Maximum number of topics that are remembered because their documents are too large, or because the broker closes the
- * connection at them.
+ * Maximum number of topics remembered because their documents are too large, or because they make the broker close the
+ * connection.
  */
 const mostTopics = 16;
 /** Type of the problem for messages that the broker refuses. */
@@ -59,14 +60,14 @@ interface Item {
   /** Identifies the message: the id of its row, or the topic of its state. */
   readonly key: string;
   /**
-   * The refusal of a message delays all messages with the same value. The value of an event is its topic, so that
-   * those of a topic stay in order.
+   * The refusal of a message delays all messages with the same value. An event's value is its topic, so that the events
+   * of a topic stay in order.
    */
   readonly block: string;
   /** The class of the message's row, or the topic of its state. */
   readonly kind: string;
   /**
-   * Identifies the message among the suspects. The id of a row alone would not do: it is used again once the row is
+   * Identifies the message among the suspects. A row's id alone would not be enough: it is reused once the row is
    * deleted.
    */
   readonly name: string;
@@ -94,8 +95,8 @@ export class OutboxPublisher {
   readonly #tooLarge = new Map<string, number>();
   readonly #suspects = new Suspects();
   /**
-   * The kinds of messages that wait because the broker closed the connection at one of them, each with the topic of
-   * that message and the end of the wait.
+   * The kinds of messages that wait because one of them made the broker close the connection, each with that message's
+   * topic and the end of the wait.
    */
   readonly #hungUp = new Map<string, string>();
   /** Acknowledged rows that could not be deleted yet. */
@@ -224,7 +225,7 @@ export class OutboxPublisher {
     }
   }
 
-  /** The first message that is neither under way nor delayed. */
+  /** The first message that is neither in flight nor delayed. */
   #pick(now: Instant, maySendEvents: boolean): Item | undefined {
     const { states } = this.#deps;
     const isFree = ({ key, block }: Item): boolean => !this.#underway.has(key) && !this.#isBlocked(block, now);
@@ -247,7 +248,7 @@ export class OutboxPublisher {
   /** The first row that may be sent now. A refused answer does not delay the answers after it. */
   #next(of: OutboxClass, now: Instant): readonly OutboxRow[] {
     const refused = [...this.#blocked.keys()].filter((block) => this.#isBlocked(block, now));
-    // The numbers among these keys are ids of rows; the others are topics or a class.
+    // Those of these keys that are numbers are row ids; the others are topics or a class.
     const rows = [...this.#underway, ...refused].map(Number).filter(Number.isInteger);
     const topics = refused.filter((block) => !Number.isInteger(Number(block)));
     return this.#deps.outbox.next(of, 1, { ids: [...rows, ...this.#delivered], topics });
@@ -316,9 +317,9 @@ export class OutboxPublisher {
   }
 
   /**
-   * Sets aside a message at which the broker closes the connection. A row is not sent again; a document is, at growing
-   * intervals. All messages of its kind wait as well: if the broker closes the connection at each of them, few are lost
-   * until an operator has corrected the broker.
+   * Sets aside a message that makes the broker close the connection. A row is not sent again; a document is, at growing
+   * intervals. All messages of its kind wait as well: if each of them makes the broker close the connection, few are
+   * lost before an operator corrects the broker.
    */
   #setAside({ kind, name, row, message }: Item, end: LinkError): void {
     const { topic, payload } = message;
@@ -329,7 +330,7 @@ export class OutboxPublisher {
     this.#reportHungUp();
     if (isKnown && !row) return;
     this.#ambient.log.warn("the broker ends the connection on a message, which is set aside", { topic, error: end });
-    // The broker may close the connection at the event that reports this, too; that must not cause another event.
+    // The event that reports this may also make the broker close the connection, which must not cause another event.
     if (topic.endsWith("/event/outbox.hangup")) return;
     const detail = { topic, bytes: Buffer.byteLength(payload), reason: end.message };
     this.#deps.events.note({ type: "outbox.hangup", severity: "warning", detail });
@@ -355,7 +356,7 @@ export class OutboxPublisher {
     else this.#hold(item, error);
   }
 
-  /** The message is larger than the broker accepts: it is not sent again. */
+  /** The message is larger than the broker accepts, so it is not sent again. */
   #giveUp({ block, row, state, message }: Item, error: PublishError): void {
     const { outbox, states, events } = this.#deps;
     const { topic, payload } = message;
@@ -372,7 +373,7 @@ export class OutboxPublisher {
       if (isKnown) return;
     }
     this.#ambient.log.warn("a message is not sent: it is larger than the broker accepts", { error: error.message });
-    // The event that reports this may be too large itself, and must not cause another one.
+    // The event that reports this may itself be too large, which must not cause another event.
     if (topic.endsWith("/event/outbox.oversize")) return;
     const detail = { topic, bytes: Buffer.byteLength(payload), limit: error.code };
     events.note({ type: "outbox.oversize", severity: "warning", detail });
@@ -435,14 +436,14 @@ export class OutboxPublisher {
     this.#blocked.set(block, { failures, until });
   }
 
-  /** Forgets the delays of messages with this value: one of them was acknowledged, or none was sent for a long time. */
+  /** Forgets the delays of messages with this value, after one was acknowledged or none was sent for a long time. */
   #allow(block: string): void {
     this.#blocked.delete(block);
     if (this.#hungUp.delete(block)) this.#reportHungUp();
     if (this.#refused.delete(block)) this.#reportRefused();
   }
 
-  /** How often messages with this value were delayed since one was acknowledged. */
+  /** How often messages with this value have been delayed since one was last acknowledged. */
   #failures(block: string): number {
     return this.#blocked.get(block)?.failures ?? 0;
   }

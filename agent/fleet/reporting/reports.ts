@@ -31,8 +31,8 @@ const birthEvery: Millis = 86_400_000;
 const birthCheck: Millis = 60_000;
 const statusCheck: Millis = 5000;
 /**
- * Session numbers survive restarts. The documents of a session are numbered from its number times this, so that
- * document numbers only grow.
+ * Session numbers survive restarts. A session's documents are numbered from its number times this, so that document
+ * numbers only grow.
  */
 const messagesPerSession = 1_000_000;
 
@@ -53,7 +53,7 @@ export class Reports {
   #bornAt: Instant | undefined;
   /** The status as last read. */
   #seen: { readonly status: Status | undefined; readonly at: Instant } | undefined;
-  /** The term in which this board leads, and when it last announced that. */
+  /** The term in which this board leads, and when it last announced it. */
   #led: { readonly term: number; readonly since: Instant; at: Instant } | undefined;
 
   constructor(deps: ReportsDeps) {
@@ -139,7 +139,7 @@ export class Reports {
   }
 
   /**
-   * Marks a document to be sent again although it did not change. The mark survives a restart if the disk can be
+   * Marks a document to be sent again although it has not changed. The mark survives a restart if the disk can be
    * written.
    */
   #forget(name: Lasting): void {
@@ -148,7 +148,7 @@ export class Reports {
     try {
       this.#deps.memo.delete(area, name);
     } catch {
-      // The disk cannot be written; this process remembers it in `#forgotten`.
+      // The disk cannot be written, so this process remembers the mark in `#forgotten`.
     }
   }
 
@@ -191,7 +191,7 @@ export class Reports {
   #leader(holder: string | null, term: number, now: Instant, since?: Instant): State {
     const { identity, config, clockState } = this.#deps;
     const { leader } = this.#deps.status() ?? {};
-    // The term may be older than the connection, so its beginning in the status takes precedence.
+    // The term may be older than the connection, so its start in the status takes precedence.
     const isKnown = leader?.role === "leader" && leader.term === term && leader.since !== undefined;
     const begun = since && { since: isKnown ? leader.since : stampOf(since, clockState()).at };
     const stamp = stampOf(now, clockState());

@@ -9,8 +9,8 @@ export interface State extends MqttMessage {
 }
 
 /**
- * Documents to publish, by topic: a newer one replaces a pending one. They are in memory only, because an outdated one
- * must not be published; on connecting, each is made again.
+ * Documents to publish, by topic: a newer one replaces a pending one. They are kept only in memory, because an outdated
+ * one must not be published; on connecting, each is built again.
  */
 export class States {
   readonly #waiting = new Map<string, State>();

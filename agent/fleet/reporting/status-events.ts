@@ -16,8 +16,8 @@ interface Fact {
   readonly key: string;
   readonly value: string;
   /**
-   * The event for a change of the fact; undefined if the change is not worth one. `before`: the value last reported;
-   * undefined if none was.
+   * The event for a change of the fact; undefined if the change does not deserve one. `before`: the value last
+   * reported; undefined if there was none.
    */
   readonly eventOf: (before: string | undefined) => FleetEvent | undefined;
   /** The event for the end of the fact; absent if the end is not reported. */
@@ -47,7 +47,7 @@ export class StatusEvents {
     const last = this.#reported.get(key);
     if (last?.value === value) return [];
     if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
-    // A fact that cannot be remembered would be reported at each call, so it waits for room.
+    // A fact that cannot be remembered would be reported on every call, so it waits for room.
     if (!last && this.#reported.size >= mostKeys) return [];
     if (value === "" && last) this.#reported.delete(key);
     else this.#reported.set(key, { value, at: this.#isFirst ? undefined : now, fact });
@@ -100,7 +100,7 @@ function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[]
   return [role, ...conditions, ...states, ...outageOf(link?.api.lastOutage, eviction)];
 }
 
-/** The last outage, once evictions are no longer held for it: only then are the numbers of held boards and pods final. */
+/** The last outage, once it no longer holds evictions: only then are the numbers of held boards and pods final. */
 function outageOf(
   outage: NonNullable<Status["link"]>["api"]["lastOutage"],
   eviction: Status["eviction"],

@@ -22,8 +22,8 @@ export interface Kind<T extends KubeObject> {
   /** Drops the fields that no controller reads. */
   readonly trim: (object: T) => T;
   /**
-   * What to assume of an object whose newest state cannot be read, derived from its last readable state. If absent, the
-   * last readable state stays.
+   * The state to assume for an object whose newest state cannot be read, derived from its last readable state. If
+   * absent, the last readable state is kept.
    */
   readonly unread?: (last: T) => T;
   /** True if the objects differ only in a heartbeat: neither written to disk nor reported to listeners. */

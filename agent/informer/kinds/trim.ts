@@ -4,12 +4,12 @@ import type { KubeObject, ObjectMeta } from "../../api/meta.ts";
 /*
  * A trim keeps the fields that controllers read. Trimming a trimmed object changes nothing.
  *
- * A trim that keeps a further field needs a migration that empties the cache: stored objects lack the field, and a
- * resumed watch would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
+ * Keeping a further field needs a migration that empties the cache: stored objects lack the field, and a resumed watch
+ * would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
  * client/decoding/pod-message.ts. The field also needs a shape check where objects are parsed.
  */
 
-/** Keeps no annotations: a tenant writes them, and has room for thousands. A drain lists the mirror pods itself. */
+/** Keeps no annotations: tenants write them, possibly thousands. A drain lists the mirror pods itself. */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: trimMetadata(metadata, () => false),
   spec: {
@@ -23,14 +23,14 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   status: keep(status, ["phase", "reason", "conditions", "podIP", "podIPs"]),
 });
 
-/** Drops the images in particular, which are most of a Node object. */
+/** Drops, above all, the images, which make up most of a Node object. */
 export const trimNode = ({ metadata, spec, status }: Node): Node => ({
   metadata: trimMetadata(metadata, isOurs),
   spec: keep(spec, ["taints", "unschedulable"]),
   status: keep(status, ["conditions", "addresses", "allocatable"]),
 });
 
-/** Drops the times, which are another machine's: a renewal shows in the resourceVersion. */
+/** Drops the times, which come from another machine: the resourceVersion shows a renewal. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
 /** Keeps all annotations: as in kube-controller-manager, they are copied to ControllerRevisions, where kubectl reads them. */

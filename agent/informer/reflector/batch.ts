@@ -1,7 +1,7 @@
 import { heapWeight } from "../../base/heap-weight.ts";
 
 const mostItems = 64;
-/** Bound of all objects' `heapWeight` together. 64 trimmed pods of usual size have half of it. */
+/** Maximum total `heapWeight` of all objects. 64 trimmed pods of typical size have half of it. */
 const mostWeight = 50_000;
 
 /** Collects items for one transaction: 64, or fewer if their objects are large. */

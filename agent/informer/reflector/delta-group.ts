@@ -14,7 +14,7 @@ export interface DeltaGroupDeps<T> {
   readonly store: DeltaSink<T>;
   /** Called after a group was written. */
   readonly stored: () => void;
-  /** Called if the write that the timer began has failed; `flush` throws instead. */
+  /** Called if a write started by the timer has failed; `flush` throws instead. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -24,7 +24,7 @@ const longestWait: Millis = 50;
  * Collects the events of up to 50 ms for one transaction, and so for one write to flash. It is full with 64 deltas, or
  * with fewer large ones.
  *
- * If the write fails, the group is dropped from memory and the stored position still precedes it, so the next watch
+ * If the write fails, the group is dropped from memory; the stored position still precedes it, so the next watch
  * delivers it again.
  */
 export class DeltaGroup<T> {
@@ -47,7 +47,7 @@ export class DeltaGroup<T> {
     return this.#position === undefined;
   }
 
-  /** Adds an event. `delta` undefined: its object is not kept, and only the position advances. */
+  /** Adds an event. `delta` is undefined if its object is not kept, and only the position advances. */
   add(delta: Delta<T> | undefined, resourceVersion: string): void {
     if (delta) this.#deltas.add(delta, delta.object);
     this.#position = resourceVersion;

@@ -18,7 +18,7 @@ export interface ReconnectDeps {
 
 /**
  * When a board that does not lead reconnects, in milliseconds after the loss. Usually its next read of the Lease,
- * within 70 s, makes it reconnect earlier.
+ * within 70 s, brings it back earlier.
  */
 const calm = { from: 60_000, to: 300_000 } as const;
 /** Time between the turns of two sites. */
@@ -29,12 +29,12 @@ const apart: Millis = 500;
  * loses the connections of all boards at once: with client-go's backoff all leaders would be back within one second.
  *
  * Leaders take turns: all of them lose the connection at the same moment and know the same order of their sites. The
- * renewals of a leader's Lease wait for its turn too. A single site's leader does not wait for others. A board that does
- * not lead reconnects its streams after its first answered request, usually a read of the Lease: those reads are spread
- * over time already. Otherwise it reconnects at a random moment. All streams of a board share the moment.
+ * renewals of a leader's Lease wait for its turn too. A single site's leader does not wait for others. A board that
+ * does not lead reconnects its streams after its first answered request, usually a read of the Lease: those reads are
+ * already spread over time. Otherwise it reconnects at a random moment. All streams of a board share the moment.
  *
- * The schedule only adds to the backoff of a stream, so a server that answers some requests and breaks off others does
- * not get more requests.
+ * The schedule only adds to the backoff of a stream, so a server that answers some requests and drops others does not
+ * get more requests.
  */
 export class ReconnectScheduler {
   readonly #ambient: Ambient;
@@ -44,7 +44,7 @@ export class ReconnectScheduler {
   #rank: SiteRank | undefined;
   /** When the streams may reconnect; undefined while the server answers. */
   #due: Instant | undefined;
-  /** A stream lost its connection, and no request was answered since. */
+  /** True if a stream has lost its connection, and no request has been answered since. */
   #isAway = false;
   /** When this leader's turn begins; undefined if its other requests need not wait for a turn. */
   #turn: Instant | undefined;

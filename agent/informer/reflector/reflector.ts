@@ -49,9 +49,9 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly store: ReflectorStore<T>;
   /** Drops fields that no controller reads. Trimming a trimmed object changes nothing. */
   readonly trim: (object: T) => T;
-  /** Keeps the unusable objects beyond a restart; without it, only new ones are known. */
+  /** Keeps the unusable objects across restarts; without it, only new ones are known. */
   readonly rejections?: RejectionStore | undefined;
-  /** What to assume of an object whose newest state cannot be read. Absent: its last readable state stays. */
+  /** The state to assume for an object whose newest state cannot be read. Absent: its last readable state is kept. */
   readonly unread?: ((last: T) => T) | undefined;
   /** False for objects that are not stored. Default: all are. */
   readonly admits?: ((object: T) => boolean) | undefined;
@@ -94,15 +94,15 @@ type PositionState =
   /** The watch resumes there. */
   | "usable"
   /**
-   * The last watch failed as it would at a meaningless position: first the server is asked whether it knows the
+   * The last watch failed as it would at a meaningless position, so the server is first asked whether it knows the
    * position.
    */
   | "doubted"
   /**
-   * The server no longer has the events after the position. A list of a state that is not older than it replaces it.
+   * The server no longer has the events after the position. A list of a state no older than the position replaces it.
    */
   | "expired"
-  /** The server cannot list at the position either, or has another history. A list of the newest state replaces it. */
+  /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
   | "useless";
 
 const severity = { usable: 0, doubted: 1, expired: 2, useless: 3 } as const satisfies Record<PositionState, number>;
@@ -113,17 +113,18 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
 >;
 
 /**
- * Mirrors a selection of one resource into a store: lists, then watches, and so on, as client-go's Reflector does. Three
- * things differ, for slow and metered links:
+ * Mirrors a selection of one resource into a store: lists, then watches, and so on, as client-go's Reflector does.
+ * Three things differ, for slow and metered links:
  *
  * 1. If the store has a position, there is no first list: the watch resumes there.
  * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
- *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a server
+ *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a
+ *    server
  *    that still has the history sends the missed events.
  * 3. A silent watch is closed: bookmarks arrive about once a minute.
  *
  * Invariant: the store's position is the only one. Deltas and position are written together, so after any failure the
- * next watch begins exactly after the stored state, or earlier with a comparison (see WatchResumption).
+ * next watch begins exactly after the stored state, or earlier and with a comparison (see WatchResumption).
  */
 export class Reflector<T extends KubeObject> {
   readonly #ambient: Ambient;
@@ -288,7 +289,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Lists a state that is not older than the stored position or, if the server cannot, the newest. Never at "0", as
+   * Lists a state no older than the stored position or, if the server cannot do that, the newest. Never at "0", as
    * client-go does first: the server would ignore the limit and send everything in one response.
    */
   async #list(signal: AbortSignal): Promise<void> {
@@ -404,7 +405,8 @@ export class Reflector<T extends KubeObject> {
         const object = this.#trimmed(
           event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
         );
-        // An object no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown objects.
+        // An object that is no longer admitted may be stored, so it is deleted; the store ignores deletions of unknown
+        // objects.
         const type = object && this.#admits(object) ? deltaTypes[event.type] : "Deleted";
         group.add(object && { type, object }, event.object.metadata.resourceVersion);
         return;
@@ -440,12 +442,12 @@ export class Reflector<T extends KubeObject> {
     return last?.metadata.uid === uid ? { ...last, metadata: { ...last.metadata, resourceVersion } } : identity;
   }
 
-  /** The delta of an object whose newest state cannot be used; undefined if what is stored stays as it is. */
+  /** The delta of an object whose newest state cannot be used; undefined if the stored object stays as it is. */
   #missed(identity: T | undefined, group: DeltaGroup<T>): Delta<T> | undefined {
     if (identity === undefined) return undefined;
     group.flush();
     const last = this.#deps.store.newest(keyOf(identity));
-    // The stored object has the same name and another uid: it must have been deleted.
+    // The stored object has the same name but another uid, so it must have been deleted.
     if (last !== undefined && last.metadata.uid !== identity.metadata.uid) return { type: "Deleted", object: last };
     const object = this.#unread(identity);
     return object && object !== last ? { type: "Updated", object } : undefined;

@@ -5,13 +5,13 @@ export interface Rejected {
   /** States that could not be used since the start, and objects that were unusable then. Never decreases. */
   readonly count: number;
   /**
-   * The last few reasons, most with the object's key, so that an operator can find the object. Reasons of objects that
-   * are usable or deleted by now are left out.
+   * The last few reasons, most with the object's key, so that an operator can find the object. Omits reasons of objects
+   * that are now usable or deleted.
    */
   readonly last: readonly string[];
 }
 
-/** Where the unusable objects are stored: a restart resumes the watch, which does not send them again. */
+/** Where the unusable objects are stored, because after a restart the watch resumes and does not send them again. */
 export interface RejectionStore {
   entries(): readonly (readonly [Key, string])[];
   set(key: Key, why: string): void;

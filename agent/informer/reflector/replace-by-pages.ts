@@ -32,9 +32,9 @@ export interface Listing<T extends KubeObject> {
 }
 
 /**
- * Replaces the store's content by the server's, page by page and batch by batch, so that no list is ever in memory as a
- * whole. `resourceVersion`: the oldest acceptable state, "" for the newest. `limit`: objects per page; undefined for all
- * in one page.
+ * Replaces the store's content with the server's, page by page and batch by batch, so that no list is ever wholly in
+ * memory. `resourceVersion`: the oldest acceptable state, "" for the newest. `limit`: objects per page; undefined for
+ * all in one page.
  *
  * Returns false, with the store unchanged, if the server's snapshot expired between two pages.
  */
@@ -60,7 +60,7 @@ export async function replaceByPages<T extends KubeObject>(
   const each = (object: T): void => keep(accepted(object));
   const options = (token: string | undefined): ListOptions => pageOptions(selection, at, token);
   const pages = new Pages(clock, { client, resource, options, each });
-  // Aborted at the end in any case, for a page that was requested ahead.
+  // Always aborted at the end, because of a page that may have been requested in advance.
   const requests = new AbortController();
   const stop = (): void => requests.abort(signal.reason);
   signal.addEventListener("abort", stop, { once: true });
@@ -97,8 +97,8 @@ export async function replaceByPages<T extends KubeObject>(
 }
 
 /**
- * The options for a page. The match is explicit: with a limit, the server would read a bare resourceVersion as an exact
- * match, of a version that it may just have compacted.
+ * The options for a page. The match is explicit: with a limit, the server would take a bare resourceVersion as an exact
+ * match for a version that it may just have compacted.
  */
 function pageOptions(
   selection: Selection,

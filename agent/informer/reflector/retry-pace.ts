@@ -17,7 +17,7 @@ const resetAfter: Millis = 120_000;
 /** Boards that do not lead spread their retries over this time, because many may have lost the same server. */
 const calmSpread: Millis = 30_000;
 
-/** The wait of a board that does not lead: its own backoff, or longer by chance. */
+/** The wait of a board that does not lead: its own backoff, or a longer random one. */
 export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
 
 /**

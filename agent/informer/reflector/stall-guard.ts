@@ -12,7 +12,7 @@ export interface StallGuard {
   dispose(): void;
 }
 
-/** A stream was silent for too long. Its connection may be half-open, which does not show while nothing is written. */
+/** A stream was silent for too long. Its connection may be half-open, which goes unnoticed while nothing is written. */
 export class StalledError extends Error {
   override readonly name = "StalledError";
   readonly disposition = "retry";

@@ -4,7 +4,7 @@ import { ApiError, isGone, isInternalError, isNotFound, isTooLargeResourceVersio
 import type { WatchEvent } from "../../client/watch-stream.ts";
 import { StalledError } from "./stall-guard.ts";
 
-/** A watch ended at once, without an event. A correct server does not do that at a position that it knows. */
+/** A watch ended at once, without an event. A correct server never does that at a position that it knows. */
 export class ShortWatchError extends Error {
   override readonly name = "ShortWatchError";
   readonly disposition = "retry";
@@ -48,5 +48,5 @@ export const castsDoubt = (error: unknown, events: number): boolean =>
 const notServed =
   "The API server does not serve this resource: it is too old, or the API group is disabled. Controllers that need it do not run.";
 
-/** What an operator can do; undefined if a retry may help. */
+/** A hint for the operator; undefined if a retry may help. */
 export const hintFor = (error: unknown): string | undefined => (isNotFound(error) ? notServed : hintOf(error));

@@ -20,7 +20,7 @@ export class WatchHealthTracker {
   readonly #clock: Clock;
   readonly #limits: WatchLimits;
   #health: WatchHealth = neverConnected;
-  /** When the last proof arrived, if it is not applied yet; undefined if all proofs are applied. */
+  /** When the last proof arrived, if it has not been applied yet; undefined if all proofs have been. */
   #unproven: Instant | undefined;
 
   constructor(clock: Clock, limits: WatchLimits) {
@@ -28,7 +28,7 @@ export class WatchHealthTracker {
     this.#limits = limits;
   }
 
-  /** The present health. `isApplied`: all received events are applied to the cache. */
+  /** The current health. `isApplied`: all received events are applied to the cache. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
       this.#health = proven(this.#health, this.#unproven);
@@ -51,12 +51,12 @@ export class WatchHealthTracker {
     this.#received({ isNews: true, isProof: false });
   }
 
-  /** A bookmark arrived. `hasMoved`: its resourceVersion is not the former one. */
+  /** A bookmark arrived. `hasMoved`: its resourceVersion differs from the previous one. */
   bookmark(hasMoved: boolean): void {
     this.#received({ isNews: hasMoved, isProof: hasMoved });
   }
 
-  /** The watch ended. Proofs that are not applied by now do not count. */
+  /** The watch ended. Proofs that have not been applied by now do not count. */
   closed(): void {
     this.#health = closed(this.#health, this.#limits, this.#clock.now());
     this.#unproven = undefined;

@@ -23,9 +23,9 @@ const longestReplay: Millis = 60_000;
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
-  /** The watch was interrupted or has not begun: by now, the server may have another history. */
+  /** The watch was interrupted or has not begun, so the server may have another history by now. */
   #isBroken = true;
-  /** Where the next watch begins, and the events that it must repeat first. Empty: at the stored position. */
+  /** Where the next watch begins, and the events that it must first repeat. Empty: at the stored position. */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {
@@ -43,15 +43,15 @@ export class WatchResumption {
   }
 
   /**
-   * Called when the watch ended, even in order. Its position has to be proven again, and witnesses from later do not
-   * prove the stored state.
+   * Called when the watch ended, even normally. Its position has to be proven again, and later witnesses do not prove
+   * the stored state.
    */
   interrupted(position: string | undefined): void {
     this.#isBroken = true;
     this.#proof?.trail.broke(position);
   }
 
-  /** Called when the watch was interrupted by this error, perhaps with a lost connection; undefined: on purpose. */
+  /** Called when the watch was interrupted by this error, perhaps by a lost connection; undefined if on purpose. */
   broke(position: string | undefined, error: unknown): void {
     this.interrupted(position);
     if (error === undefined || isOfLink(error) || error instanceof StalledError) this.#proof?.history.doubt();
@@ -99,8 +99,8 @@ export class WatchResumption {
   }
 
   /**
-   * Classifies an event. again: it was received before. last: it is the last of those. Throws an OtherHistoryError if
-   * the replayed events differ from those received before.
+   * Classifies an event. again: it was received before. last: it is the last event that was. Throws an
+   * OtherHistoryError if the replayed events differ from those received before.
    */
   classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "last" {
     const version = versionOf(event);

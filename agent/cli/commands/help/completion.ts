@@ -116,7 +116,7 @@ if [ "$funcstack[1]" = "_siteward" ]; then _siteward "$@"; else compdef _sitewar
 }
 
 function zshValues(option: Option, words: readonly string[], isList: boolean): string {
-  // Works because no value contains a colon, after which _values expects a description.
+  // Works because no value contains a colon, which separates values from descriptions in _values.
   return isList ? `_values -s , value ${words.join(" ")}` : zshOffer(words, takesFile(option));
 }
 
@@ -128,7 +128,7 @@ function zshOffer(words: readonly string[], files: boolean): string {
 const summaryOf = ({ commands, groups }: CommandTable, name: string): string =>
   groups[name] ?? commands.find((command) => command.name === name)?.summary ?? "";
 
-/** Escapes text for single quotes, and for a description that ends at a bracket or a colon. */
+/** Escapes text for use within single quotes, in a description that a bracket or colon would end. */
 const zshText = (text: string): string => text.replaceAll("'", "'\\''").replace(/[[\]:]/g, "\\$&");
 
 function fish(table: CommandTable, { choicesOf, valuesOf, isList }: CompletionWords): string {

@@ -7,8 +7,7 @@ import { codeOf } from "../../../config/read-text.ts";
 import { readStatus, type Status } from "../../../status/schema.ts";
 
 /**
- * The agent's status file, and whether the agent is running according to it. `age`: the time since the file was
- * written.
+ * The agent's status file, and whether it shows that the agent is running. `age`: the time since the file was written.
  */
 export type StatusFinding =
   | { readonly kind: "fresh"; readonly status: Status; readonly age: Millis }

@@ -56,7 +56,7 @@ function leaderRows({ leader, identity, link, writtenAt }: Status): readonly str
 }
 
 /**
- * A standby shows when it last read the Lease, which it does rarely: the Lease may have been renewed many times since.
+ * A standby shows when it last read the Lease. It reads rarely, so the Lease may have been renewed many times since.
  */
 const leaseText = (role: string, age: string, duration: string): string =>
   role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, seen ${age} ago`;
@@ -187,7 +187,7 @@ function journalRow(journal: NonNullable<Status["journal"]>): string {
   ]);
 }
 
-/** The period is shown if it is shorter than a day, so that the bytes are not taken for those of a day. */
+/** A period shorter than a day is shown, so that the bytes are not mistaken for a whole day's. */
 const inSpan = (span: Millis | undefined): string => (span === undefined ? "" : ` in ${formatDuration(span)}`);
 
 function memoryRow(memory: NonNullable<Status["memory"]>): string {

@@ -75,7 +75,7 @@ export class UpView {
     const keys = this.#keys === undefined ? undefined : { help: this.#keys, selected: this.#selected };
     const layout = { columns, rows, unicode: /utf-?8/i.test(localeOf(env)), keys };
     const size = `${columns} ${rows}`;
-    // A resize moves the lines of the old table, so that it cannot be drawn over.
+    // A resize moves the old table's lines, so it can no longer be overwritten.
     if (this.#size !== "" && this.#size !== size) this.#table.clear(this.#introduction);
     this.#size = size;
     this.#table.draw(tableLines(this.#title, site, this.#news.slice(-newsShown), layout));

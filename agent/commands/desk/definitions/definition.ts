@@ -38,7 +38,10 @@ export interface CommandContext {
   readonly signal: AbortSignal;
 }
 
-/** read: changes nothing. idempotent: may be repeated. once: must not be repeated, as that would do more than asked. */
+/**
+ * read: changes nothing. idempotent: may be repeated. once: must not be repeated, as repeating it would do more than
+ * requested.
+ */
 export type Class = "read" | "idempotent" | "once";
 
 export interface Definition {

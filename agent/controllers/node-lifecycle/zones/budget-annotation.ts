@@ -7,8 +7,8 @@ import type { ZoneState } from "./zones.ts";
 
 /**
  * Limits of the annotation, in boards and bytes: all annotations of an object share 256 KiB, and a Lease above that
- * could not be renewed. The toleration times of a board left out start anew, and a zone left out starts like a new one.
- * A text longer than `longestText` is ignored.
+ * could not be renewed. If a board is left out, its toleration times start anew; if a zone is left out, it starts like
+ * a new one. A text longer than `longestText` is ignored.
  */
 const mostBoards = 500;
 const mostOfEach = 48 * 1024;
@@ -43,7 +43,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
   });
 }
 
-/** As many of the first entries as fit into `mostOfEach`. */
+/** The first entries, up to `mostOfEach`. */
 function fitting(entries: readonly (readonly [name: string, value: object])[]): Foreign {
   let rest = mostOfEach;
   return Object.fromEntries(

@@ -8,7 +8,7 @@ import type { ZoneState } from "./zones.ts";
  */
 export interface Budget {
   readonly zones: ReadonlyMap<string, ZoneBudget>;
-  /** Our taints, by board; `since` is on the reader's clock. */
+  /** Our taints, by board; `since` is by the reader's clock. */
   readonly taints: ReadonlyMap<string, RunningTaint>;
   readonly readAt: Instant;
   /** Unknown fields, written by a newer program; passed on unchanged. */

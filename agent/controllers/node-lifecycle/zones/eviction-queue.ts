@@ -5,7 +5,7 @@ import { filled, nextToken, type Rate, type TokenBucket, take } from "../../../b
 export interface QueuedBoard {
   readonly name: string;
   readonly addedAt: Instant;
-  /** When the board may have its turn at the earliest. */
+  /** The earliest time at which the board may have its turn. */
   readonly due: Instant;
 }
 
@@ -16,7 +16,7 @@ export interface QueuedBoard {
 export interface EvictionQueue {
   /** The boards that wait, in order of arrival. */
   readonly waiting: ReadonlyMap<string, QueuedBoard>;
-  /** Boards added so far. None of them is added again, not even after its turn, until it is removed. */
+  /** Boards added so far. Until a board is removed it cannot be added again, not even after its turn. */
   readonly seen: ReadonlySet<string>;
   /** Boards per second. 0: only the tokens left in the bucket are used. */
   readonly rate: number;
@@ -57,7 +57,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
-/** Moves these boards ahead of all others, as far as they wait. */
+/** Moves those of these boards that wait ahead of all others. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = head(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
@@ -76,8 +76,8 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
 }
 
 /**
- * Queues a board again after a failed turn: its next turn is at `due` at the earliest, behind boards that are due
- * before. A board that was removed meanwhile stays removed.
+ * Queues a board again after a failed turn: its next turn comes no earlier than `due`, after boards that are due before
+ * then. A board that was removed meanwhile stays removed.
  */
 export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);
@@ -87,7 +87,7 @@ export function again(queue: EvictionQueue, name: string, due: Instant): Evictio
   return { ...queue, waiting: waiting.set(name, { ...entry, due }) };
 }
 
-/** The first board that may have a turn: the one with the earliest `due`, or of equal ones the first that arrived. */
+/** The first board that may have a turn: the one with the earliest `due` or, among equals, the first to arrive. */
 export function head(queue: EvictionQueue, may: (name: string) => boolean): QueuedBoard | undefined {
   let first: QueuedBoard | undefined;
   for (const entry of queue.waiting.values()) {

@@ -87,9 +87,9 @@ function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
 }
 
 /**
- * The change of the site. In kube-controller-manager, a site without a ready board does not resume if the board that
- * came back is in a zone never seen before: the other zones stay stopped until their own state changes. Policy
- * `evidence` resumes.
+ * The change of the site. In kube-controller-manager, a site without a ready board does not resume if the returning
+ * board is in a zone never seen before: the other zones stay stopped until their own state changes. Policy `evidence`
+ * resumes.
  */
 function whatChanges(
   before: ReadonlyMap<string, ZoneRecord>,
@@ -103,7 +103,7 @@ function whatChanges(
   return known.size > 0 && disruption(states, known) === "all-silent" ? "resumed" : kind;
 }
 
-/** Number of boards tainted after the former leader last wrote its budget, which does not include these. */
+/** Number of boards tainted since the former leader last wrote its budget, which does not include them. */
 const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
   boards.filter((board) => {
     const taint = board.zone === zone ? runningTaint(board.node) : undefined;
