@@ -11,7 +11,7 @@ if (major < oldestNode) {
   process.exit(70);
 }
 
-// If the reader closes the pipe early, as in `siteward status | head -1`, that is no failure.
+// A reader that closes the pipe early, as in `siteward status | head -1`, is not a failure.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
   process.stderr.write(`siteward: the output cannot be written: ${error.message}\n`);

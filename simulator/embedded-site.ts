@@ -156,11 +156,11 @@ export class EmbeddedSite implements StoryStage {
     this.#boards = linked.map(({ board }) => board);
     const running = new TaskGroup(signal);
     const [first, ...others] = this.#boards;
-    // Boards boot in any order. Here pi-1 comes first, so that scenarios that name boards start alike.
+    // Boards may boot in any order. Here pi-1 comes first, so that scenarios that name boards always start alike.
     if (first) running.start(first.plate.name, (ended) => first.run(ended));
     await this.#until(() => this.picture().leader !== undefined, headStart, signal);
     for (const board of others) running.start(board.plate.name, (ended) => board.run(ended));
-    // Pods are created once all boards can run them, so that each board has some to lose.
+    // Pods are created once all boards can run them, so that every board gets some.
     await this.#until(() => this.picture().boards.every(isOpen), gathering, signal);
     surroundings.start("workloads", (ended) => this.#keeper().run(ended));
     surroundings.start("wishes", (ended) => this.#wishes().run(ended));
@@ -238,9 +238,7 @@ export class EmbeddedSite implements StoryStage {
     return new ScenarioSeeder(this.#ambient, { client: this.#client, daemons, workloads });
   }
 
-  /**
-   * Starts a rollout, like an operator's kubectl set image. Its failure shows in expectations that do not come true.
-   */
+  /** Starts a rollout, like an operator's kubectl set image. If it fails, expectations fail. */
   async #roll(name: string, signal: AbortSignal): Promise<void> {
     const known = this.#daemonSets.get(`${workloadNamespace}/${name}`);
     if (known === undefined) return;
@@ -270,7 +268,7 @@ export class EmbeddedSite implements StoryStage {
     return { board: new SimulatedBoard(this.#ambient, { plate, relay, agent, boot }), close };
   }
 
-  /** Runs one boot's kubelet with connections of its own: a restarted board opens new ones. */
+  /** Runs one boot's kubelet with its own connections, because a restarted board opens new ones. */
   async #boot(board: BoardPlate, port: number, signal: AbortSignal): Promise<void> {
     const http = new HttpExchange(port);
     const client = new SiteClient(this.#ambient, { exchange: http.exchange, timeout, userAgent: "simulated-kubelet" });

@@ -17,8 +17,8 @@ const down = ["\u001b[B", "j"];
 const interrupt = "\u0003";
 
 /**
- * The action of a key on the site as it is shown. The same key undoes its action. `undefined`: the key has no meaning,
- * or nothing to act on.
+ * The action of a key on the site as shown. Pressing the key again undoes the action. `undefined` if the key has no
+ * meaning, or nothing to act on.
  */
 export function wishOf(key: string, picture: SitePicture, selected: string | undefined): Wish | undefined {
   const names = picture.boards.map(({ name }) => name);

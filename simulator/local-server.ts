@@ -25,7 +25,7 @@ const portRetry: Millis = 200;
 /** The site's API server in this process, on a loopback port that stays the same across restarts. */
 export class LocalServer implements SiteServer {
   readonly #ambient: Ambient;
-  /** Makes a server over the file on disk: only the file survives a restart. */
+  /** Creates a server over the file on disk: only the file survives a restart. */
   readonly #open: () => ServerProgram;
   #port = 0;
   #life: Life | undefined;
@@ -56,7 +56,7 @@ export class LocalServer implements SiteServer {
   }
 
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
-    // The server is down already: the call that stopped it starts it again.
+    // The server is already down: the call that stopped it will start it again.
     if (!this.#life) return;
     await this.stop();
     await sleep(this.#ambient.clock, pause, signal);

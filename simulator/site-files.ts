@@ -63,7 +63,7 @@ export function writeBoardFiles(
     state: { folder: path.join(home, "state") },
     run: { folder: run },
     mqtt: { url: `mqtt://127.0.0.1:${ports.broker}`, fleet: fleetName },
-    // The table must be current, not ten seconds old; these files are not on flash that could wear out.
+    // The table must be current, not ten seconds old, and these files are not on flash that could wear out.
     status: { minInterval: "500ms", every: "5s" },
   };
   writeFileSync(config, dump(merged(sections, own)));

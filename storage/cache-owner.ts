@@ -8,7 +8,7 @@ const [area, key] = ["cache", "file"] as const;
 /**
  * Ties a cache to the state.db beside which it was filled: both store the same random number. Without it, facts in
  * state.db about the cache (for example, the cluster that it was filled from) would be applied to any file of that
- * name: one of another board, another site or an earlier time.
+ * name, even one from another board, another site or an earlier time.
  *
  * Returns the reason why the cache must not be used; undefined if it may be used: from now on it belongs to this
  * state.db.
@@ -24,7 +24,7 @@ export function foreignCache(state: Database, cache: Database): StorageError | u
     if (number === undefined) throw new Error("SQLite returned no random number");
     cache.fresh("INSERT OR REPLACE INTO owner (id, number) VALUES (0, ?)").run(number);
     memo.set(area, key, number);
-    // Checkpoint: a number that is lost with a log would cost a list of the whole site.
+    // Checkpointed, because losing the number with a log would cost a list of the whole site.
     for (const database of [state, cache]) database.checkpoint();
     return undefined;
   }

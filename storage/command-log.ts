@@ -11,8 +11,8 @@ export interface CommandRow {
   /** The payload as received; "" once there is a terminal answer. */
   readonly payload: string;
   /**
-   * accepted: nothing was begun that must not be repeated. running: such a step may have begun. Any other value is the
-   * state of the terminal answer.
+   * accepted: no step that must not be repeated has begun. running: such a step may have begun. Any other value is that
+   * of the terminal answer.
    */
   readonly state: string;
   /** The newest answer, as JSON. */
@@ -41,8 +41,8 @@ export class CommandLog {
   }
 
   /**
-   * Stores the command and the counter of its signing key in one transaction: from here on neither can be used again.
-   * `key` is the key's fingerprint, because its name could be given to another key.
+   * Stores the command and the counter of its signing key in one transaction: from then on neither can be used again.
+   * `key` is the key's fingerprint, because another key could be given its name.
    */
   admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
     this.#database.transaction(() => {
@@ -65,7 +65,7 @@ export class CommandLog {
     });
   }
 
-  /** Marks a command as running: from here on it may have taken effect, in whole or in part. */
+  /** Marks a command as running: from then on it may have taken effect, in whole or in part. */
   begin(id: string): void {
     this.#database.prepare(`UPDATE commands SET state = 'running' WHERE id = ? AND ${open}`).run(id);
   }

@@ -2,7 +2,7 @@ import type { Database } from "./database/database.ts";
 
 /** A decision to be stored. */
 export interface DecisionEntry {
-  /** The former row of this decision; undefined: there is none. */
+  /** The former row of this decision; undefined if there is none. */
   readonly id: number | undefined;
   /** The object that it is about: node/NAME or pod/NAMESPACE/NAME. */
   readonly subject: string;
@@ -22,7 +22,7 @@ export interface DecisionText {
   readonly text: string;
 }
 
-/** The query for the newest decisions, also for a reader from another process. */
+/** The query for the newest decisions, which readers in other processes also use. */
 export function newestDecisions(subject: string | undefined, most: number): DecisionQuery {
   const board = subject?.startsWith("node/") ? subject.slice("node/".length) : null;
   const where = subject === undefined ? "" : "WHERE subject = ? OR board = ?";
@@ -59,7 +59,7 @@ export class DecisionLog {
     });
   }
 
-  /** The newest decisions, oldest first: about an object, or about a board and the pods on it; undefined: all. */
+  /** The newest decisions, oldest first: those about an object, or about a board and its pods; undefined: all. */
   newest(subject: string | undefined, most: number): readonly string[] {
     const { sql, values } = newestDecisions(subject, most);
     return textsOf(this.#database.fresh<DecisionText>(sql).all(...values));
@@ -72,7 +72,7 @@ export class DecisionLog {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** A changed decision moves to the end: it is the last that happened, and not among the first to be deleted. */
+  /** A changed decision moves to the end: it is now the latest, and so not among the first to be deleted. */
   #put({ id: former, subject, board, text }: DecisionEntry): number {
     if (former !== undefined) this.#database.prepare("DELETE FROM decisions WHERE id = ?").run(former);
     const id = this.#lastId() + 1;

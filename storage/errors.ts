@@ -1,7 +1,7 @@
 /**
  * busy: another process holds the file · full: no space left on the disk · damaged: the content is not a database, or
- * one of another program · foreign: the cache was filled beside another state.db · io: the file cannot be read or
- * written · newer: the file was written by a later version of this program.
+ * another program's · foreign: the cache was filled beside another state.db · io: the file cannot be read or written ·
+ * newer: the file was written by a later version of this program.
  */
 export type StorageErrorKind = "busy" | "full" | "damaged" | "foreign" | "io" | "newer";
 
@@ -11,15 +11,15 @@ interface Circumstances {
   /** Overrides the kind's hint. */
   readonly hint?: string;
   /**
-   * True (the default): the file is a cache, which the program may delete and fill again. False: the file holds facts
-   * that exist nowhere else, so an operator decides.
+   * True (the default) if the file is a cache, which the program may delete and fill again. False if it holds facts
+   * that exist nowhere else, so that an operator must decide.
    */
   readonly disposable?: boolean;
-  /** True: the state folder cannot be created, because the configuration names a wrong path. Default: false. */
+  /** True if the state folder cannot be created because the configuration names a wrong path. Default: false. */
   readonly isWrongPath?: boolean;
 }
 
-/** A file that cannot be used, with the reaction that is required and a hint for an operator. */
+/** A file that cannot be used, with the required reaction and a hint for the operator. */
 export class StorageError extends Error {
   override readonly name = "StorageError";
   readonly kind: StorageErrorKind;
@@ -41,14 +41,16 @@ export class StorageError extends Error {
   }
 }
 
-/** Maps an error of the SQLite binding to a kind; undefined if its code does not show that the file is at fault. */
+/** Maps an error of the SQLite binding to a kind; undefined if its code does not blame the file. */
 export function kindOf(error: unknown): StorageErrorKind | undefined {
   const found = codeOf(error);
   // Extended result codes begin with the name of the primary one: SQLITE_IOERR_SHMSIZE, SQLITE_CORRUPT_INDEX.
   return kinds.find(([code]) => found?.startsWith(code))?.[1];
 }
 
-/** True for an error of SQLite itself: the file was changed by another program, or one of our statements is wrong. */
+/**
+ * True for an error in SQLite's own terms: the file was changed by another program, or one of our statements is wrong.
+ */
 export const isOfSqlite = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_") ?? false;
 
 const codeOf = (error: unknown): string | undefined =>

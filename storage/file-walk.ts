@@ -14,7 +14,7 @@ type Entry = Readonly<Record<string, SqlValue>>;
 
 /** In every table, the column of this name holds JSON. */
 const jsonColumn = "text";
-/** Name of the computed column that is 0 where the JSON of a row cannot be parsed. */
+/** Name of the computed column that is 0 if a row's JSON cannot be parsed. */
 const isValidJson = "is valid JSON";
 
 /**

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import path from "node:path";
 
 /**
- * Makes a folder and its missing parents, one by one. Where the system reports ENOENT although the parent exists, as
- * below /proc, the `recursive` option of Node 24's mkdirSync would retry for ever.
+ * Makes a folder and its missing parents, one by one. If the system reports ENOENT although the parent exists, as below
+ * /proc, Node 24's mkdirSync with `recursive` would retry for ever.
  */
 export function makeFolder(folder: string): void {
   try {

@@ -6,15 +6,15 @@ import { Memo } from "./memo.ts";
 import { type FolderOptions, StateFolder } from "./state-folder.ts";
 
 /**
- * A folder in memory that stands in for a state folder that cannot be written, so that the agent goes on reading and
+ * A folder in memory that stands in for a state folder that cannot be written, so that the agent can keep reading and
  * reporting. It begins with a copy of state.db: counters continue, and accepted commands are recognised.
  */
 export interface Makeshift {
   /** Path of the folder in memory. */
   readonly at: string;
-  /** Path of the state folder that it stands in for. */
+  /** Path of the state folder that it replaces. */
   readonly of: string;
-  /** Whether state.db could be copied. If not, the facts stored in the makeshift are dropped with it. */
+  /** Whether state.db could be copied. If not, facts stored in the makeshift are dropped with it. */
   readonly isCopy: boolean;
 }
 

@@ -7,7 +7,7 @@ interface Row {
 
 const page = 64;
 
-/** Small facts that survive a restart. Each `set` and `delete` is a transaction of its own, on disk when it returns. */
+/** Small facts that survive a restart. Each `set` and `delete` is a separate transaction, on disk when it returns. */
 export class Memo {
   readonly #database: Database;
 
@@ -25,7 +25,10 @@ export class Memo {
     return rows.map(({ area }) => area);
   }
 
-  /** The entries of an area in key order. A change during the walk is seen if the page with its key was not read yet. */
+  /**
+   * The entries of an area in key order. A change during the walk is seen if the page with its key has not been read
+   * yet.
+   */
   *entries(area: string): IterableIterator<[string, string]> {
     const select = this.#database.prepare<Row>(
       `SELECT key, value FROM memo WHERE area = ? AND key > ? ORDER BY key LIMIT ${page}`,
@@ -40,7 +43,7 @@ export class Memo {
     }
   }
 
-  /** Writes nothing if the value is the stored one. */
+  /** Writes nothing if the value is already stored. */
   set(area: string, key: string, value: string): void {
     this.#database
       .prepare(

@@ -32,7 +32,7 @@ export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
 export const keyOf = ({ metadata: { namespace, name } }: StoredObject): Key =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
-/** Identifies one state of an object: two states are the same if both fields are equal. */
+/** Identifies one state of an object: states with equal fields are the same. */
 export interface Identity {
   readonly uid: string;
   readonly version: string;
@@ -43,7 +43,7 @@ export const identityOf = ({ metadata: { uid, resourceVersion } }: StoredObject)
   version: resourceVersion,
 });
 
-/** The object of this key and identity, without its content. */
+/** An object with this key and identity, and no content. */
 export function referenceTo(key: Key, { uid, version }: Identity): StoredObject {
   const slash = key.indexOf("/");
   const name = key.slice(slash + 1);

@@ -2,7 +2,7 @@ import type { Database } from "./database/database.ts";
 import { Memo } from "./memo.ts";
 
 /**
- * Kinds of messages that are kept on disk until the broker has them. Documents of state are not: an old one must not
+ * Kinds of messages that are kept on disk until the broker has them. State documents are not: an old one must not
  * replace a current one.
  */
 export type OutboxClass = "response" | "event";
@@ -22,7 +22,7 @@ export interface OutboxMessage {
   readonly retain: boolean;
   /** MQTT properties, as JSON. */
   readonly properties: string;
-  /** If its class is full, the message of the lowest rank is dropped; of several, the oldest. */
+  /** If its class is full, the message with the lowest rank is dropped or, among several, the oldest of them. */
   readonly rank: number;
   /** Milliseconds from now until the message expires. */
   readonly ttl: number;
@@ -46,7 +46,7 @@ export interface Usage {
   readonly bytes: number;
 }
 
-/** Events that were dropped before the broker received them, and not reported yet. */
+/** Events that were dropped before the broker received them, and have not been reported yet. */
 export interface Dropped {
   readonly count: number;
   /** The lowest `seq` among them. */
@@ -75,14 +75,14 @@ const mostDead = 10;
 const columns = "id, class, topic, payload, retain, properties, rank, seq, boot, since, ttl";
 
 /**
- * SQL for the age of a row in milliseconds. For a row of an earlier boot, only the time since the present boot began is
- * known: it expires later than it should, never earlier.
+ * SQL for the age of a row in milliseconds. For a row from an earlier boot, only the time since the current boot began
+ * is known: it may expire late, but never early.
  */
 const age = "(CASE WHEN boot = ? THEN ? - since ELSE ? END)";
 
 /**
- * Messages waiting for the broker, in state.db: on disk when `respond` or `event` returns. Each class has its own bound,
- * so that a flood of events displaces no answer.
+ * Messages waiting for the broker, in state.db: on disk when `respond` or `event` returns. Each class has its own
+ * limit, so that a flood of events displaces no answers.
  */
 export class Outbox {
   readonly #database: Database;
@@ -126,7 +126,7 @@ export class Outbox {
     });
   }
 
-  /** The present value of a counter; 0 if it was never incremented. */
+  /** The current value of a counter; 0 if it was never incremented. */
   last(name: string): number {
     return Number(this.#memo.get(area, name) ?? 0);
   }
@@ -179,8 +179,8 @@ export class Outbox {
   }
 
   /**
-   * Drops messages whose topic begins with none of these texts, at most `limit` of them; events among them are recorded
-   * as dropped. Returns how many.
+   * Drops up to `limit` messages whose topics begin with none of these texts, and records the events among them as
+   * dropped. Returns how many.
    */
   dropOutside(prefixes: readonly string[], limit: number): number {
     const outside = this.#database
@@ -221,7 +221,9 @@ export class Outbox {
     return readDropped(this.#memo.get(area, "dropped"));
   }
 
-  /** The number of messages dropped since the outbox was created: no room, expired, or not accepted by the broker. */
+  /**
+   * The number of messages dropped since the outbox was created: for lack of room, expired, or refused by the broker.
+   */
   get lost(): number {
     return this.last("lost");
   }
@@ -244,7 +246,7 @@ export class Outbox {
 
   #insert(of: OutboxClass, message: OutboxMessage, seq: number | undefined, at: BootTime): void {
     const { topic, payload, retain, properties, rank, ttl } = message;
-    // The sender's correlation data is among the properties, and takes room as well.
+    // The sender's correlation data is among the properties, and takes up room too.
     const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload) + Buffer.byteLength(properties);
     this.#database
       .prepare(

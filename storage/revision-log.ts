@@ -43,7 +43,7 @@ export interface LogChange extends RevisionEntry {
   readonly before: string | undefined;
 }
 
-/** Makes the value to store, which contains the revision that the write gets. */
+/** Builds the value to store, which contains the write's own revision. */
 export type WriteValue = (revision: number) => string;
 
 interface Row {
@@ -92,8 +92,8 @@ export class RevisionLog {
   }
 
   /**
-   * Deletes a key; `value` is the last state, for its watchers. Returns undefined if the state written at `previous` is
-   * no longer the newest. One transaction.
+   * Deletes a key; `value` is the last state, for its watchers. Returns undefined if `previous` no longer wrote the
+   * newest state. One transaction.
    */
   remove(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.#follow(key, previous, 1, value);
@@ -134,8 +134,8 @@ export class RevisionLog {
   }
 
   /**
-   * One step of deleting the history up to `upTo`: reads at most `rows` revisions and records its progress, in one
-   * transaction. Returns whether there is more to do.
+   * One step in deleting the history up to `upTo`: reads at most `rows` revisions and records its progress, in one
+   * transaction. Returns whether more remains to be done.
    */
   compact(upTo: number, rows: number): boolean {
     return this.#database.transaction(() => {

@@ -1,12 +1,12 @@
 import type { Migration } from "./database/migrations.ts";
 
 /**
- * cache.db: what we know of the site. It may be deleted at any time.
+ * cache.db: the mirror of the site. It may be deleted at any time.
  *
  * Forward only: a released step is never edited; a change is a new number. Not even a comment inside a CREATE statement
  * may change: SQLite stores the statement's text, and a file whose texts differ counts as damaged. A step may drop
- * cached objects, so a change in which fields are stored (or in what an index function computes under an unchanged name)
- * is also a step.
+ * cached objects, so changing which fields are stored (or what an index function computes under an unchanged name) also
+ * takes a step.
  */
 export const cacheMigrations: readonly Migration[] = [
   {

@@ -44,7 +44,7 @@ export class StateFolder {
   static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
     makeStateFolder(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
-    // Each file proves that the other one existed before and must not be empty: state.db is created first.
+    // state.db is created first, so each file proves that the other once existed and must not be empty.
     const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
     const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
@@ -82,8 +82,8 @@ export class StateFolder {
 }
 
 /**
- * Why a folder cannot be written; undefined if no reason is known. Found without writing, so incomplete: some file
- * systems report errors only on a write.
+ * Why a folder cannot be written; undefined if no reason is known. Checks without writing, so it can miss some reasons:
+ * certain file systems report errors only on a write.
  */
 export function obstacleAt(folder: string): string | undefined {
   try {
@@ -95,10 +95,13 @@ export function obstacleAt(folder: string): string | undefined {
   }
 }
 
-/** The least free space, in bytes. With less, the folder counts as full: the cache grows, and checkpoints need room. */
+/**
+ * The minimum free space, in bytes. With less, the folder counts as full, because the cache grows and checkpoints need
+ * room.
+ */
 export const leastFreeBytes = 1024 * 1024;
 
-/** Opens the cache. One that was filled beside another state.db is deleted, like a damaged one. */
+/** Opens the cache. If it was filled beside another state.db it is deleted, like a damaged one. */
 function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
   const opened = openCache(opening);
   try {
@@ -115,7 +118,7 @@ function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
   }
 }
 
-/** Whether the file exists and is not empty. False also for a file that cannot be read: opening it will report that. */
+/** Whether the file exists and is not empty. Also false for an unreadable file: opening it will report that. */
 function isFilled(file: string): boolean {
   try {
     return statSync(file).size > 0;
@@ -130,7 +133,7 @@ function makeStateFolder(folder: string): void {
   } catch (cause) {
     const about = { file: folder, cause, disposable: false };
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    // A full disk is not the fault of the configured path: the attempt can succeed once the disk has room.
+    // A full disk is not the configured path's fault: the attempt can succeed once the disk has room.
     if (code === "ENOSPC" || code === "EDQUOT") throw new StorageError("full", about);
     if (code === "EROFS") throw new StorageError("io", about);
     throw new StorageError("io", { ...about, isWrongPath: true, hint: folderHint });

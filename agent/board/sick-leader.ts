@@ -48,7 +48,7 @@ export const reasonToLeaveUnseen = (
     ? undefined
     : `${sickness.why} for ${formatDuration(elapsed(sickness.since, now))}, and it has never listed the boards`;
 
-/** A term that lasted this long, or ended in order before that, is not broken. */
+/** A term that lasted this long, or ended cleanly before that, is not broken. */
 export const termHolds: Millis = 300_000;
 
 /** A board is unwell after this many broken terms in a row. */

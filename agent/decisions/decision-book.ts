@@ -212,7 +212,10 @@ export class DecisionBook implements Decisions {
     return this.#changes.take();
   }
 
-  /** The newest records, oldest first, as JSON: of an object, of a board and its pods, or without a subject, of all. */
+  /**
+   * The newest records, oldest first, as JSON: those of an object, of a board and its pods or, without a subject, all
+   * of them.
+   */
   newest(subject: string | undefined, most: number): readonly string[] {
     try {
       this.flush();

@@ -29,7 +29,7 @@ export interface WatchHealth {
    * has delivered some.
    */
   readonly newslessSince?: Instant | undefined;
-  /** Since when received changes wait to be applied to the cache; undefined if none wait. */
+  /** Since when received changes have been waiting to be applied to the cache; undefined if none wait. */
   readonly behindSince?: Instant | undefined;
 }
 

@@ -19,7 +19,8 @@ interface Watches {
 
 /**
  * A leader is deaf while it renews its Lease, and its lists or watches of Nodes or Leases fail or are stuck: it keeps
- * the other boards from leading, and notices no board that falls silent or returns (docs/judgement.md#unwell-boards).
+ * the other boards from leading, but does not notice boards that fall silent or return
+ * (docs/judgement.md#unwell-boards).
  */
 export class Deafness {
   readonly #ambient: Ambient;
@@ -72,9 +73,9 @@ export class Deafness {
 const shortest: Millis = 1000;
 
 /**
- * Since when the leader is deaf; undefined: it is not. `before`: the result of the last check. Deafness counts from the
- * first check that finds it, not from the moment when a watch stalled: that watch is opened again first. A watch that is
- * opened and ends at once does not interrupt it.
+ * Since when the leader has been deaf; undefined if it is not. `before`: the result of the last check. Deafness counts
+ * from the first check that finds it, not from the moment when a watch stalled, because that watch is first opened
+ * again. A watch that is opened and ends at once does not interrupt it.
  */
 function deafSince(
   before: Instant | undefined,

@@ -100,8 +100,8 @@ export class Fitness {
   }
 
   /**
-   * Why a deaf leader should step down. A process does so once an hour at most: if every API server is at fault, it
-   * does not help to pass the Lease round. A leader that has never listed the boards judges none, so it also does so
+   * Why a deaf leader should step down. A process does so at most once an hour: if every API server is at fault,
+   * passing the Lease around does not help. A leader that has never listed the boards judges none, so it also does so
    * where it knows no board that stands by.
    */
   #whyToLeaveDeaf(

@@ -66,7 +66,7 @@ export function ruleOffset({ standard, summer }: Rule, wall: Millis): Millis {
   // Start and end are local times: the start in standard time, the end in summer time.
   const begins = startOf(summer.begins, year) - standard;
   const ends = startOf(summer.ends, year) - summer.offset;
-  // In the southern hemisphere, summer time spans the turn of the year.
+  // In the southern hemisphere, summer time spans New Year.
   const isSummer = begins < ends ? wall >= begins && wall < ends : wall >= begins || wall < ends;
   return isSummer ? summer.offset : standard;
 }

@@ -12,7 +12,7 @@ export interface AgentCommand {
   readonly log: string;
 }
 
-/** failed: the agent ended for a reason that a restart does not fix, which its log shows. */
+/** failed: the agent ended for a reason that a restart does not fix; its log shows the reason. */
 export type AgentState = "running" | "suspended" | "off" | "failed";
 
 export interface AgentMemory {
@@ -47,7 +47,7 @@ export class AgentProcess {
     return this.#child?.pid;
   }
 
-  /** The bytes of memory that the agent uses now; `undefined` if it does not run or the system does not report them. */
+  /** The agent's current memory use in bytes; `undefined` if it is not running or the system does not report it. */
   memory(): AgentMemory | undefined {
     if (this.pid === undefined) return undefined;
     try {
@@ -61,7 +61,7 @@ export class AgentProcess {
     }
   }
 
-  /** Runs until the signal aborts; the agent is then asked to end, and killed if it does not. */
+  /** Runs until the signal aborts; then asks the agent to end, and kills it if it does not. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     this.#failed = false;
@@ -95,7 +95,7 @@ export class AgentProcess {
   #live(signal: AbortSignal): Promise<number | undefined> {
     const { program, arguments: args, environment, log } = this.#command;
     const file = openSync(log, "a");
-    // A pipe to this process: if this process is killed, the pipe closes, and the agent, which watches it, exits.
+    // A pipe to this process. If this process is killed, the pipe closes, and the agent, which watches the pipe, exits.
     const child = spawn(program, args, { stdio: ["pipe", file, file], env: { ...environment } });
     closeSync(file);
     this.#child = child;

@@ -14,12 +14,12 @@ export type LinkState =
 
 export const linkUp: LinkState = { is: "up", delay: 0 };
 
-/** More connections than this are refused: a board has one agent and one kubelet. */
+/** Maximum number of connections; further ones are refused, since a board has one agent and one kubelet. */
 const mostConnections = 256;
 
 /**
  * The link of one board to the site API: a loopback port of its own, used by the board's kubelet and its agent. It
- * forwards bytes and knows no HTTP.
+ * forwards bytes without interpreting HTTP.
  */
 export class Relay {
   readonly #ambient: Pick<Ambient, "clock">;
@@ -70,7 +70,7 @@ export class Relay {
   }
 }
 
-/** One connection of the board and its counterpart to the API, opened as soon as the link is up. */
+/** One connection from the board and its counterpart to the API, opened as soon as the link is up. */
 class Circuit {
   readonly #ambient: Pick<Ambient, "clock">;
   readonly #near: Socket;
@@ -101,7 +101,7 @@ class Circuit {
     this.#far?.resetAndDestroy();
   }
 
-  /** After an orderly end, bytes still in flight reach the other side. */
+  /** After a clean end, bytes still in flight reach the other side. */
   #closed(broken: boolean): void {
     if (broken || (this.#near.closed && this.#far?.closed !== false)) this.destroy();
   }

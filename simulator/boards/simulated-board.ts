@@ -35,10 +35,7 @@ export class SimulatedBoard {
       readonly plate: BoardPlate;
       readonly relay: Pick<Relay, "set" | "reset">;
       readonly agent: BoardAgent;
-      /**
-       * Runs what the board has besides its agent, the kubelet, from power-on until the signal aborts. Called for each
-       * boot.
-       */
+      /** Runs the kubelet from power-on until the signal aborts. Called for each boot. */
       readonly boot: (signal: AbortSignal) => Promise<void>;
     },
   ) {
@@ -59,7 +56,7 @@ export class SimulatedBoard {
     return this.#link.delay > 0 ? "slow" : "up";
   }
 
-  /** Keeps the board powered on until the signal aborts, then shuts it down in an orderly way. */
+  /** Keeps the board powered on until the signal aborts, then shuts it down cleanly. */
   async run(signal: AbortSignal): Promise<void> {
     this.powerOn();
     await new Promise<void>((resolve) => {
@@ -93,7 +90,7 @@ export class SimulatedBoard {
     boot?.controller.abort();
   }
 
-  /** Reboots the board in an orderly way, which takes `pause`: the agent can shut down properly. */
+  /** Reboots the board cleanly, which takes `pause`: the agent can shut down properly. */
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
     await this.#shutDown();
     await sleep(this.#ambient.clock, pause, signal);
@@ -116,7 +113,7 @@ export class SimulatedBoard {
     this.#setLink({ is: "up", delay });
   }
 
-  /** Takes the link down and up in turns, until its state is set again. */
+  /** Takes the link down and up alternately until its state is set again. */
   flap(down: Millis, up: Millis): void {
     this.#endFlapping();
     const controller = new AbortController();

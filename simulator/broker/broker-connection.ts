@@ -93,7 +93,7 @@ export class BrokerConnection implements Outlet {
       return;
     }
     if (protocolVersion !== 5) {
-      // The reason code is that of MQTT 3.1.1: unacceptable protocol version.
+      // The reason code comes from MQTT 3.1.1: unacceptable protocol version.
       this.#socket.end(protocol.generate({ cmd: "connack", returnCode: 1, sessionPresent: false }));
       return;
     }
@@ -168,7 +168,7 @@ export class BrokerConnection implements Outlet {
     else this.#timer = clock.after(left, () => this.#watch(limit));
   }
 
-  /** Runs once, at the end of the socket or at a takeover by another client of that name. */
+  /** Runs once, when the socket ends or another client of that name takes over. */
   #gone(): void {
     this.#timer.cancel();
     const [connect, session] = [this.#connect, this.#session];

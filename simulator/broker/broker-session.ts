@@ -5,7 +5,7 @@ import { current, type Dated, isMatch } from "./broker-topics.ts";
 /** Receives a session's packets while its client is connected. */
 export interface Outlet {
   send(packet: IPublishPacket): void;
-  /** How many messages may wait for their acknowledgement. */
+  /** How many messages may await their acknowledgement. */
   readonly window: number;
 }
 

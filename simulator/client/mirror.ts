@@ -10,9 +10,9 @@ const retry = { first: 200, most: 5000 };
 const watchSeconds = 300;
 
 /**
- * The objects of one resource, kept in memory by list and watch: the site is small, and this process is not the agent.
- * Each object passes through a subsequence of its states, in order; while the API is unreachable, the last known states
- * remain.
+ * The objects of one resource, kept in memory by list and watch: this is affordable, because the site is small and this
+ * process is not the agent. The mirror may skip states of an object, but never reorders them; while the API is
+ * unreachable, it keeps the last known states.
  */
 export class Mirror<T extends KubeObject> {
   readonly #ambient: Ambient;

@@ -60,7 +60,7 @@ export class SiteClient {
     this.#userAgent = deps.userAgent;
   }
 
-  /** Reads an object; `undefined`: it does not exist. */
+  /** Reads an object; `undefined` if it does not exist. */
   async get<T extends KubeObject>(resource: Resource<T>, at: ObjectPlace, signal: AbortSignal): Promise<T | undefined> {
     try {
       return objectOf<T>(await this.#ask("GET", pathOf(resource, at), signal));
@@ -96,7 +96,7 @@ export class SiteClient {
       resourceVersion: scope.resourceVersion,
       timeoutSeconds: String(scope.seconds),
     })}`;
-    // A silent link never ends a request, so a time limit must.
+    // A silent link never ends a request, so a time limit has to.
     const late = (): Error => new Error(`watch ${path}: silent past its end`);
     const limit = deadline(this.#ambient.clock, scope.seconds * 1000 + this.#timeout, signal, late);
     try {
@@ -144,7 +144,7 @@ export class SiteClient {
     await this.#ask("DELETE", pathOf(resource, at), signal, { json });
   }
 
-  /** Puts a pod on a board, as a scheduler does. */
+  /** Binds a pod to a board, as a scheduler does. */
   async bind(pods: Resource<KubeObject>, pod: KubeObject, node: string, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = pod.metadata;
     const json = {
@@ -242,7 +242,7 @@ function objectOf<T extends KubeObject>(value: unknown): T {
   return value;
 }
 
-/** Checks only what every object must have; the API has validated the rest. */
+/** Checks only the fields that every object must have; the API has validated the rest. */
 function isObject<T extends KubeObject>(value: unknown): value is T {
   if (!isRecord(value) || !isRecord(value.metadata)) return false;
   const { name, uid, resourceVersion } = value.metadata;

@@ -25,7 +25,7 @@ const healthy: readonly NodeCondition[] = [
   { type: "Ready", status: "True", reason: "KubeletReady", message: "the simulated kubelet is ready" },
 ];
 
-/** The Node as the kubelet registers it. It has its status from the start, so no reader sees it without one. */
+/** The Node as the kubelet registers it. It has its status from the start, so that no reader sees it without one. */
 export function newNode(board: BoardPlate, bootId: string, now: Instant): NewObject {
   const object = {
     apiVersion: "v1",

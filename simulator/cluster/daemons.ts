@@ -48,7 +48,7 @@ export interface DaemonPicture {
   readonly ready: number;
   /** The number of boards whose pod was made from the newest template. */
   readonly updated: number;
-  /** The controller has observed the newest template, and every board has a ready pod made from it. */
+  /** True if the controller has observed the newest template, and every board has a ready pod made from it. */
   readonly rolled: boolean;
 }
 
@@ -73,7 +73,7 @@ export function servicePicture({ metadata }: Service, slices: Iterable<EndpointS
   return { name: metadata.name, ready: own.flatMap(readyUids).length };
 }
 
-/** Uids of the pods to which some service routes. */
+/** Uids of the pods to which at least one service routes. */
 export const servedUids = (slices: Iterable<EndpointSlice>): ReadonlySet<string> =>
   new Set([...slices].flatMap(readyUids));
 

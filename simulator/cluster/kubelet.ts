@@ -28,12 +28,12 @@ export interface KubeletSettings {
   readonly leaseDuration: Millis;
   /** Interval of Node checks: a Node that differs from the board's true state is corrected at once. */
   readonly look: Millis;
-  /** A status is posted this often even if nothing changed. */
+  /** How often a status is posted even if nothing has changed. */
   readonly report: Millis;
   readonly pods: PodPace;
 }
 
-/** A kubelet's defaults; only starting and stopping pods is quicker than with real containers. */
+/** A kubelet's defaults, except that starting and stopping pods is quicker than with real containers. */
 export const kubeletDefaults: KubeletSettings = {
   renew: 10_000,
   leaseDuration: 40_000,
@@ -48,7 +48,7 @@ const podRetry: Millis = 1000;
 /**
  * A simulated kubelet for one boot of its board: it registers the Node, renews its Lease, posts its status, and runs
  * the pods bound to it, without containers. `run` lasts from power-on to power-off: after the abort it sends nothing
- * more, as in a power cut. While the link fails it continues, and only its requests are lost.
+ * more, as in a power cut. While the link is down it continues; only its requests are lost.
  */
 export class Kubelet {
   readonly #ambient: Ambient;
@@ -90,7 +90,7 @@ export class Kubelet {
     let failures = 0;
     while (!signal.aborted) {
       failures = (await this.#tried("renew lease", () => this.#renew(signal))) ? 0 : failures + 1;
-      // A board's retries must not fall in step with those of other boards, either.
+      // A board's retries, too, must not fall into step with those of other boards.
       const wait = failures === 0 ? jitter(random, this.#settings.renew, 0.04) : backoff(failures, leaseRetry);
       await sleep(clock, Math.min(wait, this.#settings.renew * 1.04), signal);
     }
@@ -167,7 +167,7 @@ export class Kubelet {
       const step = this.#step(pod, this.#ambient.clock.now());
       next = Math.min(next, step.after ?? next);
       const { namespace, name } = pod.metadata;
-      // If one pod failed, the others would fail too.
+      // If one pod fails, so would the others.
       if (!(await this.#tried(`pod ${namespace}/${name}`, () => this.#perform(pod, step, signal)))) return podRetry;
     }
     return next;
@@ -205,7 +205,7 @@ export class Kubelet {
 
   /**
    * Runs an attempt and returns whether it succeeded. The calling loop retries failures; a board without a link is
-   * expected.
+   * normal here.
    */
   async #tried(what: string, attempt: () => Promise<void>): Promise<boolean> {
     try {

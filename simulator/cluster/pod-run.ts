@@ -8,14 +8,14 @@ export interface PodRun {
   readonly startsAt: Instant;
   readonly restarts: number;
   readonly ip: string;
-  /** When the pod will have ended; set once its deletion is requested. */
+  /** When the pod will have terminated; set once its deletion is requested. */
   readonly endsAt?: Instant;
 }
 
 export interface PodPace {
   /** Time from the binding until the pod runs. */
   readonly start: Millis;
-  /** Time from the deletion request until the pod has ended. A shorter grace period takes precedence. */
+  /** Time from the deletion request until the pod has terminated. A shorter grace period takes precedence. */
   readonly finish: Millis;
 }
 
@@ -24,9 +24,9 @@ export interface PodStep {
   readonly run: PodRun;
   /** A status to post, as a strategic merge patch. */
   readonly status?: object;
-  /** The pod has ended: its object can be deleted. */
+  /** The pod has terminated, so its object can be deleted. */
   readonly remove?: true;
-  /** Time until the next step is due without any change. */
+  /** Time until the next step is due if nothing changes. */
   readonly after?: Millis;
 }
 

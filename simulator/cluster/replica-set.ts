@@ -12,7 +12,7 @@ import type { Random } from "../../agent/base/random.ts";
 export const activePodsOf = (set: ReplicaSet, pods: Iterable<Pod>): readonly Pod[] =>
   [...pods].filter((pod) => isControlledBy(pod, set) && !isTerminating(pod) && !isFinished(pod));
 
-/** One more pod of a ReplicaSet, from its template. */
+/** A new pod of a ReplicaSet, made from its template. */
 export function podOf(set: ReplicaSet, random: Random): NewObject {
   const { metadata, spec } = set;
   const { name, namespace } = metadata;
@@ -43,7 +43,7 @@ export function surplusOf({ spec }: ReplicaSet, active: readonly Pod[]): readonl
   return [...active].sort((a, b) => worth(a) - worth(b) || age(b) - age(a)).slice(0, count);
 }
 
-/** A merge patch of the status; `undefined`: it is up to date. Zero counts are left out, as in Kubernetes. */
+/** A merge patch of the status; `undefined` if it is up to date. Zero counts are left out, as in Kubernetes. */
 export function statusPatch({ metadata, status }: ReplicaSet, active: readonly Pod[]): object | undefined {
   const ready = active.filter(isReady).length;
   const counts = { fullyLabeledReplicas: active.length, readyReplicas: ready, availableReplicas: ready };

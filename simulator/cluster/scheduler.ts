@@ -14,8 +14,8 @@ import { SchedulingEvents } from "./scheduling-events.ts";
 const again: Millis = 5000;
 
 /**
- * A scheduler that suffices for a simulated site: nodeName, nodeSelector, required node affinity, taints, cordons, and
- * fewest pods first. It ignores resources, preferences, preemption or topology spread.
+ * A scheduler good enough for a simulated site: nodeName, nodeSelector, required node affinity, taints, cordons, and
+ * fewest pods first. It ignores resources, preferences, preemption and topology spread.
  */
 export class Scheduler {
   readonly #ambient: Ambient;

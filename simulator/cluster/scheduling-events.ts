@@ -6,8 +6,8 @@ import { elapsed, type Instant, type Millis } from "../../agent/base/clock.ts";
 import { isNotFound, type SiteClient } from "../client/site-client.ts";
 
 /**
- * How long a reason is not repeated. Events are kept for an hour, so the Event of a pod that waits longer is written
- * again before it expires.
+ * Minimum interval between reports of the same reason. Events are kept for an hour, so the Event of a pod that waits
+ * longer is written again before it expires.
  */
 const again: Millis = 10 * 60_000;
 const component = "default-scheduler";
@@ -17,11 +17,11 @@ interface Reported {
   /** The last message, and when it was sent. */
   readonly message: string;
   readonly at: Instant;
-  /** The Events in the API, by their message. */
+  /** The Events in the API, by message. */
   readonly written: ReadonlyMap<string, { readonly name: string; readonly count: number }>;
 }
 
-/** Events that explain why pods are on no board: one per pod and reason, with a count of its recurrences. */
+/** Events that explain why pods are unscheduled: one per pod and reason, with a count of recurrences. */
 export class SchedulingEvents {
   readonly #ambient: Pick<Ambient, "clock" | "random">;
   readonly #client: SiteClient;
@@ -32,7 +32,7 @@ export class SchedulingEvents {
     this.#client = deps.client;
   }
 
-  /** Reports why a pod is on no board. Does nothing if the same reason was reported recently. */
+  /** Reports why a pod is unscheduled. Does nothing if the same reason was reported recently. */
   async report(pod: Pod, message: string, signal: AbortSignal): Promise<void> {
     const { uid } = pod.metadata;
     const at = this.#ambient.clock.now();

@@ -14,11 +14,11 @@ import { activePodsOf, podOf, statusPatch, surplusOf } from "./replica-set.ts";
 export interface Workload {
   readonly name: string;
   readonly replicas: number;
-  /** How long its pods stay on a board that is not ready or unreachable; Kubernetes' default is 300 s. */
+  /** How long its pods stay on a board that is unready or unreachable; Kubernetes' default is 300 s. */
   readonly toleration: Millis;
   /** The only zone in which they may run. */
   readonly zone: string | undefined;
-  /** Port of the workload's Service, which has its name; without a port there is no Service. */
+  /** Port of the workload's Service, which has the workload's name; without a port there is no Service. */
   readonly port?: number | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface WorkloadKeeperDeps {
 export const workloadNamespace = "default";
 const label = "siteward.dev/workload";
 const again: Millis = 5000;
-/** How long a created pod may be missing from the mirror. After that, it was deleted before it was observed. */
+/** How long a created pod may be missing from the mirror before it counts as deleted before it was observed. */
 const unseen: Millis = 10_000;
 
 export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[label];
@@ -44,7 +44,7 @@ export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.la
 export class WorkloadKeeper {
   readonly #ambient: Ambient;
   readonly #deps: WorkloadKeeperDeps;
-  /** Pods that were created and are not in the mirror yet, by key. */
+  /** Pods that were created but are not in the mirror yet, by key. */
   readonly #awaited = new Map<string, { readonly set: string; readonly since: Instant }>();
   /** Workloads whose ReplicaSet has not been created yet. */
   #wished: readonly Workload[];
@@ -82,7 +82,7 @@ export class WorkloadKeeper {
     }
   }
 
-  /** Creates the ReplicaSet of a workload. One that an earlier run left is updated to the current request. */
+  /** Creates the ReplicaSet of a workload. If an earlier run left one, it is updated to the current request. */
   async #make(workload: Workload, signal: AbortSignal): Promise<void> {
     const { client } = this.#deps;
     const at = { namespace: workloadNamespace, name: workload.name };

@@ -13,7 +13,7 @@ import { PatchError } from "./patch-error.ts";
 const mostOperations = 10_000;
 const mostCopiedCharacters = 3 * 1024 * 1024;
 
-/** JSON patch (RFC 6902): the operations in turn, all or nothing. */
+/** JSON patch (RFC 6902): applies the operations in order, all or nothing. */
 export function applyJsonPatch(target: JsonValue, patch: JsonValue): JsonValue {
   if (!isJsonArray(patch)) throw new PatchError("malformed", "a JSON patch is a list of operations");
   if (patch.length > mostOperations) {

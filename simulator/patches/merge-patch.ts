@@ -11,7 +11,7 @@ export function applyMergePatch(target: JsonValue | undefined, patch: JsonValue)
   return Object.fromEntries(merged);
 }
 
-/** A JSON merge patch where patch and target are objects, as is every patch of a Kubernetes object. */
+/** A JSON merge patch in which patch and target are both objects, as in every patch of a Kubernetes object. */
 export const mergedObject = (target: JsonObject, patch: JsonObject): JsonObject => {
   const merged = applyMergePatch(target, patch);
   return isJsonObject(merged) ? merged : {};

@@ -123,7 +123,9 @@ function mergedList(
   return ordered(items, [...before.keys()], isJsonArray(order) ? order.map(idOf) : undefined);
 }
 
-/** The items of a list by their identity. If two items have one key (port 53, TCP and UDP), a patch means the first. */
+/**
+ * The items of a list by their identity. If two items share a key (port 53, TCP and UDP), a patch applies to the first.
+ */
 function keyed(list: readonly JsonValue[], idOf: (item: JsonValue) => string): ReadonlyMap<string, JsonValue> {
   const items = new Map<string, JsonValue>();
   for (const item of list) {
@@ -138,8 +140,8 @@ const identity = (value: JsonValue | undefined): string =>
   typeof value === "string" ? value : JSON.stringify(value ?? null);
 
 /**
- * Puts items in order. Those that the order names follow it. Between such an item and an unnamed one, their previous
- * relative order decides; if there was none, the unnamed item goes first.
+ * Sorts items. Those named in the order follow it. Between a named and an unnamed item, their previous relative order
+ * decides; if there was none, the unnamed item goes first.
  */
 function ordered(
   items: ReadonlyMap<string, JsonValue>,

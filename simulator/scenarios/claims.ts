@@ -8,7 +8,9 @@ export interface Before {
   readonly hit: readonly string[];
 }
 
-/** Compares a claim with the site. `undefined`: the claim holds. Otherwise the actual state, in a few words. */
+/**
+ * Compares a claim with the site. Returns `undefined` if the claim holds, otherwise the actual state in a few words.
+ */
 export function objectionTo(
   claim: Claim,
   of: readonly string[],
@@ -55,7 +57,7 @@ export function boardsNamed(names: readonly string[], picture: SitePicture, hit:
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-/** Whether the board has a taint that evicts pods: only those that the site itself puts on a lost board do. */
+/** Whether the board has a taint that evicts pods. Only those that the site itself sets on a lost board do. */
 const isTainted = ({ taints }: BoardPicture): boolean =>
   taints.includes("unreachable:NoExecute") || taints.includes("not-ready:NoExecute");
 
@@ -92,14 +94,14 @@ function boardObjection(
   return wrong.length === 0 ? undefined : `${wrong.join(", ")} ${otherwise}`;
 }
 
-/** The baseline without the pods of daemons: those stay on their board, whatever happens to it. */
+/** The baseline without daemon pods, which stay on their board whatever happens to it. */
 const withoutDaemons = ({ picture, hit }: Before): Before => ({
   hit,
   picture: { ...picture, pods: picture.pods.filter(({ daemon }) => daemon === undefined) },
 });
 
 /**
- * The objection to "served" or "not served". It concerns the present pods of workloads with a service; if no endpoint
+ * The objection to "served" or "not served". It concerns the current pods of workloads with a service; if no endpoint
  * is expected, there may be no such pods.
  */
 function servedObjection(
@@ -125,8 +127,8 @@ function rolledObjection(of: readonly string[], { daemons }: SitePicture): strin
 }
 
 /**
- * The objection to a claim about the pods of the baseline. They are found by uid: a recreated pod of the same name is
- * another pod.
+ * The objection to a claim about the pods of the baseline. They are found by uid: a recreated pod of the same name is a
+ * different pod.
  */
 function podObjection(
   of: readonly string[],

@@ -5,7 +5,7 @@ import { parseDuration } from "../../agent/base/time/duration.ts";
 /** A parsed YAML text with line numbers. */
 export interface ScenarioText {
   readonly value: unknown;
-  /** The line of a path. The items of a list have their index as key. */
+  /** The line of a path. List items are keyed by their index. */
   lineOf(path: readonly string[]): number | undefined;
   readonly problems: readonly { readonly line: number | undefined; readonly message: string }[];
 }
@@ -24,7 +24,7 @@ export class Problems {
     for (const { line, message } of text.problems) this.#add(line, message);
   }
 
-  /** `near`: a key inside `path`, for a path without a line of its own. */
+  /** `near`: a key inside `path`, for a path that has no line itself. */
   at(path: readonly string[], message: string, near?: string): void {
     let line = near === undefined ? undefined : this.#text.lineOf([...path, near]);
     for (let end = path.length; end > 0 && line === undefined; end--) line = this.#text.lineOf(path.slice(0, end));

@@ -39,7 +39,7 @@ export class ScenarioSeeder {
     }
   }
 
-  /** Creates an object. One that an earlier run left stays as it is. */
+  /** Creates an object. If an earlier run left one, it stays as it is. */
   async #make(resource: Resource<KubeObject>, object: NewObject, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

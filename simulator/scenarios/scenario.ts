@@ -13,7 +13,7 @@ export interface Scenario {
   /** Sections of the agents' configuration, which override those of `siteward up`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly kubelet: KubeletSettings;
-  /** The steps by time; those of one instant are in the order in which they were written. */
+  /** The steps by time; steps at the same instant keep the order in which they were written. */
   readonly steps: readonly Step[];
 }
 
@@ -46,7 +46,7 @@ export interface Deed {
   readonly targets: readonly string[];
   /** slow: time added to each round trip. */
   readonly delay: Millis;
-  /** flap: how long the link is down, and up, in turns. */
+  /** flap: how long the link is alternately down and up. */
   readonly down: Millis;
   readonly up: Millis;
   /** restart: how long the restart takes. */
@@ -70,10 +70,15 @@ export const claims = [
 ] as const;
 export type Claim = (typeof claims)[number];
 
-/** A condition that must become true within a time, or stay true for a time; with neither, it must be true at once. */
+/**
+ * A condition that must become true within a time, or stay true for a time; with neither, it must be true immediately.
+ */
 export interface Expectation {
   readonly claim: Claim;
-  /** leader: a board, "any", "none", "same", "changed". term: a number, "same", "next". Else as the targets of a deed. */
+  /**
+   * leader: a board, "any", "none", "same", "changed". term: a number, "same", "next". Otherwise the same as the
+   * targets of a deed.
+   */
   readonly of: readonly string[];
   readonly within: Millis;
   readonly for: Millis;
@@ -83,11 +88,11 @@ export function boardNames(count: number): readonly string[] {
   return Array.from({ length: count }, (_, index) => `pi-${index + 1}`);
 }
 
-/** The zone of a board: assigned in turn, so that zone sizes differ by one board at most. */
+/** The zone of a board. Zones are assigned in rotation, so that their sizes differ by at most one board. */
 export const zoneOf = (board: number, zones: number): string => `zone-${letters[(board - 1) % zones]}`;
 export const zoneNames = (count: number): readonly string[] => [...letters.slice(0, count)].map((one) => `zone-${one}`);
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 export const mostZones = letters.length;
-/** A board's number is the last number of its address, which limits the boards. */
+/** A board's number is the last number of its address, which limits the number of boards. */
 export const mostBoards = 250;

@@ -7,7 +7,7 @@ import { zoneOutage } from "./shipped/zone-outage.ts";
 
 /**
  * The scenarios shipped with the program, by name. They are YAML inside modules: the program is one bundle, and text
- * inside it is found wherever it is installed, even without files beside it.
+ * inside it is available wherever it is installed, without accompanying files.
  */
 export const shippedScenarios: ReadonlyMap<string, string> = new Map([
   ["board-outage", boardOutage],

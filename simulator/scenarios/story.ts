@@ -8,7 +8,10 @@ import type { Deed, Expectation, Step } from "./scenario.ts";
 /** The site on which a story is played. */
 export interface StoryStage {
   picture(): SitePicture;
-  /** Performs the action on these boards (none: on the API server). Does not wait for actions that take time. */
+  /**
+   * Performs the action on these boards or, if there are none, on the API server. Does not wait for actions that take
+   * time.
+   */
   perform(deed: Deed, boards: readonly string[]): void;
 }
 

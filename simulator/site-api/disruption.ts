@@ -12,13 +12,13 @@ import { budgetsServed } from "./served.ts";
 import { itemsOf } from "./verbs/list.ts";
 import { storeChange } from "./verbs/write.ts";
 
-/** How many evictions of a budget may be under way before the disruption controller has processed them. */
+/** How many of a budget's evictions may be in progress before the disruption controller has processed them. */
 const mostDisrupted = 2000;
 const secondsUntilJudged = 10;
 
 /**
- * Takes an eviction out of the pod's disruption budget, as the kube-apiserver does: the next eviction sees the reduced
- * budget before the disruption controller has seen anything. Throws a Failure if the budget does not allow it.
+ * Deducts an eviction from the pod's disruption budget, as the kube-apiserver does: the next eviction sees the reduced
+ * budget even before the disruption controller has reacted. Throws a Failure if the budget does not allow it.
  */
 export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): void {
   if (needsNoBudget(pod)) return;
@@ -35,7 +35,7 @@ export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): voi
   storeChange(site, budgetsServed, budget, taken, dryRun);
 }
 
-/** Whether the eviction disrupts nothing: the pod does not run yet, has finished, or is already terminating. */
+/** Whether the eviction disrupts nothing: the pod is not running yet, has finished, or is already terminating. */
 const needsNoBudget = (pod: ApiObject): boolean =>
   isTerminating(pod) || ["Pending", "Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
 
@@ -63,7 +63,7 @@ function mayGoUnhealthy(pod: ApiObject, budget: ApiObject, status: JsonObject): 
   return desired > 0 && healthy >= desired;
 }
 
-/** How many disruptions the budget allows: at least one, or a Failure says why not. */
+/** How many disruptions the budget allows: at least one. Throws a Failure with the reason if there are none. */
 function allowedBy(budget: ApiObject, status: JsonObject): number {
   const { name, generation } = budget.metadata;
   if ((numberAt(status, "observedGeneration") ?? 0) < Number(generation ?? 0)) {

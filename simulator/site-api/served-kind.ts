@@ -17,13 +17,13 @@ export interface ServedKind extends Traits {
 export interface Traits {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** The kind has a status subresource. Only this subresource writes the status, and it writes nothing else. */
+  /** The kind has a status subresource, which alone writes the status and nothing else. */
   readonly status?: boolean;
   /** Changes of the spec are counted in `metadata.generation`. */
   readonly generation?: boolean;
   /** PUT creates a missing object. */
   readonly createOnUpdate?: boolean;
-  /** PUT must name the resourceVersion that it replaces. */
+  /** PUT must specify the resourceVersion that it replaces. */
   readonly versionedUpdate?: boolean;
   /** DELETE answers with the object instead of a Status. */
   readonly returnsDeleted?: boolean;
@@ -38,7 +38,7 @@ export interface Traits {
   readonly inert?: boolean;
   /** The warning in the answer to a create, if a usual controller is missing. */
   readonly unattended?: string;
-  /** Subresources besides status, with the verbs of their discovery entry. */
+  /** Subresources other than status, with the verbs in their discovery entries. */
   readonly subresources?: readonly Subresource[];
 }
 
@@ -63,13 +63,13 @@ export interface Subresource {
 export interface Admission {
   /** The current time in the format of metadata. */
   readonly now: string;
-  /** A lower bound of the write's revision: a number that no other write got. */
+  /** A lower bound of the write's revision: a number that no other write gets. */
   readonly revision: number;
 }
 
 /** The admission rules of a kind. All are pure. */
 export interface Rules {
-  /** A new object in the form to store: with defaults, without fields that clients may not set. */
+  /** A new object in the form to store: with defaults, and without fields that clients may not set. */
   readonly created?: (object: ApiObject, admission: Admission) => JsonObject;
   /** A changed object in the form to store. */
   readonly updated?: (object: ApiObject, before: ApiObject) => JsonObject;

@@ -89,7 +89,7 @@ const eventFields: readonly SelectableField[] = [
   { name: "source", path: "source.component" },
 ];
 const all = ["all"];
-/** A kind whose controllers a site does not have. It is stored, so that tools that request it keep working. */
+/** A kind that has no controllers on a site. It is stored, so that tools that request it keep working. */
 const inert: Traits = { categories: all, status: true, generation: true, inert: true };
 
 export const eventsServed = served("v1", "Event", "events", "Namespaced", {

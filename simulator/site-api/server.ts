@@ -8,7 +8,7 @@ import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
 import { tooLargeBody } from "./requests/failure.ts";
 import { isWatch } from "./requests/pretty.ts";
 
-/** Bodies from this size on are compressed, as in the kube-apiserver: for smaller ones it is not worth it. */
+/** Bodies of at least this size are compressed, as in the kube-apiserver; for smaller ones it is not worthwhile. */
 const gzipFrom = 128 * 1024;
 /** A client that reads a list more slowly is disconnected; a watch may last as long as it requests. */
 const longestAnswer: Millis = 60_000;
@@ -36,7 +36,7 @@ export function serve(deps: ServerDeps, port: number, host: string): Promise<Lis
       outgoing.destroy();
     });
   });
-  // This is longer than clients keep idle connections, so none finds its connection closed while sending.
+  // Longer than clients keep idle connections, so that none finds its connection closed while sending.
   server.keepAliveTimeout = idleConnection;
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {
@@ -84,8 +84,8 @@ async function exchange(
 }
 
 /**
- * The body of a request. Undefined if it is too large: it is still read to the end, or the client would never see the
- * response.
+ * The body of a request. Undefined if it is too large; even then it is read to the end, or the client would never see
+ * the response.
  */
 async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];

@@ -14,7 +14,7 @@ import { namespacesServed } from "./served.ts";
 import { type Listening, serve } from "./server.ts";
 import { createObject } from "./verbs/write.ts";
 
-/** A power cut may lose the last second of writes: the file is a convenience. */
+/** A power cut may lose the last second of writes, since the file is only a convenience. */
 const pragmas: Pragmas = {
   synchronous: "NORMAL",
   cacheKiB: 2048,
@@ -55,7 +55,7 @@ export class SiteApi {
     }
   }
 
-  /** Never throws. Equivalent to a request over HTTP; an agent can use this function as its transport. */
+  /** Equivalent to a request over HTTP; an agent can use this function as its transport. Never throws. */
   handle(request: ApiRequest): Promise<ApiResponse> {
     return Promise.resolve(answer(this.#site, request, this.#ambient.log));
   }
@@ -73,8 +73,8 @@ export class SiteApi {
   }
 
   /**
-   * Upkeep: removes old history, empties namespaces being deleted, deletes owners that waited. Ends when the signal
-   * aborts.
+   * Upkeep: removes old history, empties namespaces being deleted, and deletes owners that wait for their dependents.
+   * Ends when the signal aborts.
    */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);

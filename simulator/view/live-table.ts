@@ -44,7 +44,7 @@ const columns: readonly Column[] = [
   { title: "TAINTS", rank: 7, cell: taintsCell },
 ];
 
-/** A line and its priority: when there is not enough room, lines of the lowest priority are left out. */
+/** A line and its priority: when there is not enough room, the lines with the lowest priority are left out. */
 interface Line {
   readonly text: Text;
   readonly worth: number;
@@ -94,7 +94,7 @@ export function tableLines(
   return [...lines, ...latest.map((line) => painted(cut(line, look), toneOf(line)))].slice(0, look.rows - 1);
 }
 
-/** At most `count` lines, in order. Of lines with equal priority, the first are kept. */
+/** At most `count` lines, in order. Among lines with equal priority, the first are kept. */
 function worthiest(lines: readonly Line[], count: number): readonly Text[] {
   const kept = new Set([...lines.keys()].sort((a, b) => worthAt(lines, b) - worthAt(lines, a)).slice(0, count));
   return lines.flatMap(({ text }, index) => (kept.has(index) ? [text] : []));
@@ -118,8 +118,8 @@ const chosenBoard = ({ boards }: SitePicture, { keys }: TerminalTraits): BoardPi
   keys && (boards.find(({ name }) => name === keys.selected) ?? boards[0]);
 
 /**
- * Which boards are shown when there is not enough room: those with problems come first, and a few lines stay for news.
- * The chosen board is always shown.
+ * Which boards are shown when there is not enough room: those with problems come first, and a few lines are reserved
+ * for news. The chosen board is always shown.
  */
 function boardsShown(
   site: SitePicture,
@@ -155,7 +155,7 @@ export class LiveTable {
   }
 
   draw(lines: readonly Text[]): void {
-    // Clears each line to its end, and all lines below the last: nothing flickers.
+    // Clears each line to its end, and all lines below the last, so that nothing flickers.
     const drawn = lines.map((line) => [cursor.clearLine, lineOf(line), "\n"]);
     this.#write([cursor.up(this.#drawn), drawn, cursor.clearBelow]);
     this.#drawn = lines.length;
@@ -218,13 +218,13 @@ function leaderLine({ apiUp, leader, pods }: SitePicture): string {
   return unbound === 0 ? who : `${who}; pods without a board: ${unbound}`;
 }
 
-/** Leaves columns out, the least important first, until a row fits. */
+/** Omits columns, the least important first, until a row fits. */
 function fitting(rows: (shown: readonly Column[]) => readonly (readonly Cell[])[], width: number): readonly Column[] {
   let shown: readonly Column[] = columns;
   for (;;) {
     const all = rows(shown);
     const widths = shown.map((_, at) => Math.max(...all.map((row) => row[at]?.text.length ?? 0)));
-    // The last column is truncated before another is left out.
+    // The last column is truncated before another one is omitted.
     const needed = widths.reduce(
       (sum, width, at) => sum + 2 + (at === shown.length - 1 ? Math.min(width, 16) : width),
       -2,

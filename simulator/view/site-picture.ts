@@ -35,7 +35,7 @@ export interface ZonePicture {
   readonly name: string;
   readonly boards: number;
   readonly ready: number;
-  /** The zone's state as the leader reported it; `undefined`: it reported none. */
+  /** The zone's state as reported by the leader; `undefined` if it reported none. */
   readonly state: string | undefined;
 }
 
@@ -46,7 +46,7 @@ export interface BoardPicture {
   readonly link: LinkShown;
   /** The readiness that the API shows. */
   readonly ready: "True" | "False" | "Unknown" | "absent";
-  /** Taints such as "unreachable:NoExecute", without the prefix that Kubernetes' own taints share. */
+  /** Taints such as "unreachable:NoExecute", without the common prefix of Kubernetes' own taints. */
   readonly taints: readonly string[];
   readonly cordoned: boolean;
   readonly agent: AgentState;
@@ -103,7 +103,7 @@ export function pictureOf(site: {
   };
 }
 
-/** The holder of a site Lease is a board's name, "_", and a part unique to its process. */
+/** The holder of a site Lease consists of a board's name, "_", and a part unique to its process. */
 function leaderOf(lease: Lease | undefined): SitePicture["leader"] {
   const holder = lease?.spec?.holderIdentity;
   if (!holder) return undefined;
@@ -152,8 +152,8 @@ const isCondition = ({ status }: Pod, type: string, wanted: string): boolean =>
   status?.conditions?.some((condition) => condition.type === type && condition.status === wanted) ?? false;
 
 /**
- * Whether the site is in the state in which stories begin: every board is Ready and judged alive, there is a leader,
- * and every workload's pods are up.
+ * Whether the site is ready for a story to begin: every board is Ready and judged alive, there is a leader, and every
+ * workload's pods are up.
  */
 export const isHealthy = (site: SitePicture, wantedPods: number): boolean => lackOf(site, wantedPods).length === 0;
 

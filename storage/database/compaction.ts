@@ -8,7 +8,8 @@ export type Compaction =
 
 /**
  * Vacuums a database that no agent has open. It may run as another user than the agent, so it creates no file that the
- * agent could not write, and leaves a damaged file to the agent. A power cut meanwhile leaves the file as it was.
+ * agent could not write, and leaves a damaged file to the agent. A power cut during the vacuum leaves the file as it
+ * was.
  */
 export function compactFile(file: string): Compaction {
   try {

@@ -6,7 +6,7 @@ export interface DatabaseFile {
   /** A path, or ":memory:". */
   readonly file: string;
   readonly migrations: readonly Migration[];
-  /** The program may delete the file if it is damaged; otherwise an operator decides. Default: true. */
+  /** Whether the program may delete the file if it is damaged; otherwise an operator decides. Default: true. */
   readonly disposable?: boolean;
   /** No other process can open the file, not even to read, until this one closes it or ends. Default: false. */
   readonly exclusive?: boolean;
@@ -16,7 +16,7 @@ export interface DatabaseFile {
 export class DamageExam {
   readonly #driver: SqliteDriver;
   readonly #file: DatabaseFile;
-  /** The file was checked after an unforeseen error and is sound, so such errors are bugs of ours. */
+  /** The file was checked after an unexpected error and is sound, so such errors are our own bugs. */
   #isSound = false;
 
   constructor(driver: SqliteDriver, file: DatabaseFile) {
@@ -33,7 +33,10 @@ export class DamageExam {
     }
   }
 
-  /** The StorageError for an error of the binding. Other errors, and those for which the file is not at fault, pass. */
+  /**
+   * The StorageError for an error from the binding. Returns other errors, and those that are not the file's fault,
+   * unchanged.
+   */
   translated(error: unknown): unknown {
     const kind = kindOf(error);
     if (kind !== undefined) return this.error(kind, error);
@@ -46,7 +49,7 @@ export class DamageExam {
     return new StorageError(kind, { file, cause, disposable, ...hint });
   }
 
-  /** Throws if the tables are not those that the migrations make. */
+  /** Throws unless the tables are those that the migrations create. */
   checkShape(): void {
     if (hasShape(this.#driver, this.#file.migrations)) return;
     throw this.error("damaged", new Error("its tables are not those that this version creates"));

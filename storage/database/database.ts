@@ -23,12 +23,14 @@ export interface Sizes {
   readonly wal: number;
 }
 
-/** Wait for a lock of another process, in milliseconds; short, because it blocks the agent's only thread. */
+/**
+ * How long to wait for another process's lock, in milliseconds; short, because the wait blocks the agent's only thread.
+ */
 const lockTimeout = 250;
 
 /**
- * The page size in bytes. It is about the size of an object, because each change writes whole pages: to the log, then
- * to the file.
+ * The page size in bytes. About the size of an object, because each change writes whole pages, first to the log and
+ * then to the file.
  */
 export const pageSize = 1024;
 
@@ -39,7 +41,7 @@ export class Database {
   readonly #exam: DamageExam;
   readonly #statements = new Map<string, Statement<unknown>>();
   #inTransaction = false;
-  /** The first error of a joined call of `transaction`: the outer one must roll back. */
+  /** The first error in a joined call of `transaction`, because of which the outer one must roll back. */
   #failure: { readonly error: unknown } | undefined;
 
   private constructor(driver: SqliteDriver, options: DatabaseOptions) {
@@ -120,7 +122,7 @@ export class Database {
     this.#exec("PRAGMA shrink_memory");
   }
 
-  /** Throws if nothing can be committed now. Acquires and releases the write lock, and writes nothing. */
+  /** Throws if nothing can be committed now. Acquires and releases the write lock without writing anything. */
   probe(): void {
     this.transaction(() => undefined);
   }
@@ -139,7 +141,7 @@ export class Database {
     }
   }
 
-  /** Closes the file without a checkpoint: for one that is not needed any more, or on which a checkpoint would fail. */
+  /** Closes the file without a checkpoint, because it is no longer needed, or a checkpoint would fail. */
   abandon(): void {
     this.#statements.clear();
     this.#exam.guard(() => this.#driver.close());
@@ -170,7 +172,7 @@ export class Database {
 
   #configure(): void {
     const { synchronous, cacheKiB, mmapMiB, walAutocheckpointPages, journalSizeLimitKiB } = this.#options.pragmas;
-    // Set before the journal mode: that statement then takes the lock at once and needs no shared memory.
+    // Set before the journal mode, so that setting the mode takes the lock at once and needs no shared memory.
     if (this.#options.exclusive) this.#exec("PRAGMA locking_mode = EXCLUSIVE");
     for (const pragma of [
       `page_size = ${pageSize}`,
@@ -213,7 +215,7 @@ function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
   try {
     return new Sqlite(file, { timeout: lockTimeout });
   } catch (error) {
-    // The path is at fault whatever the error; the binding reports a missing folder without a code.
+    // Whatever the error, the path is at fault: the binding reports a missing folder without a code.
     throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
   }
 }

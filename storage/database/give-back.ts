@@ -15,11 +15,11 @@ export function roomIn(database: Database): Room {
 }
 
 /**
- * The most bytes in used pages. A vacuum blocks everything else while it rewrites them: with more of them it takes too
- * long.
+ * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them, and with more it would
+ * take too long.
  */
 const mostUsed = 1024 * 1024;
-/** The fewest bytes in free pages. A vacuum that frees less is not worth its writes. */
+/** Minimum number of bytes in free pages. A vacuum that frees less is not worth its writes. */
 const leastFree = 1024 * 1024;
 
 /**

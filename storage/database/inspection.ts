@@ -10,13 +10,13 @@ import type { SqliteDriver } from "./statement.ts";
 /** The result of inspecting a database from another process, without changing it. */
 export type Inspection =
   | { readonly kind: "absent" }
-  /** A running agent holds the exclusive lock on it. */
+  /** True if a running agent holds the exclusive lock on it. */
   | { readonly kind: "busy" }
   | ({ readonly kind: "sound" } & DatabaseStats)
   | { readonly kind: "damaged" | "unreadable"; readonly why: string };
 
 export interface DatabaseStats {
-  /** The number of the last migration that the file has. */
+  /** The number of the last migration applied to the file. */
   readonly format: number;
   readonly fileBytes: number;
   /** Size of the write-ahead log; 0 if the agent stopped cleanly, or after a checkpoint. */
@@ -27,8 +27,8 @@ export interface DatabaseStats {
 }
 
 /**
- * The largest file that is copied, in bytes. A copy of a larger one would wear the card, or fill the memory if /tmp is
- * in memory.
+ * The largest file that is copied, in bytes. Copying a larger one would wear the card, or fill the memory if /tmp is in
+ * memory.
  */
 const largestCopy = 256 * 2 ** 20;
 
@@ -49,7 +49,7 @@ export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" 
 /** The size of a file in bytes; undefined if it does not exist. Throws if it cannot be read. */
 export const presentSize = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.size;
 
-/** The result of an inspection that failed with this error. */
+/** The result of an inspection that fails with this error. */
 export function faultOf(error: unknown): Extract<Inspection, { kind: "busy" | "damaged" | "unreadable" }> {
   const why = error instanceof Error ? error.message : String(error);
   switch (kindOf(error)) {
@@ -62,7 +62,7 @@ export function faultOf(error: unknown): Extract<Inspection, { kind: "busy" | "d
   }
 }
 
-/** One row of the journal: a delta that was received and not applied yet. */
+/** One row of the journal: a delta that was received but not yet applied. */
 export interface JournalTail {
   readonly seq: number;
   readonly resource: string;

@@ -24,13 +24,13 @@ export interface MigratedDatabase {
   error(kind: "damaged" | "newer", cause: unknown): StorageError;
 }
 
-/** SQLite's `application_id` of our files: "site" in ASCII. */
+/** The `application_id` of our SQLite files: "site" in ASCII. */
 const applicationId = 0x73697465;
 
 /** Format numbers are below this bound. */
 const formats = 2 ** 16;
 
-/** Runs the missing steps, each with its number in one transaction. Returns whether there were any. */
+/** Runs the missing steps, each in one transaction that also stores its number. Returns whether there were any. */
 export function migrate(database: MigratedDatabase, migrations: readonly Migration[]): boolean {
   const { driver } = database;
   const known = latestOf(migrations);
@@ -55,7 +55,7 @@ export function migrate(database: MigratedDatabase, migrations: readonly Migrati
   return found < known;
 }
 
-/** Whether the file has the tables that the migrations make; a newer file may have more. */
+/** Whether the file has the tables that the migrations create; a newer file may have more. */
 export function hasShape(driver: SqliteDriver, migrations: readonly Migration[]): boolean {
   const [wanted, found] = [shapeAfter(migrations), shapeOf(driver)];
   const isNewer = versionOf(driver).format > latestOf(migrations);
@@ -71,7 +71,10 @@ function checkOwner({ driver, error }: MigratedDatabase, version: number): void 
   }
 }
 
-/** The error for a format that is too new. Without a table in common with ours, the file is not a newer version of it. */
+/**
+ * The error for a format that is too new. If it has no table in common with ours, the file is not a newer version of
+ * ours.
+ */
 function tooNew({ driver, error }: MigratedDatabase, migrations: readonly Migration[], found: number): StorageError {
   const known = namesIn(shapeAfter(migrations));
   const tables = namesIn(shapeOf(driver));

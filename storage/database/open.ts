@@ -14,7 +14,7 @@ export interface OpenedCache {
 
 export interface OpenedState {
   readonly database: Database;
-  /** Where a damaged file, or a copy of an invalid log, was put, and why; undefined if the file was sound. */
+  /** Where a damaged file, or a copy of an invalid log, was moved, and why; undefined if the file was sound. */
   readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface OpenedState {
 export interface OpenFileOptions {
   readonly file: string;
   readonly pragmas: Pragmas;
-  /** True: the file had content before, so an empty one is damaged. Default: an empty file counts as new. */
+  /** True if the file had content before, so that an empty one is damaged. By default an empty file counts as new. */
   readonly isKnown?: boolean;
 }
 
@@ -43,13 +43,14 @@ export function openCache({ file, pragmas, isKnown = false }: OpenFileOptions): 
 }
 
 /**
- * Deletes cache.db with its log. A cache that turns out damaged while it is open is first abandoned, then removed, then
- * opened again.
+ * Deletes cache.db with its log. A cache found to be damaged while open is first abandoned, then removed, then opened
+ * again.
  */
 export function removeCache(file: string): void {
   withStorageErrors({ file, disposable: true }, () => {
     for (const part of partsOf(file)) {
-      // The agent never makes a folder of this name, so it is not deleted but renamed; only the latest one is kept.
+      // The agent never creates a folder of this name, so the folder is renamed rather than deleted; only the latest
+      // one is kept.
       if (kindAt(part) !== "folder") rmSync(part, { force: true });
       else {
         rmSync(`${part}.moved-away`, { recursive: true, force: true });
@@ -74,13 +75,13 @@ export function openState(
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
     checkParts({ file, isKnown, disposable: false });
-    // Checked before SQLite overwrites the log, but copied only once this process holds the lock.
+    // The log is checked before SQLite overwrites it, but copied only once this process holds the lock.
     const isLogInvalid = hasInvalidLog(file);
     const database = checked(open());
     return { database, setAside: isLogInvalid ? keepLog(database, stamp) : undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // The main file is moved last: if the power fails before that, the next start finds it still damaged.
+    // The main file is moved last: if the power fails before that, the next start still finds it damaged.
     setAside(partsOf(file).toReversed(), { file, stamp });
     return { database: open(), setAside: { file: asideOf(file, stamp), why: error } };
   }
@@ -101,7 +102,7 @@ function keepLog(database: Database, stamp: string): NonNullable<OpenedState["se
   }
 }
 
-/** Checks the whole file, which is small: damage is found at the start and not when a fact is needed. */
+/** Checks the whole file, which is small, so that damage is found at the start and not when a fact is needed. */
 function checked(database: Database): Database {
   try {
     const problem = database.firstProblem();
@@ -176,7 +177,10 @@ function setAside(parts: readonly string[], { file, stamp }: { readonly file: st
   });
 }
 
-/** Runs `work`, which moves or copies files, and converts its errors: a read-only or full disk refuses that too. */
+/**
+ * Runs `work`, which moves or copies files, and converts its errors: a read-only or full disk refuses these operations
+ * too.
+ */
 function withStorageErrors(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {
     work();

@@ -3,13 +3,13 @@ import path from "node:path";
 
 const mark = ".damaged-";
 
-/** The path that a file gets when it is set aside. */
+/** The path to which a file is moved when it is set aside. */
 export const asideOf = (file: string, stamp: string): string => `${file}${mark}${stamp}`;
 
 /**
- * Of the files set aside, keeps those with the stamp `latest` and with the highest other stamps, `most` stamps in all:
- * a disk that damages every file must not fill up with them. `latest` may be lower than older stamps, on a board whose
- * clock starts in 1970.
+ * Keeps the files set aside with the stamp `latest` and those with the highest other stamps, `most` stamps in all, so
+ * that a disk that damages every file does not fill up. `latest` may be lower than older stamps on a board whose clock
+ * starts in 1970.
  */
 export function keepNewest(file: string, { latest, most }: { readonly latest: string; readonly most: number }): void {
   const [folder, name] = [path.dirname(file), path.basename(file)];

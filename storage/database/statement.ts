@@ -14,7 +14,7 @@ export interface SqliteStatement {
 
 export type SqlValue = string | number | null;
 
-/** A prepared statement. `all` has every row in memory at once: only for queries that limit their rows. */
+/** A prepared statement. `all` holds every row in memory at once, so it is only for queries that limit their rows. */
 export class Statement<Row> {
   readonly #statement: SqliteStatement;
   readonly #translated: (error: unknown) => unknown;

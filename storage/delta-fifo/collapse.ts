@@ -3,7 +3,10 @@ import type { Change, DeltaType, Identity, Key, StoredObject } from "../object.t
 /** One pending delta of a key. Its object is in the journal or in memory, and read only if it is needed. */
 export interface DeltaRow extends Identity {
   readonly type: DeltaType;
-  /** False for a Sync and a tombstone: they refer to the object of the row before them, or else to the stored one. */
+  /**
+   * False for a Sync and a tombstone: they refer to the object of the preceding row or, without one, to the stored
+   * object.
+   */
   readonly hasObject: boolean;
 }
 
@@ -12,15 +15,15 @@ export interface CollapseResult<T, Row extends DeltaRow> {
   readonly changes: readonly Change<T>[];
   /** The state to store; undefined if the object no longer exists. */
   readonly after: T | undefined;
-  /** The row whose object is `after`; undefined if `after` is what was stored before. */
+  /** The row whose object is `after`; undefined if `after` was already stored. */
   readonly row: Row | undefined;
 }
 
 /**
- * Merges the deltas of one uid into one change, from the state before to the newest. When the uid changes, the former
+ * Merges the deltas of one uid into one change, from the former state to the newest. When the uid changes, the former
  * object is reported deleted and the new one added, even if no watch delivered the deletion. An object that was added
- * and deleted within these deltas is not reported. Whether an object was added or updated follows from the state before,
- * not from the type of the delta.
+ * and deleted within these deltas is not reported. Whether an object was added or updated follows from the former
+ * state, not from the delta's type.
  */
 export function collapse<T extends StoredObject, Row extends DeltaRow>(
   key: Key,

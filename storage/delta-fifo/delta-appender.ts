@@ -16,7 +16,7 @@ export class DeltaAppender<T extends StoredObject> {
     readonly journal: Journal;
     readonly decoded: DecodeCache<Key | number, T>;
     readonly deltasPerObject: number;
-    /** Nothing was queued before this group, so the journal need not be read. */
+    /** True if nothing was queued before this group, so that the journal need not be read. */
     readonly isEmpty: boolean;
   }) {
     this.#journal = deps.journal;
@@ -25,7 +25,7 @@ export class DeltaAppender<T extends StoredObject> {
     this.#isEmpty = deps.isEmpty;
   }
 
-  /** Number of keys that had no queued delta before. */
+  /** Number of keys that previously had no queued delta. */
   get keys(): number {
     return this.#keys;
   }

@@ -23,12 +23,12 @@ export class DeltaApplier<T extends StoredObject> {
 
   /**
    * Applies the oldest `limit` rows, and all later rows of their keys. The head of the queue is read and erased as one
-   * range; only keys that occur again behind it are read and erased one by one.
+   * range; only keys that recur after it are read and erased one by one.
    */
   applyQueued(limit: number): Applied<T> {
     const { ceiling } = this.#journal;
     const queued = this.#journal.queued(ceiling, limit);
-    // The weight of each of its rows is that of the whole key.
+    // Each of its rows has the weight of the whole key.
     const weighed = new Set<Key>();
     const head = upTo(mostBytes, queued, ({ key, weight }) => {
       if (weighed.has(key)) return 0;
@@ -87,7 +87,7 @@ export class DeltaApplier<T extends StoredObject> {
     return result.changes;
   }
 
-  /** Stores the state after a key's deltas; `put` is called if it is not stored already. */
+  /** Stores the state after a key's deltas; calls `put` unless it is already stored. */
   #store<Row extends DeltaRow>(
     key: Key,
     before: T | undefined,

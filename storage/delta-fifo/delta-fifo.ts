@@ -7,11 +7,11 @@ import { Journal } from "./journal.ts";
 import { FirstList, type ListWriter, type Replacement, StagedList } from "./list-replacement.ts";
 
 /**
- * Pending deltas of one resource, on disk. `append` and `replace` queue them in the journal; `pop` applies the oldest to
- * the Indexer and returns the changes; `appendAndPop` does both at once when nothing is pending.
+ * Pending deltas of one resource, on disk. `append` and `replace` queue them in the journal; `pop` applies the oldest
+ * to the Indexer and returns the changes; `appendAndPop` does both at once when nothing is pending.
  *
- * A delta that differs only quietly from the stored state (a heartbeat) is worth neither a write nor a change: its state
- * waits in memory. The others are loud.
+ * A delta that differs only quietly from the stored state (a heartbeat) justifies neither a write nor a reported
+ * change: its state waits in memory. The others are loud.
  *
  * Three invariants hold after every method, and after a power cut at any line:
  *
@@ -20,10 +20,11 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
  *    them again.
  * 2. A key is pending while it has journal rows, or while its object of the first list is not reported. Its deltas are
  *    applied together and in order, so the changes of one object are reported in the order of its states.
- * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed leaves
+ * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed
+ *    leaves
  *    nothing behind.
  *
- * Every method that writes is a transaction of its own and cannot be called inside another one.
+ * Every method that writes is a separate transaction and cannot be called inside another one.
  */
 export class DeltaFIFO<T extends StoredObject> {
   readonly #database: Database;
@@ -38,7 +39,7 @@ export class DeltaFIFO<T extends StoredObject> {
   #populated: boolean;
   /** Number of keys with rows in the queue. */
   #queued: number;
-  /** Number of objects of the first list that are stored and not reported yet: those after the key `#lastReported`. */
+  /** Number of objects of the first list that are stored but not yet reported: those after the key `#lastReported`. */
   #unreported = 0;
   #lastReported: Key = "";
   /** Number of keys of the first list, or of a journal found at start, that have not been popped yet. */
@@ -52,14 +53,14 @@ export class DeltaFIFO<T extends StoredObject> {
     readonly database: Database;
     readonly resource: string;
     readonly indexer: Indexer<T>;
-    /** More pending deltas of one object than this are merged. */
+    /** If an object has more pending deltas than this, they are merged. */
     readonly deltasPerObject: number;
     /**
-     * Whether the difference between two states is quiet: worth neither a write nor a change event. Called for equal
-     * uids and index values.
+     * Whether the difference between two states is quiet, so that it justifies neither a write nor a change event.
+     * Called for equal uids and index values.
      */
     readonly isQuiet?: (stored: T, incoming: T) => boolean;
-    /** Makes the proof that is stored with a position and checked before a watch resumes there. */
+    /** Builds the proof that is stored with a position and checked before a watch resumes there. */
     readonly proof?: (position: string) => string;
   }) {
     const { database, resource, indexer, deltasPerObject, isQuiet, proof } = deps;
@@ -138,10 +139,10 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /**
    * Applies the deltas at once and returns the changes, if nothing is pending in the journal. Same result as `append`
-   * and `pop`, in one transaction and without writing a delta twice: after a power cut objects and position are both
-   * there, with the changes perhaps unreported, or neither is. Returns undefined and stores nothing if deltas are
-   * pending, which must be applied first, or if these ones concern objects that are too large together. Drops a list
-   * that was not committed, unless deltas are pending.
+   * and `pop`, in one transaction and without writing a delta twice: after a power cut either both objects and position
+   * are there, with the changes perhaps unreported, or neither is. Returns undefined and stores nothing if deltas are
+   * pending, which must be applied first, or if the objects concerned are too large together. Drops a list that was not
+   * committed, unless deltas are pending.
    */
   appendAndPop(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
     if (this.depth > 0) return undefined;
@@ -187,7 +188,7 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /**
    * Queues a Sync for the next `limit` stored objects after a key ("" for the first) that have no delta pending.
-   * Returns the key after which to continue; undefined if there are no more, or if a list is under way, which will
+   * Returns the key after which to continue; undefined if there are no more, or if a list is in progress, which will
    * report everything.
    */
   resync(after: Key, limit: number): Key | undefined {
@@ -228,15 +229,15 @@ export class DeltaFIFO<T extends StoredObject> {
     if (!this.#indexer.quiet.isEmpty || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
   }
 
-  /** Stores the present proof of the position, with everything that waits in memory. */
+  /** Stores the current proof of the position, with everything that waits in memory. */
   prove(): void {
     this.#write({}, () => this.#moveTo(this.#position, this.#populated));
   }
 
   /**
-   * Divides a group into loud deltas, in order of arrival, and quiet states, the newest of each key, which precede them:
-   * after the first loud delta of a key all its deltas are loud. Drops deletions of objects that are neither stored nor
-   * pending.
+   * Divides a group into loud deltas, in order of arrival, and the quiet states that precede them, the newest of each
+   * key: after a key's first loud delta, all its deltas are loud. Drops deletions of objects that are neither stored
+   * nor pending.
    */
   #divided(deltas: readonly Delta<T>[], isQueued: (key: Key) => boolean): DividedDeltas<T> {
     const loud: Delta<T>[] = [];
@@ -269,7 +270,9 @@ export class DeltaFIFO<T extends StoredObject> {
     );
   }
 
-  /** The very first delta is written even if it has no effect: from then on the resource counts as populated. */
+  /**
+   * The very first delta is written even if it has no effect, so that the resource counts as populated from then on.
+   */
   #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
     return loud.length === 0 && (this.#populated || deltas.length === 0);
   }
@@ -279,7 +282,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#position = resourceVersion;
   }
 
-  /** Reports the next objects of the first list, which are stored already. */
+  /** Reports the next objects of the first list, which are already stored. */
   #reportStored(limit: number): Applied<T> {
     const stored = this.#indexer.after(this.#lastReported, Math.min(limit, this.#unreported));
     const last = stored.at(-1);

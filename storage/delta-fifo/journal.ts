@@ -13,7 +13,7 @@ export interface JournalRow extends DeltaRow {
 
 export interface QueuedRow extends JournalRow {
   readonly key: Key;
-  /** Bytes of all texts that are read to apply the key: of its stored object, and of all its rows. */
+  /** Total bytes of the texts that are read to apply the key: its stored object, and all its rows. */
   readonly weight: number;
 }
 
@@ -32,15 +32,15 @@ interface ResourceRow {
   readonly stagedAfter: number | null;
 }
 
-/** The deltas of each resource are numbered within its own range of this size. */
+/** Each resource numbers its deltas within its own range of this size. */
 const range = 2 ** 40;
 
-// The statements are constants: a text that is put together anew with each call would also be hashed anew to find its
+// The statements are constants: a text built on each call would also have to be hashed on each call to find its
 // statement.
 const columns = "seq, type, uid, version, octet_length(text) AS bytes";
 const newestOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? ORDER BY seq DESC LIMIT 1`;
 const rowsOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`;
-/** The next rows of the queue. The lengths of texts are in the headers of the rows, so no text is read. */
+/** The next rows of the queue. The row headers contain the lengths of texts, so no text is read. */
 const queue = `SELECT key, ${columns},
     coalesce((SELECT octet_length(text) FROM objects AS stored
               WHERE stored.resource = journal.resource AND stored.key = journal.key), 0)
@@ -49,7 +49,7 @@ const queue = `SELECT key, ${columns},
   FROM journal WHERE seq > ? AND seq <= ? ORDER BY seq LIMIT ?`;
 
 /**
- * The deltas of one resource that were received and not yet applied, in order, and the watch position that belongs to
+ * The deltas of one resource that were received but not yet applied, in order, and the watch position that belongs to
  * them. Every method that writes is called inside a transaction of the DeltaFIFO. Only the next number is kept outside
  * the file, so a failed transaction leaves nothing behind.
  *
@@ -116,7 +116,7 @@ export class Journal {
     return seq;
   }
 
-  /** Replaces the object of a row, which keeps its place in the queue. */
+  /** Replaces a row's object; the row keeps its place in the queue. */
   overwrite(seq: number, { uid, version }: Identity, text: string): void {
     this.#database
       .prepare("UPDATE journal SET uid = ?, version = ?, text = ? WHERE seq = ?")
@@ -192,7 +192,7 @@ export class Journal {
   }
 
   /**
-   * Drops rows that a newer delta of the same uid supersedes, and returns how many. Three kinds stay: the oldest row,
+   * Drops rows that a newer delta of the same uid supersedes, and returns how many. Keeps three kinds: the oldest row,
    * which is the key's place in the queue; the last row of every uid; and the row with the object of a tombstone.
    */
   condense(key: Key): number {
@@ -227,12 +227,14 @@ export class Journal {
     this.#endStage();
   }
 
-  /** Records that the list under way has this key, for an object that needs no journal row. */
+  /** Records that the list in progress has this key, for an object that needs no journal row. */
   markListed(key: Key): void {
     this.#database.prepare("INSERT OR IGNORE INTO seen (resource, key) VALUES (?, ?)").run(this.#resource, key);
   }
 
-  /** The next stored objects after a key ("" for the first) that neither the list under way nor the journal has. */
+  /**
+   * The next stored objects after a key ("" for the first) that are neither in the list in progress nor in the journal.
+   */
   unmentionedAfter(key: Key, limit: number): readonly (Identity & { readonly key: Key })[] {
     return this.#database
       .prepare<Identity & { key: Key }>(

@@ -18,14 +18,16 @@ export interface Replacement<T> {
 }
 
 /**
- * Where the pages of a list are written until it is complete: the methods of a Replacement, each inside a transaction of
- * the DeltaFIFO.
+ * The place where the pages of a list are written until it is complete: the methods of a Replacement, each inside a
+ * transaction of the DeltaFIFO.
  */
 export interface ListWriter<T> {
   page(objects: readonly T[]): void;
   stageDeletions(): boolean;
   commit(): void;
-  /** The transaction failed, and everything that the method wrote is gone. It may be called again. */
+  /**
+   * Called when the transaction failed and everything that the method wrote is gone; the method may be called again.
+   */
   rolledBack(): void;
   /** Listed states that the commit stores without reporting a change. */
   readonly quiet: ReadonlyMap<Key, T>;
@@ -56,7 +58,7 @@ export class FirstList<T extends StoredObject> implements ListWriter<T> {
   rolledBack(): void {}
 }
 
-/** Progress of the search for objects that were not listed: first through the queue, then through the stored ones. */
+/** Progress of the search for objects that were not listed, first in the queue, then among the stored ones. */
 type Search =
   | { readonly among: "queued"; readonly after: number | undefined }
   | { readonly among: "stored"; readonly after: Key };
@@ -72,7 +74,7 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
   readonly #indexer: Indexer<T>;
   readonly #isQuiet: (stored: T, incoming: T) => boolean;
   readonly #quiet = new Map<Key, T>();
-  /** The rest of the search; undefined: it is complete. */
+  /** The rest of the search; undefined if it is complete. */
   #search: Search | undefined = wholeSearch;
 
   constructor(deps: {
@@ -93,12 +95,14 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
     for (const object of objects) this.#list(object);
   }
 
-  /** The search begins again: keys whose deletion is staged already are passed over. */
+  /** The search starts over, and skips keys whose deletion is already staged. */
   rolledBack(): void {
     this.#search = wholeSearch;
   }
 
-  /** Stages an object. One that is stored in this very state, or differs quietly, is only marked as listed. */
+  /**
+   * Stages an object. If it is already stored in this state, or differs only quietly, it is merely marked as listed.
+   */
   #list(object: T): void {
     const key = keyOf(object);
     const isPending = this.#journal.newest(key) !== undefined;

@@ -3,7 +3,7 @@ interface Entry<T> {
   readonly weight: number;
 }
 
-/** Decoded objects within a byte budget that is never exceeded; evicts the least recently used first. */
+/** Decoded objects, within a byte budget that is never exceeded. Evicts the least recently used first. */
 export class DecodeCache<K, T> {
   readonly #budget: number;
   /**

@@ -21,7 +21,7 @@ export class IndexRows<T> {
     this.#resource = resource;
   }
 
-  /** Drops stored indices whose name is not in `functions`, and fills those that are new there. */
+  /** Drops stored indices whose name is not in `functions`, and fills the new ones. */
   reconcile(functions: IndexFunctions<T>, objects: () => Iterable<readonly [Key, T]>): void {
     const stored = new Map(this.#stored().map(({ name, id }) => [name, id]));
     const isMissing = Object.keys(functions).some((name) => !stored.has(name));
@@ -33,7 +33,7 @@ export class IndexRows<T> {
     }
   }
 
-  /** Replaces the rows of `before` by those of `after`; undefined: the object does not exist. */
+  /** Replaces the rows of `before` with those of `after`; either is undefined if the object does not exist. */
   write(key: Key, before: T | undefined, after: T | undefined): void {
     for (const { id, valuesOf } of this.#indices.values()) {
       const old = new Set(before === undefined ? [] : valuesOf(before));

@@ -28,13 +28,13 @@ export class Indexer<T extends StoredObject> {
   readonly #rows: IndexRows<T>;
   /** Decoded objects: stored ones by key, pending ones by the seq of their journal row. */
   readonly decoded: DecodeCache<Key | number, T>;
-  /** States that readers see and that are not written yet. */
+  /** States that readers see, but that are not written yet. */
   readonly quiet: QuietStates<T>;
   /** The number of stored objects; undefined if it has to be counted again. */
   #size: number | undefined;
   #isHidden = false;
 
-  /** Drops and fills stored indices where `indices` has changed since the file was last open. */
+  /** Drops and fills stored indices if `indices` has changed since the file was last open. */
   constructor(deps: {
     readonly database: Database;
     readonly resource: string;
@@ -54,7 +54,7 @@ export class Indexer<T extends StoredObject> {
     return this.#isHidden ? undefined : this.#get(key);
   }
 
-  /** All objects in key order. A change made during the walk shows if its key has not been reached yet. */
+  /** All objects in key order. A change made during the walk is visible if the walk has not reached its key yet. */
   *list(): IterableIterator<T> {
     for (const [, object] of this.#entries()) yield object;
   }
@@ -70,8 +70,8 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * The identities of the objects with the value, in key order; decodes no object. Each had the value in the version
-   * that is returned.
+   * The identities of the objects with the value, in key order; decodes no object. Each object had the value in the
+   * returned version.
    */
   *referencesByIndex(name: string, value: string): IterableIterator<StoredObject> {
     for (const keys of this.#keysByIndex(name, value)) {
@@ -130,7 +130,7 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * The next objects after a key ("" for the first), hidden or not: at most `limit`, and fewer if they are large, but at
+   * The next objects after a key ("" for the first), hidden or not: at most `limit`, fewer if they are large, but at
    * least one.
    */
   after(key: Key, limit: number): readonly (readonly [Key, T])[] {
@@ -167,8 +167,8 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * Like `put`, for many objects of which few are stored already; does not cache the decoded object. Only while objects
-   * are hidden: `show` has them counted again.
+   * Like `put`, for many objects of which few are already stored; does not cache the decoded object. Only used while
+   * objects are hidden; `show` causes a recount.
    */
   add(key: Key, object: T): void {
     const { uid, version } = identityOf(object);
@@ -280,7 +280,9 @@ export class Indexer<T extends StoredObject> {
   }
 }
 
-/** Whether a value has a name, without which it has no key. The code that fetched an object checks its other fields. */
+/**
+ * Whether a value has a name, without which it has no key. Its other fields are checked by the code that fetched it.
+ */
 function isStored(value: unknown): value is StoredObject {
   if (typeof value !== "object" || value === null || !("metadata" in value)) return false;
   const { metadata } = value;

@@ -3,7 +3,7 @@ import type { Key, StoredObject } from "../object.ts";
 import type { DecodeCache } from "./decode-cache.ts";
 
 /**
- * The newest states that are not worth a transaction of their own: they wait in memory for the next one. Each is a later
+ * The newest states that do not justify a separate transaction: they wait in memory for the next one. Each is a later
  * state of a stored object, with the same uid and index values, and readers see it in place of the stored one.
  */
 export class QuietStates<T extends StoredObject> {
@@ -12,7 +12,7 @@ export class QuietStates<T extends StoredObject> {
   readonly #resource: number;
   readonly #decoded: DecodeCache<Key | number, T>;
 
-  /** `decoded`: the decoded stored states, of which those that are no longer the newest are dropped. */
+  /** `decoded`: the decoded stored states; those that are no longer the newest are dropped. */
   constructor(deps: {
     readonly database: Database;
     readonly resource: number;
@@ -45,7 +45,7 @@ export class QuietStates<T extends StoredObject> {
     for (const [key, object] of more) this.#overwrite(key, object);
   }
 
-  /** The transaction of `write` was committed: the kept states are dropped from memory. */
+  /** Called after the transaction of `write` was committed: drops the kept states from memory. */
   wrote(more: ReadonlyMap<Key, T>): void {
     this.#states.clear();
     for (const key of more.keys()) this.#decoded.delete(key);

@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 
-/** The names of all resources that the cache has, or once had, objects of. */
+/** The names of all resources of which the cache has, or once had, objects. */
 export const storedResources = (database: Database): readonly string[] =>
   database
     .prepare<{ name: string }>("SELECT name FROM resources ORDER BY name")

@@ -1,7 +1,10 @@
-/** Bound of the texts, in bytes, whose objects are on the heap together. 64 pods of usual size have a quarter of it. */
+/**
+ * Maximum length, in bytes, of the texts whose objects are on the heap together. 64 pods of typical size have a quarter
+ * of it.
+ */
 export const mostBytes = 524_288;
 
-/** The first rows that have at most `most` bytes together; at least one row. */
+/** The first rows with at most `most` bytes in total; at least one row. */
 export function upTo<R>(most: number, rows: readonly R[], bytesOf: (row: R) => number): readonly R[] {
   let bytes = 0;
   const over = rows.findIndex((row, index) => {

@@ -28,7 +28,7 @@ test("a board without power is declared lost, its pods move, and it is accepted 
     story.lines.join("\n"),
   ).toBe(true);
 
-  // The agents have ended: the former leader's records are read from its state folder.
+  // The agents have ended, so the former leader's records are read from its state folder.
   const why = (board: string, ...words: readonly string[]): string => {
     const at = path.join(folder, board);
     const asked = [shipped, "why", ...words, "--config", path.join(at, "siteward.yaml")];

@@ -4,7 +4,7 @@ import { Fleet } from "./simulation/fleet.ts";
 import { judging } from "./simulation/site-config.ts";
 import { mostInOneSecond } from "./simulation/tally.ts";
 
-// Part of the cases of herd.ts, which also takes any seed, warm standby, and five minutes without a server.
+// Some of the cases of herd.ts, which also supports any seed, warm standby, and five minutes without a server.
 
 test("fifty boards that lose their API server together reconnect spread over time, without harmful acts", async () => {
   const fleet = new Fleet({ sites: 1, boardsPerSite: 50, standby: "cold", seed: 1 });

@@ -13,7 +13,7 @@ const config = {
   controllers: boardsOnly,
 };
 
-/** Replaces a board's cache by another board's, like a person who copies files between cards. */
+/** Replaces a board's cache with another board's, like a person who copies files between cards. */
 function replaceCache(of: AgentProcess, by: AgentProcess): void {
   for (const ending of ["", "-wal", "-shm"]) {
     const [from, to] = [by, of].map(({ dir }) => path.join(dir, "state", `cache.db${ending}`)) as [string, string];
@@ -30,7 +30,7 @@ test("the cache of another cluster's board is discarded, even if its position wo
 }, async () => {
   const [here, elsewhere] = await Promise.all([new LinkedSite({ config }).start(), new LinkedSite({ config }).start()]);
   try {
-    // A pod that only the other cluster has, and a longer history here, so that the position exists here.
+    // A pod that only the other cluster has, and a longer history here, so that the position also exists here.
     await elsewhere.tolerate(0, 300);
     await until("both lead", () => here.agent.isReady && elsewhere.agent.isReady, 30);
     for (let round = 0; round < 80; round++) await touch(here, round % 5, `earlier ${round}`);

@@ -11,7 +11,7 @@ import { TlsFront } from "../support/kube/tls-front.ts";
 import { LinkedSite, type LinkedSiteOptions } from "../support/links/linked-site.ts";
 import { rest } from "../support/rest.ts";
 
-/** A leader with kube-controller-manager's rules, and so quick that a few seconds without heartbeats would matter. */
+/** A leader with kube-controller-manager's rules, and periods so short that a few seconds without heartbeats matter. */
 const quick = {
   leader: { duration: "9s", renewDeadline: "6s", retry: "1s" },
   link: { blip: "2s", watchStall: "20s" },
@@ -65,7 +65,7 @@ const hosts = path.join(folder, "hosts");
 writeFileSync(hosts, "127.0.0.1 localhost\n");
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** A separate host table for a process needs a mount, which only root may create. */
+/** Giving a process its own hosts file needs a mount, which only root may create. */
 function canUnshare(): boolean {
   try {
     execFileSync("unshare", ["--mount", "true"], { stdio: "pipe" });

@@ -12,7 +12,7 @@ const hour = 60 * minute;
 
 const alice: Author = { by: "ops:alice", reason: "radio maintenance CHG-1182" };
 
-/** Boards in two zones on one API server: real agents on virtual time, and the commands of an operator. */
+/** Boards in two zones on one API server: real agents on virtual time, and an operator's commands. */
 class Story {
   readonly site: Site;
 
@@ -152,7 +152,7 @@ describe("a freeze", () => {
     victim.powerOff("none");
     await site.run(5 * minute);
     expect(site.taints(victim.plate.name)).toEqual(["unreachable:NoSchedule"]);
-    // The leader loses power, and the clock of the next one shows 1970.
+    // The leader loses power, and the next leader's clock shows 1970.
     for (const board of site.site.boards) board.stepClock("1970");
     first.powerOff("all");
     await site.untilLed(first.plate.name);
@@ -311,7 +311,7 @@ describe("an operator", () => {
     const confirm = (zone: string) => site.order((controls) => controls.confirmZoneDead(zone, hour, alice, false));
     expect(await confirm("b")).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
     const dead = site.site.boards.filter(({ plate }) => plate.zone === "b" && plate !== site.leader.plate);
-    // The leader may be in that zone, which is then never silent.
+    // The leader may be in that zone, which then never falls silent.
     if (site.leader.plate.zone === "b") return;
     for (const board of dead) board.powerOff("none");
     await site.run(2 * minute);
@@ -478,7 +478,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
 });
 
 describe("a leader that crashes soon after each start", () => {
-  /** The leader crashes 20 s after each start, and is started again 6 s later. */
+  /** The leader crashes 20 s after each start, and is restarted 6 s later. */
   async function crashes(board: SimBoard, site: Story, times: number): Promise<void> {
     for (let crash = 0; crash < times; crash++) {
       board.killAgent();
@@ -500,7 +500,7 @@ describe("a leader that crashes soon after each start", () => {
     });
     await site.run(10 * minute);
     await crashes(first, site, 3);
-    // The first crash came after a long term, and two terms have broken.
+    // The first crash came after a long term; since then two terms have broken.
     expect(lead(first)).toBe("leader");
     await crashes(first, site, 1);
     expect(first.agent?.agent.elector.view()).toMatchObject({
@@ -584,7 +584,7 @@ describe("this board's own Node", () => {
     const { signal } = new AbortController();
     const drain = (force: boolean, by = signal, progress: (done: object) => void = () => {}) =>
       site.order((controls) => controls.drain({ timeout: 30 * second, force }, alice, progress, by), agent);
-    // Pods without an owner would not be created again.
+    // Pods without an owner would not be recreated.
     expect(await drain(false)).toMatchObject({ outcome: "refused", code: 409, error: "unmanaged-pods" });
     expect(site.node(name).spec.unschedulable).toBeUndefined();
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid: "1", controller: true };

@@ -11,8 +11,8 @@ export interface Told {
 export const storyTimeout = 120_000;
 
 /**
- * Plays a scenario like a person: with the program itself, real agent processes, one link for each board, and real time. The
- * port is not the default, so that a running site does not interfere.
+ * Plays a scenario as a user would: with the program itself, real agent processes, one link for each board, and in real
+ * time. The port is not the default, so that a running site does not interfere.
  */
 export function play(...options: readonly string[]): Promise<Told> {
   const main = path.resolve(import.meta.dirname, "../../dist/main.js");

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { failuresIn, inOrder, play, storyTimeout } from "./play.ts";
 
-/** Stories mostly wait: run concurrently, they take as long as the longest. */
+/** Stories mostly wait, so running them concurrently takes only as long as the longest. */
 const atOnce = { timeout: storyTimeout, concurrent: true };
 
 test(

@@ -206,7 +206,7 @@ describe("an outage of a whole site", () => {
     const mend = cut(site);
     await site.run(80 * second);
     mend();
-    // As soon as the link is back, and before the next attempt to win or renew the Lease.
+    // As soon as the link is back, before the next attempt to acquire or renew the Lease.
     const boards = site.site.boards.filter(({ agent }) => agent !== undefined);
     for (let s = 0; s < 90; s++) {
       await site.run(second);
@@ -218,7 +218,7 @@ describe("an outage of a whole site", () => {
     expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
     await site.run(2 * minute);
     expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted in the last hour, not held$/);
-    // A new term has no heartbeat of the board, so it knows only the least duration of the silence.
+    // In a new term no heartbeat of the board is known, so only a minimum duration of the silence is.
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim, "before "))]);
   });
 });

@@ -11,9 +11,9 @@ export interface AgentOptions {
   /** Sections of the configuration that differ from the defaults. */
   readonly config?: Readonly<Record<string, object | string>>;
   readonly flags?: readonly string[];
-  /** A command that prepares surroundings and then becomes the one that follows it. */
+  /** A command that prepares the environment and then executes the command that follows it. */
   readonly through?: readonly string[];
-  /** Another program than this project's own: its Node and its main file. */
+  /** A program to run instead of this project's own: its Node and its main file. */
   readonly program?: readonly [node: string, main: string];
 }
 
@@ -55,8 +55,8 @@ export interface AgentCondition {
 }
 
 /**
- * A real agent, as systemd would start it: the bundle under this project's own Node, without our own environment. A
- * bundle of certificates that is named there costs an agent a megabyte.
+ * A real agent, as systemd would start it: the bundle under this project's own Node, without our own environment,
+ * because a certificate bundle named there would cost an agent a megabyte.
  */
 export class AgentProcess {
   readonly board: string;
@@ -127,7 +127,7 @@ export class AgentProcess {
     return this.leads && this.status()?.health.ready === true;
   }
 
-  /** Stops it, by default with SIGTERM. Returns the exit code, `null` after a signal. */
+  /** Stops the agent, by default with SIGTERM. Returns the exit code; `null` after a signal. */
   async stop(signal: NodeJS.Signals = "SIGTERM"): Promise<number | null> {
     const child = this.#child;
     if (!child || !this.running) return child?.exitCode ?? null;

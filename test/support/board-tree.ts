@@ -5,12 +5,12 @@ import { type BoardFiles, boardFiles } from "../../agent/board/sensors/board-fil
 
 const fixtures = path.resolve(import.meta.dirname, "../agent/board/fixtures");
 
-/** Files of a board by path; `undefined`: it is not there. */
+/** Files of a board by path; `undefined` if the file does not exist. */
 export type Change = Readonly<Record<string, string | undefined>>;
 
 /**
- * /sys and /proc of a board as real folders, files and links, from the list in fixtures/<board>.tree: `path = text` with \n
- * and \0 written out, `path -> target`. In git they would be files with NULs and links that lead nowhere.
+ * Creates a board's /sys and /proc as real folders, files and links, from the list in fixtures/<board>.tree: `path =
+ * text` with \n and \0 written out, or `path -> target`. In git they would be files with NULs and dangling links.
  */
 export class BoardTree {
   readonly root = mkdtempSync(path.join(tmpdir(), "siteward-board-"));

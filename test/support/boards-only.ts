@@ -1,6 +1,6 @@
 /**
- * The controllers of boards and no others, for stories in which a watch counts as stalled within seconds: of a Service or a
- * DaemonSet nothing is heard between two bookmarks, which are a minute apart.
+ * Only the controllers of boards, for stories in which a watch counts as stalled within seconds: a watch of Services or
+ * DaemonSets receives nothing between two bookmarks, which are a minute apart.
  */
 export const boardsOnly = {
   daemonSet: { mode: "off" },

@@ -1,6 +1,6 @@
 import type { Lease, Node, NodeCondition, Pod, PodCondition, Taint, Toleration } from "../../agent/api/core.ts";
 
-/** Builders for objects: the caller gives the relevant members, all others have usual values. */
+/** Builders for objects: the caller supplies the relevant members, and all others have typical values. */
 
 export interface NodeOptions {
   readonly uid?: string;
@@ -76,7 +76,7 @@ export function pod(name: string, options: PodOptions = {}): Pod {
   };
 }
 
-/** "unreachable:NoExecute" or "maintenance=disk:NoExecute": a key without a slash that Kubernetes knows gets its prefix. */
+/** "unreachable:NoExecute" or "maintenance=disk:NoExecute": known Kubernetes keys without a slash get their prefix. */
 export function taint(text: string, timeAdded?: string): Taint {
   const [, name = "", value, effect = ""] = /^([^=:]+)(?:=([^:]*))?:(\w+)$/.exec(text) ?? [];
   const known = ["not-ready", "unreachable", "unschedulable", "memory-pressure", "disk-pressure", "pid-pressure"];
@@ -88,7 +88,7 @@ export function taint(text: string, timeAdded?: string): Taint {
 export const shown = ({ key, value, effect }: Taint): string =>
   `${key.replace("node.kubernetes.io/", "")}${value === undefined ? "" : `=${value}`}:${effect}`;
 
-/** Tolerates a NoExecute taint of that key for some seconds, or without limit. */
+/** Tolerates a NoExecute taint with that key for a number of seconds, or without limit. */
 export const toleration = (key: string, seconds?: number): Toleration => ({
   key: taint(`${key}:NoExecute`).key,
   operator: "Exists",

@@ -6,7 +6,9 @@ import path from "node:path";
 const run = (program: string, ...args: readonly string[]): string =>
   execFileSync(program, args, { stdio: "pipe", encoding: "utf8" }).trim();
 
-/** A card in a board: a real file system on a device of its own, which the kernel makes read-only after a reported error. */
+/**
+ * A card in a board: a real file system on a separate device, which the kernel makes read-only after a reported error.
+ */
 export class Card {
   readonly folder: string;
   readonly #parent: string;
@@ -24,7 +26,7 @@ export class Card {
     this.#insert();
   }
 
-  /** The reason why this machine cannot have one; undefined if it can. */
+  /** Why this machine cannot provide one; undefined if it can. */
   static whyNot(): string | undefined {
     try {
       const card = new Card(4);
@@ -41,7 +43,7 @@ export class Card {
     writeFileSync(this.#trigger, "a bad block");
   }
 
-  /** Unmounts, checks and remounts the card, like a person; none of its files may be open. */
+  /** Unmounts, checks and remounts the card, as a person would; none of its files may be open. */
   mend(): void {
     this.#takeOut();
     try {

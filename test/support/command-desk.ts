@@ -28,7 +28,7 @@ export class CommandBoard {
   bootId = "boot-1";
   isSynced = true;
   standing: Standing = { isLeader: true, leader: "edge-02", term: 17 };
-  /** The content of the site's Lease, and the time to write it. */
+  /** The content of the site's Lease, and how long it takes to write it. */
   readonly siteCounters = new Map<string, number>();
   writesLease: () => Promise<void> = async () => undefined;
   /** Records of harmful acts. */
@@ -40,7 +40,7 @@ export class CommandBoard {
   /** The outcome of effects; "done" by default. */
   effect: (what: string, parts: { progress?: (done: JsonRecord) => void; signal?: AbortSignal }) => Promise<Effect> =
     async (what) => ({ outcome: "done", result: { what } });
-  /** A pause in which the power can fail. */
+  /** A pause during which the power can fail. */
   atWrite: (step: string, when: "before" | "after") => void = () => undefined;
   #stop: AbortController | undefined;
 
@@ -177,7 +177,7 @@ export interface Order {
 
 let numbered = 0;
 
-/** A command of the fleet, as it arrives. */
+/** A command from the fleet, as it arrives. */
 export function order(
   { id = `ID-${++numbered}`, name, args, more }: Order,
   changes: Partial<CommandRequest> = {},

@@ -4,11 +4,11 @@ import { parseArgs } from "node:util";
 import { dump } from "js-yaml";
 
 /**
- * Prints the file with the configuration that kube-controller-manager's flags describe, which it writes: policy `kubernetes`, one board,
- * the whole cluster. `--options` names a JSON file with flags by name, all values strings.
+ * Writes a configuration file equivalent to kube-controller-manager's flags and prints its path: policy `kubernetes`,
+ * one board, the whole cluster. `--options` names a JSON file with flags by name, all values strings.
  *
  * Its Lease lies in `default`, because the comparison empties that namespace between its scripts: a term inherits the
- * budget of the term before, and a new story must not.
+ * previous term's budget, which a new story must not.
  */
 const { values } = parseArgs({
   options: { kubeconfig: { type: "string" }, options: { type: "string" }, dir: { type: "string" } },

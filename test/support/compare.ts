@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import path from "node:path";
 
 /**
- * `npm run compare -- SCRIPT…`: tells the same story to two real clusters, kube-controller-manager's and ours, and says
- * where their outcomes differ. Options of the comparison tool may stand before the scripts; without a script its samples
- * are told.
+ * `npm run compare -- SCRIPT…`: plays the same story on two real clusters, kube-controller-manager's and ours, and
+ * reports where their outcomes differ. Options of the comparison tool may precede the scripts; without a script it
+ * plays its samples.
  */
 const root = path.resolve(import.meta.dirname, "../..");
 const tool = path.resolve(root, process.env.SITEWARD_COMPARE ?? "../shared/tools/compare");

@@ -13,7 +13,7 @@ export async function quickPackage(architecture: Architecture, out: string): Pro
   return buildPackage({ root, architecture, out, released, compression: "gzip", say: () => undefined });
 }
 
-/** The same package under another version, and with changes to what is in it. */
+/** The same package with another version, and with changes to its content. */
 export function asVersion(file: string, version: string, change: (folder: string) => void = () => undefined): string {
   const folder = `${file}.${version}`;
   execFileSync("dpkg-deb", ["--raw-extract", file, folder]);
@@ -26,7 +26,7 @@ export function asVersion(file: string, version: string, change: (folder: string
   return changed;
 }
 
-/** What of the project a package is made from, twice in other folders; npm's packages as links to the same files. */
+/** Two copies of the parts of the project that a package is made from; npm's packages are links to the same files. */
 export function copiesOfProject(one: string, other: string): readonly [string, string] {
   for (const name of sources) cpSync(path.join(root, name), path.join(one, name), { recursive: true });
   execFileSync("cp", ["-al", path.join(root, "node_modules"), one]);

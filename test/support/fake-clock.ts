@@ -13,7 +13,7 @@ export function millis(span: Span): Millis {
 
 const begin: Millis = 1_000_000;
 
-/** The clock that replays run on, with times as a story tells them. */
+/** The clock on which replays run, with the times of the story. */
 export class FakeClock extends VirtualClock {
   constructor(wall = "2026-01-01T00:00:00Z") {
     super({ mono: begin, wall: Date.parse(wall) });

@@ -1,7 +1,10 @@
 import { execFileSync } from "node:child_process";
 import path from "node:path";
 
-/** A command that becomes the one that follows it, for which time passes `pace` times as fast. Made with the C compiler. */
+/**
+ * A command that executes the command that follows it with time passing `pace` times as fast. Built with the C
+ * compiler.
+ */
 export function fastTime(dir: string, pace: number): readonly string[] {
   const library = path.join(dir, "fast-time.so");
   const source = path.resolve(import.meta.dirname, "fast-time.c");

@@ -18,8 +18,8 @@ import type { Term } from "../../agent/execution/fence.ts";
 import type { LateLink, LateRequest } from "./links/late-link.ts";
 
 /**
- * The writing half of an agent, over a link that can delay requests. It sends the program's own requests, but decides nothing,
- * so that a test can let it send writes that a current leader would not send.
+ * The writing half of an agent, over a link that can delay requests. It sends the program's own requests but makes no
+ * decisions, so that a test can make it send writes that a current leader would not.
  */
 export class FormerLeader {
   readonly ambient: Ambient = { clock: new SystemClock(), random: new SystemRandom(), log: silent };
@@ -60,7 +60,7 @@ export class FormerLeader {
     return this.client.get(resource, namespace === undefined ? { name } : { name, namespace }, this.#end.signal);
   }
 
-  /** Sends what was decided; the first request that matches is held, and those that rest on it never leave. */
+  /** Sends the decided actions; the first matching request is held, and those that depend on it are never sent. */
   async send(actions: readonly Action[], matches: (request: LateRequest) => boolean) {
     return this.holding(matches, () => this.#executor.execute(actions, this.#term));
   }
@@ -89,7 +89,7 @@ export class FormerLeader {
   }
 }
 
-/** Reads an object as the administrator, past any late link. */
+/** Reads an object as the administrator, bypassing any late link. */
 export async function readPast<T extends KubeObject>(
   server: { request<R>(method: string, url: string): Promise<R> },
   resource: Resource<T>,

@@ -17,13 +17,16 @@ export interface LeaseRequest {
   readonly by: string;
   readonly verb: LeaseVerb;
   readonly body: object;
-  /** "ok", "lost", "silence" or the reason of a refusal. */
+  /** "ok", "lost", "silence" or the reason for a refusal. */
   answer: string;
   /** The Lease as it was answered. */
   lease: Lease | undefined;
 }
 
-/** How requests go wrong. `lost`: performed without an answer. `silence`: neither. Else: the reason of the refusal. */
+/**
+ * How requests fail. `lost`: performed, but not answered. `silence`: neither performed nor answered. Otherwise the
+ * reason for the refusal.
+ */
 export interface LeaseFault {
   readonly verb?: LeaseVerb;
   readonly by?: string;
@@ -34,7 +37,7 @@ export interface LeaseFault {
   readonly times?: number;
 }
 
-/** A change of the Lease, by a candidate or by another program. */
+/** A change of the Lease by a candidate or another program. */
 export interface LeaseChange {
   readonly at: Millis;
   readonly by: string;
@@ -56,7 +59,7 @@ const httpStatus: Readonly<Record<string, number>> = {
 const refusal = (verb: Verb, reason: string): ApiError =>
   new ApiError({ verb, target: "lease siteward" }, { status: httpStatus[reason] ?? 500, reason, message: reason });
 
-/** An API server with one Lease. Preconditions hold and patches merge as on a real one, and requests can go wrong. */
+/** An API server with one Lease. Preconditions and patches work as on a real one, and requests can fail. */
 export class LeaseServer {
   readonly requests: LeaseRequest[] = [];
   readonly changes: LeaseChange[] = [];
@@ -82,7 +85,7 @@ export class LeaseServer {
     this.#faults = [];
   }
 
-  /** A write of another program: a merge patch without preconditions. */
+  /** A write by another program: a merge patch without preconditions. */
   write(patch: JsonObject, by = "another program"): void {
     this.#store(mergedObject(this.#before() ?? this.#fresh(), patch), "touch", by);
   }
@@ -92,7 +95,7 @@ export class LeaseServer {
     this.#note("delete", by);
   }
 
-  /** Receives a request, and says whether it fails. */
+  /** Receives a request, and returns whether it fails. */
   receive(by: string, verb: LeaseVerb, body: object): { readonly request: LeaseRequest; readonly fault?: string } {
     const request = { at: this.#clock.now().mono, by, verb, body, answer: "", lease: undefined };
     this.requests.push(request);
@@ -123,7 +126,7 @@ export class LeaseServer {
     }
   }
 
-  /** uid and resourceVersion of the patch are its preconditions. */
+  /** The patch's uid and resourceVersion are its preconditions. */
   #patch(patch: JsonObject, by: string): Lease {
     const lease = this.object;
     if (lease === undefined) throw refusal("patch", "NotFound");
@@ -165,9 +168,9 @@ function jsonOf(body: object): JsonObject {
   return json;
 }
 
-/** One candidate's link to the server: takes time, can be cut, and then answers nothing. */
+/** One candidate's link to the server. It has a delay and can be cut; no answer arrives while it is cut. */
 export class LeaseLink implements LeaseClient {
-  /** both: nothing arrives anywhere. answers: requests arrive, their answers do not. */
+  /** both: nothing arrives anywhere. answers: requests arrive, but their answers do not. */
   cut: "both" | "answers" | undefined;
   /** How long a request takes to arrive, and its answer to return. */
   latency: { readonly request: Millis; readonly answer: Millis };

@@ -3,7 +3,7 @@ import type { Resource } from "../../agent/api/resources.ts";
 import { kindOf } from "../../agent/informer/kinds/kinds.ts";
 import type { Lister } from "../../agent/informer/lister.ts";
 
-/** A lister of objects in memory, with the indices that their informer has. `all` comes by key order. */
+/** A lister of objects in memory, with their informer's indices. `all` returns them in key order. */
 export function listerOf<T extends KubeObject>(
   resource: Resource<T>,
   all: () => readonly T[],

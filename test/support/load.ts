@@ -1,6 +1,6 @@
 import { SeededChance } from "./load-chance.ts";
 
-/** A server to load: any API that speaks Kubernetes, as one function. */
+/** A server to put under load: any Kubernetes API, as one function. */
 export interface Server {
   request<T>(method: string, url: string, body?: unknown, type?: string): Promise<T>;
 }
@@ -12,8 +12,8 @@ export interface LoadSize {
 }
 
 /**
- * Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. One pod of an
- * app runs on each board, and all pods of an app are made from one template: they differ in names, addresses and times.
+ * Fills a server with boards and running pods of about 11 KB each on the wire, the same for the same seed. Each app has
+ * one pod on each board. All pods of an app are made from one template and differ in names, addresses and times.
  */
 export async function fill(server: Server, size: LoadSize): Promise<void> {
   await fillBoards(server, size);
@@ -27,7 +27,7 @@ export async function fillBoards(server: Server, { nodes }: LoadSize): Promise<v
   });
 }
 
-/** The pods behind the first `from`, which are there already. */
+/** The pods after the first `from`, which already exist. */
 export async function fillPods(server: Server, { nodes, pods, seed }: LoadSize, from = 0): Promise<void> {
   await eachOf(pods - from, async (offset) => {
     const i = from + offset;
@@ -44,11 +44,11 @@ export async function fillPods(server: Server, { nodes, pods, seed }: LoadSize, 
   });
 }
 
-/** As many services as this have one pod in so many each. */
+/** Number of groups of pods. Each service selects one group, which is one pod in this many. */
 export const shares = 300;
 const shareName = (i: number): string => `share-${i % shares}`;
 
-/** Services, at most `shares`, of one port by name; no pod is in two of them. */
+/** Up to `shares` services with one named port each; no pod is in two of them. */
 export const fillServices = (server: Server, services: number): Promise<void> =>
   eachOf(services, async (i) => {
     await server.request("POST", "/api/v1/namespaces/default/services", {
@@ -67,11 +67,11 @@ export const renew = (server: Server, i: number): Promise<unknown> =>
     merge,
   );
 
-/** One status change of one pod: what a rollout or a restarting container sends. */
+/** One status change of one pod, as sent during a rollout or by a restarting container. */
 export const touch = (server: Server, i: number, mark: string): Promise<unknown> =>
   server.request("PATCH", `/api/v1/namespaces/default/pods/${podName(i)}/status`, { status: { message: mark } }, merge);
 
-/** The kubelet of a board reports that it is ready, as after a start, and renews its Lease. */
+/** A board's kubelet reports that it is ready, as after a start, and renews its Lease. */
 export async function report(server: Server, i: number): Promise<void> {
   const now = seconds();
   const ready = { type: "Ready", status: "True", reason: "KubeletReady", message: "", lastHeartbeatTime: now };
@@ -183,7 +183,7 @@ function podStatus(i: number): object {
   };
 }
 
-/** Sixteen at a time: more only queues up in the server. */
+/** Sixteen at a time: more would only queue up in the server. */
 async function eachOf(count: number, work: (i: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

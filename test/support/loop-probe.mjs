@@ -1,6 +1,7 @@
 /**
- * Preloaded into an agent. Writes a line a second: the wall clock, then the longest turn of the event loop since the line
- * before, in milliseconds of CPU of its thread and of the wall. A machine that others use lengthens the second only.
+ * Preloaded into an agent. Writes one line per second: the wall clock, then the longest turn of the event loop since
+ * the previous line, in milliseconds of the thread's CPU time and of wall time. Other load on the machine lengthens
+ * only the latter.
  */
 import { appendFileSync } from "node:fs";
 

@@ -18,7 +18,7 @@ const collections = [
   ["leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
 ] as const;
 
-/** Where what an agent that was stopped had mirrored differs from what the API server holds. */
+/** The differences between the cache of a stopped agent and the API server's objects. */
 export async function differences(server: Server, file: string): Promise<readonly string[]> {
   const held = mirrored(file);
   const found: string[] = [];
@@ -37,7 +37,7 @@ export async function differences(server: Server, file: string): Promise<readonl
 const keyOf = ({ metadata: { namespace, name } }: Item): string =>
   namespace === undefined ? name : `${namespace}/${name}`;
 
-/** By the plural of the resource, resourceVersions by key. */
+/** For each resource, by plural: resourceVersions by key. */
 function mirrored(file: string): ReadonlyMap<string, ReadonlyMap<string, string>> {
   const database = new Sqlite(file, { timeout: 0 });
   try {

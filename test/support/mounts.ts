@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
-/** A small file system of its own in a new folder, as an SD card that is full, or read-only after an error. */
+/** A small separate file system in a new folder, like an SD card that is full, or read-only after an error. */
 export function mount(parent: string, options: string): string {
   const folder = mkdtempSync(path.join(parent, "mount-"));
   execFileSync("mount", ["-t", "tmpfs", "-o", options, "none", folder], { stdio: "pipe" });
@@ -14,7 +14,7 @@ export const unmount = (folder: string): void => {
   execFileSync("umount", [folder], { stdio: "pipe" });
 };
 
-/** Only root may, and not in every container. */
+/** Only root may mount, and not in every container. */
 export function canMount(): boolean {
   const parent = mkdtempSync(path.join(os.tmpdir(), "siteward-mount-"));
   try {

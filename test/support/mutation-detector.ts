@@ -3,8 +3,8 @@ import { Indexer } from "../../storage/indexer/indexer.ts";
 import { QuietStates } from "../../storage/indexer/quiet-states.ts";
 
 /**
- * All readers share the objects of a cache. In tests they are frozen when they are stored, so that a change throws at its own
- * line; client-go's mutation detector finds it a second later by comparison with a copy.
+ * All readers share a cache's objects. Tests freeze them when they are stored, so that a change throws at the line that
+ * makes it; client-go's mutation detector finds it a second later by comparison with a copy.
  */
 const { put } = DecodeCache.prototype;
 DecodeCache.prototype.put = function frozenPut(key, object, textLength): void {

@@ -5,7 +5,7 @@ import path from "node:path";
 export const operatorDocs = (): string =>
   readFileSync(path.resolve(import.meta.dirname, "../../docs/operator.md"), "utf8");
 
-/** The fenced blocks of a kind, without the indent of the list that they stand in; "" is a block without a kind. */
+/** The fenced blocks of a kind, without the indent of the surrounding list; "" is a block without a kind. */
 export const blocks = (kind: string): readonly string[] =>
   [...operatorDocs().matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)]
     .filter(([, , found]) => found === kind)
@@ -18,7 +18,7 @@ export function blockWith(kind: string, words: string): string {
   return found[0] ?? "";
 }
 
-/** One command of a block: the line that begins so, with the lines that it goes on in. */
+/** One command of a block: the line with this beginning, and its continuation lines. */
 export function commandOf(block: string, begin: string): string {
   const lines = block.replaceAll("\\\n", "").split("\n");
   const line = lines.find((one) => one.startsWith(begin));

@@ -2,14 +2,14 @@ import { type ParseArgsOptionsConfig, parseArgs } from "node:util";
 
 type Values<Options extends ParseArgsOptionsConfig> = ReturnType<typeof parseArgs<{ options: Options }>>["values"];
 
-/** The options of a suite's command line. `--help` prints the help and ends with 0, wrong use ends with 64. */
+/** The options of a suite's command line. `--help` prints the help and exits with 0; wrong usage exits with 64. */
 export const optionsOf = <const Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,
   args?: string[],
 ): Values<Options> => commandLineOf(help, options, { args }).values;
 
-/** The same, with the names that stand beside the options: some of `names`, or none. */
+/** The same, with the positional names: some of `names`, or none. */
 export function commandLineOf<const Options extends ParseArgsOptionsConfig>(
   help: string,
   options: Options,

@@ -11,7 +11,7 @@ export interface OrderAnswer {
 
 let orders = 0;
 
-/** A command as an operator on the board gives it, and its last answer. */
+/** Sends a command as an operator on the board does, and returns its last answer. */
 export function order(agent: AgentProcess, name: string, args: object): Promise<OrderAnswer> {
   const id = `order-${process.pid}-${++orders}`;
   const command = { v: 1, id, name, args, reason: "radio maintenance", by: "local:0" };

@@ -1,6 +1,6 @@
 import type { Clock, Instant, Millis, Timer } from "../../agent/base/clock.ts";
 
-/** The clock of one board's process: its wall clock is its own, and its timers do not run while it is suspended. */
+/** The clock of one board's process. It has its own wall clock, and its timers do not run while it is suspended. */
 export class ProcessClock implements Clock {
   wallAhead: Millis;
   readonly #clock: Clock;
@@ -38,7 +38,7 @@ export class ProcessClock implements Clock {
     this.#suspended = true;
   }
 
-  /** Timers that became due meanwhile run now, in their order. */
+  /** Timers that became due meanwhile run now, in order. */
   resume(): void {
     this.#suspended = false;
     for (const fire of this.#held.splice(0)) this.#clock.after(0, fire);

@@ -23,7 +23,7 @@ const plurals: Readonly<Record<string, string>> = {
   RoleBinding: "rolebindings",
 };
 
-/** As `kubectl apply -f systemd/rbac.yaml`, for the user "agent" in place of the service account. */
+/** Does the same as `kubectl apply -f systemd/rbac.yaml`, for the user "agent" instead of the service account. */
 export async function applyRbac(cluster: KubeCluster): Promise<void> {
   const agent = [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: "agent" }];
   for (const object of rbacObjects()) {
@@ -36,7 +36,10 @@ export async function applyRbac(cluster: KubeCluster): Promise<void> {
   }
 }
 
-/** "patch nodes/status", "list leases.coordination.k8s.io in kube-node-lease": what a line of the file permits, and what a request asks. */
+/**
+ * "patch nodes/status", "list leases.coordination.k8s.io in kube-node-lease": the form of the file's permissions and of
+ * a request's needs.
+ */
 export const permitted = (): readonly string[] =>
   rbacObjects().flatMap(({ rules = [], metadata: { namespace } }) =>
     rules.flatMap(({ apiGroups, resources, verbs }) =>
@@ -46,7 +49,7 @@ export const permitted = (): readonly string[] =>
     ),
   );
 
-/** `everywhere`: what the file permits in all namespaces. */
+/** `everywhere`: the permissions that the file grants in all namespaces. */
 export function askedFor({ verb, objectRef }: Audited, everywhere: ReadonlySet<string>): string {
   const { resource = "", subresource, apiGroup: group = "", namespace } = objectRef ?? {};
   const of = { group, resource: subresource === undefined ? resource : `${resource}/${subresource}` };

@@ -12,7 +12,7 @@ export interface RecordingIo extends Io {
   hangUp(): void;
 }
 
-/** A command's surroundings that keep what it wrote. */
+/** A command's `Io` that records its output. */
 export function recordingIo(
   changes: {
     readonly env?: Io["env"];

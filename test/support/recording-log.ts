@@ -6,7 +6,7 @@ export interface LogLine {
   readonly fields: LogFields;
 }
 
-/** Keeps what was said, by itself and by its children. */
+/** A logger that records its own entries and those of its children. */
 export class RecordingLog extends FieldLogger {
   readonly lines: LogLine[];
 

@@ -1,6 +1,6 @@
 import type { Random } from "../../agent/base/random.ts";
 
-/** The same numbers for the same seed (mulberry32). A failing story is told again with its seed. */
+/** The same numbers for the same seed (mulberry32). A failing story can be replayed with its seed. */
 export class SeededRandom implements Random {
   #state: number;
 

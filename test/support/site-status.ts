@@ -1,13 +1,16 @@
 import type { Instant } from "../../agent/base/clock.ts";
 import type { ApiPart, LeaderPart, Parts, WatchPart } from "../../agent/status/parts.ts";
 
-/** An instant so many seconds after the agent's start; the wall clock shows 12:00 at the start. */
+/** An instant this many seconds after the agent's start; the wall clock shows 12:00 at the start. */
 export const at = (seconds: number): Instant => ({
   mono: 1_000_000 + seconds * 1000,
   wall: Date.parse("2026-11-20T12:00:00Z") + seconds * 1000,
 });
 
-/** The parts of a board that leads a healthy site, an hour after its start; a test changes what matters to it. */
+/**
+ * The parts of a board that leads a healthy site, an hour after its start; each test changes the ones that matter to
+ * it.
+ */
 export function healthy(changes: Partial<Parts> = {}, now = at(3600)): Parts {
   return {
     now,

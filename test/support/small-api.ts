@@ -13,7 +13,7 @@ export interface Request {
   readonly body: object;
 }
 
-/** The few objects that a story needs, kept with uids and resourceVersions, and a say in what fails. */
+/** An API with the few objects that a story needs, their uids and resourceVersions, and failures on request. */
 export class SmallApi implements Writer {
   readonly objects = new Map<string, KubeObject>();
   readonly requests: Request[] = [];

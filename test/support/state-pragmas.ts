@@ -1,4 +1,4 @@
-/** As a state.db is opened: what was acknowledged is on the disk. */
+/** The settings with which state.db is opened: acknowledged writes are on disk. */
 export const statePragmas = {
   synchronous: "FULL",
   cacheKiB: 512,

@@ -29,7 +29,7 @@ export class SystemdHost {
     this.#init = init;
   }
 
-  /** The reason why this machine cannot have such a host; undefined if it can. */
+  /** Why this machine cannot run such a host; undefined if it can. */
   static whyNot(): string | undefined {
     try {
       execFileSync(script, ["--check"], { stdio: "pipe" });
@@ -45,10 +45,10 @@ export class SystemdHost {
     }
   }
 
-  /** `writable`: folders of this machine that are the same there. Everything else is a private copy. */
+  /** `writable`: folders that the host shares with this machine. Everything else is a private copy. */
   static async boot(options: { readonly writable?: readonly string[] } = {}): Promise<SystemdHost> {
     const writable = (options.writable ?? []).flatMap((folder) => ["--write", folder]);
-    // Its standard input is a pipe of ours: however this process ends, the host ends too.
+    // Its standard input is a pipe from this process, so that the host ends with it, however this process ends.
     const keeper = spawn(script, [...writable, "--stay"], { stdio: ["pipe", "pipe", "pipe"] });
     let trouble = "";
     keeper.stderr.on("data", (text: Buffer) => {
@@ -61,7 +61,7 @@ export class SystemdHost {
     throw new Error(`the host did not boot: ${trouble}`);
   }
 
-  /** Runs a command, or a script of bash, as root. */
+  /** Runs a command or a bash script as root. */
   run(command: string | readonly string[], options: { readonly seconds?: number } = {}): Promise<Ran> {
     const words = typeof command === "string" ? ["bash", "-c", command] : command;
     const enter = ["-t", this.#init, "-m", "-p", "-u", "-i", "-C", "-n", "--", "env", "-i", ...surroundings, ...words];
@@ -74,7 +74,7 @@ export class SystemdHost {
     });
   }
 
-  /** The same, where it has to succeed: what it wrote, without the last line break. */
+  /** Like `run`, but throws if the command fails. Returns its output without the last line break. */
   async sh(command: string | readonly string[], options: { readonly seconds?: number } = {}): Promise<string> {
     const { code, stdout, stderr } = await this.run(command, options);
     if (code !== 0) throw new Error(`ended with ${code}: ${[command].flat().join(" ")}\n${stdout}${stderr}`);
@@ -91,7 +91,7 @@ export class SystemdHost {
     return this.sh(["cat", file]);
   }
 
-  /** What systemd knows of a unit: `(await host.unit("siteward", "ActiveState")).ActiveState`. */
+  /** The properties of a unit in systemd: `(await host.unit("siteward", "ActiveState")).ActiveState`. */
   async unit<Name extends string>(unit: string, ...names: readonly Name[]): Promise<Readonly<Record<Name, string>>> {
     const text = await this.sh(["systemctl", "show", unit, ...names.map((name) => `--property=${name}`)]);
     const found = Object.fromEntries(

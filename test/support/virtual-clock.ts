@@ -8,7 +8,7 @@ interface Armed {
   run: (() => void) | undefined;
 }
 
-/** More timers at one instant than any story needs: time would never pass. */
+/** More timers at one instant than any story needs: with more, time would never advance. */
 const mostAtOnce = 50_000;
 
 const earlier = (a: Armed, b: Armed): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
@@ -43,34 +43,34 @@ export class VirtualClock implements Clock {
     return this.at(this.#mono + delay, run);
   }
 
-  /** Runs it when the monotonic clock shows this time. */
+  /** Runs the function when the monotonic clock shows this time. */
   at(due: Millis, run: () => void): Timer {
     const armed: Armed = { due: Math.max(due, this.#mono), order: this.#created++, run };
     this.#timers.push(armed);
     return { cancel: () => this.#cancel(armed) };
   }
 
-  /** How many timers are armed: a part that stopped leaves none behind. */
+  /** How many timers are armed: a component that has stopped leaves none behind. */
   get timers(): number {
     return this.#timers.size - this.#idle;
   }
 
-  /** The wall clock is set, as by a first time sync: milliseconds since 1970. Nothing that is measured may change. */
+  /** Sets the wall clock, in milliseconds since 1970, as a first time sync does. No measured duration may change. */
   setWallTime(wall: Millis): void {
     this.#wallAhead = wall - this.#mono;
   }
 
-  /** Lets the time pass. One at a time: time has one owner. */
+  /** Lets time pass. Only one caller at a time may do so. */
   advance(span: Millis): Promise<void> {
     return this.advanceTo(this.#mono + span);
   }
 
-  /** Lets the time pass until the monotonic clock shows `until`. */
+  /** Lets time pass until the monotonic clock shows `until`. */
   advanceTo(until: Millis): Promise<void> {
     return this.#pass(until, (due) => due <= until);
   }
 
-  /** The same, but timers due at the very end of it have not fired yet: something else may come first. */
+  /** The same, but timers due at the very end have not fired yet, so that something else may happen first. */
   approach(span: Millis): Promise<void> {
     const until = this.#mono + span;
     return this.#pass(until, (due) => due < until);
@@ -98,7 +98,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Advances from timer to timer until `true`, at most for `limit`; throws when it never came true. */
+  /** Advances from timer to timer until the condition is true, for at most `limit`; throws if it never is. */
   async until(holds: () => boolean, limit: Millis): Promise<void> {
     const end = this.#mono + limit;
     await this.settle();
@@ -109,7 +109,7 @@ export class VirtualClock implements Clock {
     }
   }
 
-  /** Lets everything run that can run without time passing. By default that is a few turns of the event loop. */
+  /** Runs everything that can run without time passing; by default a few turns of the event loop. */
   settle(): Promise<void> {
     return this.#settle();
   }
@@ -129,7 +129,10 @@ export class VirtualClock implements Clock {
     return undefined;
   }
 
-  /** A cancelled timer stays in the heap until it is due; where most are such, the heap is made anew without them. */
+  /**
+   * A cancelled timer stays in the heap until it is due. If most timers are cancelled, the heap is rebuilt without
+   * them.
+   */
   #cancel(armed: Armed): void {
     if (armed.run === undefined) return;
     armed.run = undefined;

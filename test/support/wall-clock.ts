@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import path from "node:path";
 
-/** A time of day of its own for a process: wrong from the start, or set while it runs. Made with the C compiler. */
+/** A separate wall clock for a process: wrong from the start, or set while it runs. Built with the C compiler. */
 export class WallClock {
   readonly #file: string;
   readonly #library: string;
@@ -15,21 +15,21 @@ export class WallClock {
     this.set(0);
   }
 
-  /** Off the true time by so many seconds, from now on. */
+  /** From now on, shifts the clock from the true time by this many seconds. */
   set(seconds: number): void {
     const bytes = Buffer.alloc(8);
     bytes.writeBigInt64LE(BigInt(Math.round(seconds)));
-    // In place: the process has the file mapped.
+    // Written in place, because the process has the file mapped.
     writeFileSync(this.#file, bytes, { flag: existsSync(this.#file) ? "r+" : "w" });
   }
 
-  /** A command that becomes the one that follows it, under this clock. */
+  /** A command that executes the command that follows it, under this clock. */
   get through(): readonly string[] {
     return ["env", `LD_PRELOAD=${this.#library}`, `WALL_CLOCK_FILE=${this.#file}`];
   }
 }
 
-/** Why the stories with wrong clocks are left out; undefined: they are told. */
+/** Why the stories with wrong clocks are skipped; undefined if they run. */
 export function missingCompiler(): string | undefined {
   try {
     execFileSync("cc", ["--version"], { stdio: "pipe" });

@@ -11,7 +11,7 @@ export interface Column {
   /** True: only `-o wide` shows the column. */
   readonly wide: boolean;
   readonly isName: boolean;
-  /** The text or number for an object. `wall` is the time of the server's clock, for ages, which are only shown. */
+  /** The text or number for an object. `wall` is the server's clock time, used for ages, which are only displayed. */
   readonly cell: (object: ApiObject, wall: Millis) => JsonValue;
 }
 

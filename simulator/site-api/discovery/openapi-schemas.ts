@@ -8,7 +8,7 @@ export const schemaName = ({ group, version, kind }: ServedKind): string =>
 
 /**
  * The members of kinds and their types, with all types that these refer to. Required members are not marked, because
- * the schema does not know them. Built for each request and not kept.
+ * the schema does not say which ones are required. Built for each request and not kept.
  */
 export function schemasOf(kinds: readonly ServedKind[]): Readonly<Record<string, object>> {
   const types = new Set(kinds.flatMap(({ kind }) => typesIn(kind)));

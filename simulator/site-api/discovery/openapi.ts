@@ -17,7 +17,7 @@ export const openApiIndex = {
 /**
  * The document of one group and version ("apis/apps/v1"), undefined if that is not served. It lists kinds with their
  * fields, paths and parameters. It has no merge keys, so it does not offer strategic merge patch although the server
- * supports it: a client that read the keys from this document would find none, and uses its built-in ones instead.
+ * supports it: a client that read the keys from this document would find none, so it should use its built-in ones.
  */
 export function openApiDocument(path: string): object | undefined {
   const kinds = servedKinds.filter((kind) => groupVersionPath(kind) === path);
@@ -31,8 +31,8 @@ export function openApiDocument(path: string): object | undefined {
 }
 
 /**
- * The OpenAPI 2 document, for clients that know no later form: the same kinds without their fields, so that any field
- * is accepted.
+ * The OpenAPI 2 document, for clients that do not know a later form: the same kinds without their fields, so that any
+ * field is accepted.
  */
 export const openApiV2 = (): object => ({
   swagger: "2.0",

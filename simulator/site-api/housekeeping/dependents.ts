@@ -11,8 +11,7 @@ import { itemsOf } from "../verbs/list.ts";
 import { deleteObject, storeChange } from "../verbs/write.ts";
 
 /**
- * Controllers must learn that an owner is being deleted before its dependents change, so that they replace none of
- * them.
+ * Controllers must see that an owner is being deleted before its dependents change, so that they do not replace any.
  */
 const pause: Millis = 250;
 
@@ -102,7 +101,7 @@ function stands({ store }: Site, owner: JsonValue, namespace: string | undefined
   return found !== undefined && found.object.metadata.uid === uidOf(owner) && !isInForeground(found.object);
 }
 
-/** All dependents that an owner may have. An owner in a namespace owns nothing outside of it. */
+/** All dependents that an owner may have. An owner in a namespace owns nothing outside it. */
 function dependentsIn(site: Site, namespace: string | undefined): Dependents {
   const dependents = new Map<string, Found[]>();
   for (const found of everything(site, namespace)) {

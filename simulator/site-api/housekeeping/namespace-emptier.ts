@@ -24,7 +24,7 @@ export async function emptyNamespaces(site: Site, signal: AbortSignal): Promise<
 const terminating = ({ store }: Site): readonly Entry[] =>
   [...itemsOf(store, rangeOf(namespacesServed), store.revision)].filter(({ object }) => isTerminating(object));
 
-/** Requests the deletion of the next objects; an empty namespace is deleted itself. */
+/** Requests the deletion of the next objects. Once the namespace is empty, deletes the namespace itself. */
 function step(site: Site, namespace: Entry): void {
   const { store } = site;
   const { name } = namespace.object.metadata;

@@ -79,7 +79,7 @@ function withCidrs(node: JsonObject): JsonObject {
   return { ...node, spec: one === "" || all[0] === one ? spec : { ...spec, podCIDRs: [one] } };
 }
 
-/** The Node with its allocatable resources: all of its capacity, unless a smaller amount is declared. */
+/** The Node with its allocatable resources: its whole capacity, unless a smaller amount is declared. */
 function withAllocatable(node: JsonObject): JsonObject {
   const status = objectAt(node, "status");
   const capacity = objectAt(status, "capacity");
@@ -119,7 +119,7 @@ export const serviceRules: Rules = {
   problems: (service, before) => serviceProblems(objectAt(service, "spec"), objectAt(before, "spec")),
 };
 
-/** Limit of an object's data, for all values together as in the kube-apiserver. */
+/** Limit on an object's data, for all values together, as in the kube-apiserver. */
 const mostDataBytes = 1024 * 1024;
 
 export const configMapRules: Rules = {

@@ -108,7 +108,7 @@ function addressesProblems(addresses: readonly JsonValue[], type: string, at: st
   });
 }
 
-/** The problems of an address. If it is of the other family, the message names the list, as on the real server. */
+/** The problems of an address. If it belongs to the other family, the message names the list, as on the real server. */
 function familyProblems(
   list: string,
   field: string,

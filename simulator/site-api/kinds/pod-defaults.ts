@@ -1,6 +1,6 @@
 import { isJsonObject, itemsAt, type JsonObject, type JsonValue, numberAt, textAt } from "../../../agent/api/json.ts";
 
-/** The real server's defaults for pods and pod templates, as far as programs here or kubectl use them. */
+/** Those of the real server's defaults for pods and pod templates that kubectl or programs here use. */
 export function podSpecDefaults(spec: JsonObject): JsonObject {
   const period = numberAt(spec, "terminationGracePeriodSeconds");
   const filled = {
@@ -15,7 +15,7 @@ export function podSpecDefaults(spec: JsonObject): JsonObject {
   return each(eachContainer(filled, containerDefaults), "volumes", volumeDefaults);
 }
 
-/** Defaults that a pod gets and a pod template does not. */
+/** Defaults that a pod gets but a pod template does not. */
 export function runDefaults(spec: JsonObject): JsonObject {
   const onHost = spec.hostNetwork === true;
   return eachContainer(spec, (container) => {

@@ -18,7 +18,7 @@ import { podSpecProblems } from "./pod-problems.ts";
 /** Members of pods that pod templates do not have. */
 const ownDefaults = { enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority" };
 
-/** How long a pod tolerates a board that is not ready or unreachable, unless it declares that itself. */
+/** How long a pod tolerates an unready or unreachable board, unless it declares its own tolerations. */
 const defaultTolerationSeconds = 300;
 
 export const podRules: Rules = {
@@ -56,8 +56,8 @@ export const objectAt = (value: JsonValue | undefined, ...path: readonly string[
 };
 
 /**
- * Adds default tolerations as the DefaultTolerationSeconds admission does: for each of the two taints that the pod does
- * not tolerate itself.
+ * Adds default tolerations as the DefaultTolerationSeconds admission does: one for each of the two taints that the pod
+ * does not itself tolerate.
  */
 function withDefaultTolerations(spec: JsonObject): JsonObject {
   const tolerations = itemsAt(spec, "tolerations");

@@ -62,9 +62,7 @@ function clientIpOf(spec: JsonObject): JsonObject {
   return isJsonObject(found) ? found : {};
 }
 
-/**
- * Drops values that an earlier type required, that mean nothing for the new type and that the client did not change.
- */
+/** Drops values that the former type required, unless they apply to the new type or the client changed them. */
 function outgrown(spec: JsonObject, before: JsonObject): JsonObject {
   const kept = (name: string): boolean => isSameJson(spec[name], before[name]);
   const addressed = hasClusterIp(before) && !hasClusterIp(spec) && kept("clusterIP");
@@ -89,15 +87,15 @@ function withoutNodePort(port: JsonValue): JsonValue {
   return rest;
 }
 
-/** An address of 10.96.0.0/12 that no other service of this site got: revisions are never reused. */
+/** An address in 10.96.0.0/12 that no other service of this site has had: revisions are never reused. */
 function clusterIpOf(revision: number): string {
   const offset = 2 + (revision % (2 ** 20 - 3));
   return `10.${96 + (offset >> 16)}.${(offset >> 8) & 255}.${offset & 255}`;
 }
 
 /**
- * The node port of each port: its own, the former one of that name, that of the same port of another protocol, or a new
- * one.
+ * The node port of each port: its own, the former one of that name, that of the same port with another protocol, or a
+ * new one.
  */
 function withNodePorts(
   ports: readonly JsonValue[],

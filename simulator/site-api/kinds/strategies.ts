@@ -64,7 +64,7 @@ export const deploymentStrategy: StrategyRules = {
 export const statefulSetStrategy: StrategyRules = {
   name: "updateStrategy",
   defaults: (strategy) => {
-    // A strategy that has nothing but a type is stored as it is.
+    // A strategy that has only a type is stored as it is.
     const bare = textAt(strategy, "type") !== "" && strategy.rollingUpdate === undefined;
     return bare ? strategy : rollingBy({ partition: 0 })(strategy);
   },
@@ -83,7 +83,7 @@ export const statefulSetStrategy: StrategyRules = {
 const unavailableOf = (strategy: JsonObject): JsonValue => objectAt(strategy, "rollingUpdate").maxUnavailable ?? 0;
 const surgeOf = (strategy: JsonObject): JsonValue => objectAt(strategy, "rollingUpdate").maxSurge ?? 0;
 
-/** How the real server shows an unknown strategy. */
+/** How the real server displays an unknown strategy. */
 const limitsShown = (strategy: JsonObject): JsonObject => ({
   Type: textAt(strategy, "type"),
   RollingUpdate:

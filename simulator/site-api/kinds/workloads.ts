@@ -37,7 +37,7 @@ export const daemonSetRules: Rules = {
   },
 };
 
-/** An old annotation that controllers still read: how often the template was changed. */
+/** An old annotation that controllers still read: how often the template has changed. */
 const templateGeneration = "deprecated.daemonset.template.generation";
 
 function withTemplateGeneration(object: JsonObject, generation: number): JsonObject {
@@ -104,7 +104,7 @@ function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyR
   };
 }
 
-/** The given value with defaults, also inside partly given members. */
+/** The given value with defaults added, including inside partly given members. */
 const filled = (given: JsonObject, defaults: JsonObject): JsonObject => ({
   ...given,
   ...Object.fromEntries(

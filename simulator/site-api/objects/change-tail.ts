@@ -1,6 +1,6 @@
 import type { Entry } from "./object.ts";
 
-/** One write with the facts that watchers need. */
+/** One write, with the facts that watchers need. */
 export interface LoggedChange {
   readonly deleted: boolean;
   readonly after: Entry;
@@ -38,7 +38,7 @@ export class ChangeTail {
 
   append(change: LoggedChange): void {
     const { key, revision, text } = change.after;
-    // A gap shows that another process wrote to the file: its changes are in the log only.
+    // A gap shows that another process wrote to the file, whose changes are only in the log.
     if (revision !== this.#revision + 1) this.#forget(this.#changes.length);
     this.#changes.push(change);
     this.#revision = revision;

@@ -88,7 +88,7 @@ function annotationProblems(annotations: JsonValue | undefined): readonly Proble
   return [...texts.flatMap(([key]) => keyProblems("metadata.annotations", key.toLowerCase())), ...long];
 }
 
-/** Kubernetes' own finalizers; all others carry the domain of their owner. */
+/** Kubernetes' own finalizers; all others begin with the domain of their owner. */
 const standardFinalizers = ["orphan", "foregroundDeletion", "kubernetes"];
 
 function finalizerProblems(finalizers: JsonValue | undefined): readonly Problem[] {

@@ -39,7 +39,7 @@ export class ObjectStore {
   }
 
   /**
-   * Deletes an object, of which watchers last see the state `object`. Returns undefined if another writer was faster.
+   * Deletes an object; `object` is the last state that watchers see. Returns undefined if another writer was faster.
    */
   remove(before: Entry, object: ApiObject): Entry | undefined {
     return this.#write(object, before, (value) => this.#log.remove(before.key, before.revision, value), true);

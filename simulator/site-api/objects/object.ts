@@ -62,7 +62,7 @@ export function normalized(
   return defined({ metadata: meta, spec, ...rest, status }) as ApiObject;
 }
 
-/** Whether a value is empty: absent and empty labels, annotations, finalizers and owners are equivalent. */
+/** Whether a value is empty. Absent and empty labels, annotations, finalizers and owners are equivalent. */
 const isEmpty = (value: JsonValue): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 

@@ -11,7 +11,7 @@ export const foregroundFinalizer = "foregroundDeletion";
 export const hasFinalizer = ({ metadata }: ApiObject, finalizer: string): boolean =>
   itemsAt(metadata, "finalizers").includes(finalizer);
 
-/** Adds the finalizer that a deletion requests and removes the other; without a request, both stay as they are. */
+/** Adds the finalizer that a deletion requests, and removes the other; if it requests none, both stay as they are. */
 export function propagated(kind: ServedKind, object: ApiObject, wish: Propagation | undefined): ApiObject {
   // As on the real server, an Event has no dependents.
   if (wish === undefined || kind.plural === "events") return object;

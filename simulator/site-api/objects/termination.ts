@@ -7,8 +7,8 @@ import type { ApiObject } from "./object.ts";
 import { propagated } from "./propagation.ts";
 
 /**
- * Effect of a deletion on an object: it is removed at once; or it is marked, and removed once it has no finalizers
- * or its runner reports its end; or nothing (further) happens.
+ * Effect of a deletion on an object: it is removed at once; or it is marked, and removed once it has no finalizers or
+ * its runner reports that it ended; or nothing (further) happens.
  */
 export type Deletion = { readonly does: "remove" | "mark"; readonly object: ApiObject } | { readonly does: "nothing" };
 

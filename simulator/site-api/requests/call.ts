@@ -16,7 +16,7 @@ export interface Site {
   readonly closing: AbortSignal;
 }
 
-/** One request for a collection or an object, parsed as far as all verbs need. */
+/** One request for a collection or an object, with the parts that all verbs need already parsed. */
 export interface Call {
   readonly request: ApiRequest;
   readonly query: URLSearchParams;

@@ -2,7 +2,8 @@ import { isJsonObject, type JsonValue } from "../../../agent/api/json.ts";
 import { badRequest } from "./failure.ts";
 
 /**
- * Where a list continues: after which key (`after`), and at which revision (`at`; undefined: the newest at that time).
+ * Where a list continues: after which key (`after`), and at which revision (`at`; undefined for the newest at that
+ * time).
  */
 export interface Continuation {
   readonly at: number | undefined;

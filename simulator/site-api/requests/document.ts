@@ -51,10 +51,7 @@ export function parsedJson(text: string): JsonValue {
   }
 }
 
-/**
- * The value of a single YAML document. Aliases are refused: with a few of them a small body could expand to an enormous
- * one.
- */
+/** The value of a single YAML document. Aliases are refused: a few of them could expand a small body enormously. */
 export function parsedYaml(text: string): JsonValue {
   try {
     const value: unknown = load(text, { schema: CORE_SCHEMA, maxAliases: 0 });
@@ -95,7 +92,7 @@ export function objectIn({ request, kind }: Call, validation: FieldValidation): 
 export const repeatedIn = (request: ApiRequest, validation: FieldValidation): readonly string[] =>
   validation === "Ignore" || !/\bjson$/.test(contentTypeOf(request) || json) ? [] : repeatedMembers(bodyOf(request));
 
-/** Throws a Failure if the value is not an object of the kind, by the strictness that the client requests. */
+/** Throws a Failure if the value is not an object of the kind, with the strictness that the client requests. */
 export function received(
   value: JsonValue,
   kind: ServedKind,

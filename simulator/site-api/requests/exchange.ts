@@ -1,4 +1,7 @@
-/** A request and its response as plain values. The same shape as in the agents' transport, over HTTP or by a call. */
+/**
+ * A request and its response as plain values, of the same shape as in the agents' transport; made over HTTP or by a
+ * function call.
+ */
 export interface ApiRequest {
   readonly method: string;
   /** Path and query, beginning with "/". */
@@ -19,7 +22,7 @@ export interface ApiResponse {
 }
 
 export const json = "application/json";
-/** Headers are bounded; a client that sends many errors gets only some of the warnings. */
+/** Headers are limited in size, so a client that makes many errors gets only some of the warnings. */
 const mostWarnings = 16;
 const longestWarning = 256;
 

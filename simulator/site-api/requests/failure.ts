@@ -122,7 +122,7 @@ export const conflict = (of: Named, name: string, why: string): Failure =>
   });
 
 export const modified = (of: Named, name: string): Failure =>
-  // The exact words of the real server: scripts match them.
+  // The exact words of the real server, because scripts match them.
   conflict(of, name, "the object has been modified; please apply your changes to the latest version and try again");
 
 export const forbidden = (of: Named, name: string, why: string, causes?: readonly Cause[]): Failure =>
@@ -148,7 +148,7 @@ export function invalid(
   });
 }
 
-/** A failure for options of a request that contradict each other or do not exist. */
+/** A failure for request options that contradict each other or do not exist. */
 export const invalidOptions = (kind: string, problems: readonly Problem[]): Failure =>
   invalid({ group: "meta.k8s.io", kind }, "", problems);
 

@@ -38,7 +38,7 @@ export function selectionIn(query: URLSearchParams, kind: ServedKind): ListSelec
     const labels = parseLabelSelector(query.get("labelSelector") ?? "");
     const fields = parseFieldSelector(query.get("fieldSelector") ?? "").map((one) => wishOf(one, kind));
     const name = fields.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
-    // An invalid name selects nothing, and must not become part of a key of the log.
+    // An invalid name selects nothing, and must not become part of a log key.
     return { labels, fields, name: name === undefined || /^[^/\0]+$/.test(name) ? name : "\0" };
   } catch (error) {
     if (error instanceof SelectorError) throw badRequest(error.message);
@@ -140,7 +140,7 @@ export interface DeleteOptions {
   readonly resourceVersion: string | undefined;
 }
 
-/** The options of a deletion, from query and body: the body wins, as on the real server. */
+/** The options of a deletion, from query and body; the body takes precedence, as on the real server. */
 export function deleteOptionsIn(query: URLSearchParams, body: JsonObject): DeleteOptions {
   const grace = member(body, "gracePeriodSeconds") ?? numberIn(query, "gracePeriodSeconds");
   if (grace !== undefined && (typeof grace !== "number" || !Number.isInteger(grace))) {
@@ -156,7 +156,7 @@ export function deleteOptionsIn(query: URLSearchParams, body: JsonObject): Delet
   };
 }
 
-/** The treatment of dependents that a deletion requests. Undefined: the request does not mention them. */
+/** The treatment of dependents that a deletion requests; undefined if it does not mention them. */
 function propagationIn(query: URLSearchParams, body: JsonObject): Propagation | undefined {
   const policy = member(body, "propagationPolicy") ?? query.get("propagationPolicy");
   const found = propagations.find((one) => one === policy);

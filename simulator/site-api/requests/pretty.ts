@@ -28,7 +28,7 @@ class Layout {
   #depth = 0;
   #inText = false;
   #escaped = false;
-  /** A bracket was opened and is still empty. */
+  /** True after an opening bracket that is still empty. */
   #opened = false;
 
   of(text: string): string {

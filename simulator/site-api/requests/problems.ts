@@ -37,7 +37,7 @@ export const tooLong = (field: string, limit: number): Problem => ({
   field,
 });
 
-/** A value as a message shows it: cut, because it may be huge and the message must stay readable. */
+/** A value for a message, truncated, because it may be huge and the message must stay readable. */
 function shown(value: JsonValue | undefined): string {
   const text = JSON.stringify(value) ?? "null";
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`;

@@ -2,7 +2,7 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../.
 import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { type Field, schema } from "./schema.ts";
 
-/** A member whose type differs from its kind's. The message is a sentence about the member. */
+/** A member whose type differs from the one that its kind declares. The message is a sentence about the member. */
 export class MemberError extends Error {
   override readonly name = "MemberError";
 }
@@ -49,7 +49,7 @@ function messageIn(value: JsonValue, message: string, path: string, unknown: str
   return Object.fromEntries(members);
 }
 
-/** Reads a field's value. Undefined if it is empty and that means absent. */
+/** Reads a field's value. Undefined if it is empty and an empty value means absent. */
 function readValue(
   { form, type, always }: Field,
   value: JsonValue,

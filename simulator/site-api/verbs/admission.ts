@@ -43,7 +43,7 @@ export function admitNew(kind: ServedKind, sent: Sent, identity: ObjectIdentity,
 const withMetadata = (object: JsonObject, { metadata }: ApiObject): ApiObject => ({ metadata, ...object });
 
 export interface WriteContext {
-  /** "status": writes only the status, and the descriptive parts of the metadata. */
+  /** "status": writes only the status and the descriptive parts of the metadata. */
   readonly subresource: "status" | undefined;
   /** A patch starts from the stored object, so every difference was requested. */
   readonly isPatch: boolean;
@@ -108,7 +108,7 @@ function metadataOf(sent: Sent, before: ApiObject): Metadata {
   return metadata as Metadata;
 }
 
-/** Whether the client resets managedFields, which a single empty entry does. */
+/** Whether the client resets managedFields, by sending a single empty entry. */
 const isReset = (managed: unknown): boolean =>
   Array.isArray(managed) && managed.length === 1 && JSON.stringify(managed[0]) === "{}";
 
@@ -139,7 +139,7 @@ function check(kind: ServedKind, { metadata }: ApiObject, problems: readonly Pro
   if (problems.length > 0) throw invalid(kind, metadata.name, problems);
 }
 
-/** The object with its generation, which is a new one after a change outside metadata and status. */
+/** The object with its generation, which increases after a change outside metadata and status. */
 function counted(kind: ServedKind, object: ApiObject, before: ApiObject): ApiObject {
   const wish = ({ metadata: _m, status: _s, ...rest }: ApiObject): JsonValue => rest;
   const { generation } = before.metadata;

@@ -71,7 +71,7 @@ function merged(before: ApiObject, applied: Sent, entry: JsonObject, kind: Serve
     textAt(one, "operation") === "Apply" &&
     textAt(one, "subresource") === textAt(entry, "subresource");
   const entries = itemsAt(before.metadata, "managedFields");
-  // Applying the present state again changes nothing, not even the time.
+  // Applying the current state again changes nothing, not even the time.
   if (isSameJson(sent, before) && entries.some(same)) return sent;
   const others = entries.filter((one) => !same(one));
   return { ...sent, metadata: withMember(sent.metadata, "managedFields", [...others, entry]) };

@@ -14,7 +14,7 @@ import { existing } from "./get.ts";
 import { itemsOf, listOf } from "./list.ts";
 import { deleteObject, storeChange } from "./write.ts";
 
-/** Namespaces that a site needs, and that may not be deleted. */
+/** Namespaces that a site needs, which may not be deleted. */
 const kept = ["default", "kube-system", "kube-public"];
 
 export function remove(site: Site, call: ObjectCall): ApiResponse {

@@ -64,7 +64,7 @@ function startOf(store: ObjectStore, query: URLSearchParams): Start {
     return { at: at ?? newest, limit, after };
   }
   if (revision !== undefined && revision > newest) throw tooLargeResourceVersion(revision, newest);
-  // A list that accepts any state returns everything at once, whatever the limit: a real server answers from its cache.
+  // A list that accepts any state returns everything at once, whatever the limit, as a real server does from its cache.
   if (revision === 0) return { at: newest, limit: undefined, after: undefined };
   if (revision === undefined || (match !== "Exact" && (match === "NotOlderThan" || limit === undefined))) {
     return { at: newest, limit, after: undefined };

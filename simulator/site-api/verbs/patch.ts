@@ -57,7 +57,7 @@ function patched(applies: Applies, { object }: Entry, document: JsonValue, kind:
   }
 }
 
-/** Reads the patched object. It is not the client's document: if it is invalid, the patch was wrong. */
+/** Reads the patched object. It is not the client's own document, so if it is invalid, the patch was wrong. */
 function readPatched(...[value, kind, validation, repeated]: Parameters<typeof received>): Received {
   try {
     return received(value, kind, validation, repeated);

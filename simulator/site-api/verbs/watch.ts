@@ -14,16 +14,13 @@ const bookmarkEvery: Millis = 60_000;
 /** Time before its end at which a watch sends a last bookmark: a client that resumes there gets no event twice. */
 const lastBookmarkBefore: Millis = 2000;
 /**
- * The shortest watch for a client that gives no timeout. The longest is twice this; the spread keeps clients from
- * returning all at once.
+ * The shortest watch for a client that gives no timeout. The longest is twice this; the spread keeps clients from all
+ * returning at once.
  */
 const shortestWatch: Millis = 30 * 60_000;
 /** How many changes are read from the log, and written to the stream, at a time. */
 const atATime = 200;
-/**
- * How many revisions a reader may be behind. One that is further behind is too slow: its stream ends, and it resumes or
- * lists again.
- */
+/** How many revisions a reader may lag behind. A slower one has its stream ended, and resumes or lists again. */
 const mostBehind = 10_000;
 
 export function watch(site: Site, call: Call): ApiResponse {
@@ -34,7 +31,7 @@ export function watch(site: Site, call: Call): ApiResponse {
   const wanted = revisionIn(query);
   const revision = site.tail.revision;
   if (initial === true && wanted !== undefined && wanted > revision) throw tooLargeResourceVersion(wanted, revision);
-  // Without a revision, or from revision 0, the present objects come first, as ADDED events.
+  // Without a revision, or from revision 0, the current objects come first, as ADDED events.
   const listed = initial ?? (wanted === undefined || wanted === 0);
   const from = listed || wanted === undefined || wanted === 0 ? revision : wanted;
   const timeout = (numberIn(query, "timeoutSeconds") ?? 0) * 1000;
@@ -86,9 +83,9 @@ interface WatchOptions {
 class Watch {
   readonly #site: Site;
   readonly #options: WatchOptions;
-  /** The revision up to which every change that concerns the reader was sent. */
+  /** The revision up to which every change relevant to the reader was sent. */
   #position = 0;
-  /** True once the reader has caught up. From then on its own pace counts, not how far back it asked to start. */
+  /** True once the reader has caught up. From then on only its own pace counts, not how far back it started. */
   #caughtUp = false;
   #bookmarked: Instant;
   #lastBookmarkSent: boolean;
@@ -131,7 +128,7 @@ class Watch {
     }
   }
 
-  /** Returns the next changes, and advances; empty: there are none. Undefined: the reader is too slow. */
+  /** Returns the next changes, if any, and advances. Undefined if the reader is too slow. */
   #next(): readonly LoggedChange[] | undefined {
     const { store, tail } = this.#site;
     const { range } = this.#options;
@@ -188,7 +185,7 @@ class Watch {
         signal.removeEventListener("abort", done);
         resolve();
       };
-      // Without a wake-up the resource has not changed, whatever else did.
+      // Without a wake-up this resource has not changed, whatever else has.
       const longest = bookmarks ? Math.min(this.#left(), this.#bookmarkDue()) : this.#left();
       const timer = clock.after(Math.max(0, longest), () => {
         this.#position = Math.max(this.#position, tail.revision);

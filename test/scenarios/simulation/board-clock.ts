@@ -33,7 +33,7 @@ export class BoardClock {
     this.#wall = { at: this.#time.now, shows };
   }
 
-  /** The earliest world time at which this clock shows `delay` more than now. */
+  /** The earliest world time at which this clock will have advanced by `delay`. */
   after(delay: Millis): Millis {
     const target = this.#monoAt(this.#time.now) + delay;
     const guess = this.#bootedAt + (target - this.#monoAtBoot) / this.#pace;

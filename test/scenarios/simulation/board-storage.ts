@@ -12,7 +12,7 @@ export const fastPragmas: Pragmas = {
   journalSizeLimitKiB: 4096,
 };
 
-/** The state of cache.db after a power cut: complete, an earlier one, or unreadable. */
+/** The state of cache.db after a power cut: complete, rolled back, or unreadable. */
 export type CacheLoss = "none" | "recent" | "all";
 
 type Rows = readonly { readonly table: string; readonly rows: readonly Readonly<Record<string, SqlValue>>[] }[];

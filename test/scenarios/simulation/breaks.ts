@@ -6,7 +6,7 @@ import { mostInOneSecond } from "./tally.ts";
 export const breaks = { restart: 3000, away: 300_000, reset: 0 } as const satisfies Record<string, Millis>;
 export type Break = keyof typeof breaks;
 
-/** A sleeping follower reads the Lease within one term and half a retry; after a failure, within 70 s of its clock. */
+/** A sleeping follower reads the Lease within one term and half a retry; after a failure, within 70 s by its clock. */
 export const backWithin: Millis = 72_000;
 
 export interface Return {

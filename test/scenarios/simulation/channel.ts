@@ -1,4 +1,4 @@
-/** A body that is filled piece by piece. Its reader waits for the next piece, its end or its failure. */
+/** A body that is filled piece by piece. Its reader waits for the next piece, the end or a failure. */
 export class Channel implements AsyncIterable<Uint8Array> {
   readonly #pieces: Uint8Array[] = [];
   readonly #left: () => void;

@@ -23,7 +23,7 @@ export type Impairment =
   | { readonly is: "watches refused" }
   /** Requests for this collection are refused, lists and watches alike; everything else works. */
   | { readonly is: "collection refused"; readonly path: string }
-  /** A share of the requests is refused before it has an effect. */
+  /** A share of the requests is refused before having any effect. */
   | { readonly is: "storm"; readonly status: number; readonly share: number; readonly retryAfter: number | undefined };
 
 export interface Refusal {
@@ -152,7 +152,7 @@ export class Edge {
     parcel.state = "travels";
     const at = Math.max(time.now + this.latency + this.#delay(), this.#lastArrival[way]);
     this.#lastArrival[way] = at;
-    // Data that is due at this moment goes first.
+    // Data that is due at this moment is delivered first.
     if (at === time.now && this.#parcels[way][0] === parcel) this.#carried(way, parcel);
     else time.at(at, () => this.#carried(way, parcel));
   }

@@ -49,7 +49,7 @@ export class Exchange {
     }
   }
 
-  /** There is a connection: the last moment at which the program can cancel. */
+  /** A connection exists: this is the last moment at which the program can cancel. */
   sendNow(): void {
     const { request } = this.#deps;
     try {
@@ -78,7 +78,7 @@ export class Exchange {
     }
   }
 
-  /** The program has ended. A request that was sent may still arrive. */
+  /** The program has ended. A request already sent may still arrive. */
   abandon(): void {
     this.#close();
   }

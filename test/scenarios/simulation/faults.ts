@@ -8,7 +8,10 @@ import { type Fault, type Lane, type Schedule, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
 import type { Site } from "./site.ts";
 
-/** Applies the faults of a schedule to a site, each at its time; at the calm it ends all that can be ended. */
+/**
+ * Applies the faults of a schedule to a site, each at its time; when the calm begins, it ends all faults that can be
+ * ended.
+ */
 export class Faults {
   readonly #site: Site;
   readonly #calmAt: Millis;
@@ -27,7 +30,7 @@ export class Faults {
     }
   }
 
-  /** Faults under which the API server has lost its store; its open watches continue. */
+  /** Faults during which the API server has lost its store; its open watches continue. */
   get isStoreLost(): boolean {
     return this.#storeLost > 0;
   }
@@ -96,7 +99,10 @@ export class Faults {
     return found ? [found] : [];
   }
 
-  /** A hold counts if the operator gets its answer. Without an answer the operator knows nothing and does not retry. */
+  /**
+   * A hold counts if the operator receives the answer. Without one the operator does not know the outcome, and does not
+   * retry.
+   */
   async #hold({ what, for: length, takenBack }: Extract<Fault, { is: "hold" }>): Promise<void> {
     const { recorder, time, leader } = this.#site;
     const controls = leader?.agent?.agent.siteControls;
@@ -114,7 +120,7 @@ export class Faults {
     recorder.history.holds.push(hold);
     if (!takenBack) return;
     time.at(Math.max(time.now, Math.min(begun + length, this.#calmAt)), () => {
-      // This also ends the same hold of other operators.
+      // This also ends the same hold ordered by other operators.
       for (const other of recorder.history.holds) {
         if (JSON.stringify(other.what) === JSON.stringify(what)) other.until = Math.min(other.until, time.now);
       }
@@ -133,7 +139,7 @@ export class Faults {
     if (effect?.outcome !== "done") time.at(time.now + 5000, () => void this.#release(what, author));
   }
 
-  /** Runs something after a delay, at the calm at the latest. */
+  /** Runs something after a delay, but no later than the beginning of the calm. */
   #later(delay: Millis, run: () => void): void {
     const { time } = this.#site;
     time.at(Math.min(time.now + delay, this.#calmAt), run);
@@ -209,7 +215,7 @@ export class Faults {
       recorder.changed(leasePath);
       recorder.changed("/api/v1/nodes");
       recorder.history.restores.push(time.now);
-      // Later holds of operators exist only on boards that may be dark.
+      // Later holds exist only on boards that may be dark.
       for (const hold of recorder.history.holds) hold.until = Math.min(hold.until, time.now);
       // Kubelets resume their watches in the former history; Kubernetes' own manual says to restart them after a restore.
       for (const board of boards.filter(({ isOn }) => isOn)) {
@@ -265,7 +271,7 @@ export class Faults {
     return span;
   }
 
-  /** A person with kubectl at the API server itself. */
+  /** A person using kubectl directly on the API server. */
   #deleteLease(): void {
     const { api, recorder } = this.#site;
     if (!api.isUp || this.isStoreLost) return;

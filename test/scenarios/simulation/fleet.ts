@@ -92,7 +92,7 @@ export class Fleet {
     }
   }
 
-  /** The API server crashes and is back after a while. */
+  /** The API server crashes and comes back after a while. */
   crash(length: Millis): void {
     this.api.stop();
     this.resetAll();

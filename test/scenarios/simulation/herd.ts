@@ -7,8 +7,8 @@ import { Fleet } from "./fleet.ts";
  *
  *   node test/scenarios/simulation/herd.ts --seeds 3 --seed 1
  *
- * It fails if more than a tenth of them reconnect within one second, if one does not reconnect, after any harmful act, or if a
- * site has no leader or two.
+ * It fails if more than a tenth of them reconnect within one second, if any does not reconnect, after any harmful act,
+ * or if a site has no leader or two leaders.
  */
 const { values } = parseArgs({
   options: { seeds: { type: "string", default: "1" }, seed: { type: "string", default: "1" } },

@@ -71,21 +71,21 @@ export interface ProcessHistory {
   readonly id: number;
   readonly board: string;
   readonly startedAt: Millis;
-  /** It lost power, was killed or broke down; a process that stops cleanly does not count. */
+  /** True if it lost power, was killed or crashed; a process that stops cleanly does not count. */
   isLost: boolean;
   readonly listening: Listening[];
   /** The highest terms in its answers, in order of delivery. */
   readonly toldTerms: { readonly order: number; readonly term: number }[];
 }
 
-/** A hold, from the positive answer until it was withdrawn or expired. */
+/** A hold, from its positive answer until it was withdrawn or expired. */
 export interface OrderedHold {
   readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
   readonly from: Millis;
   until: Millis;
 }
 
-/** The events as observed by API server and network. Nothing in it is reported by an agent. */
+/** The events as observed by the API server and the network. None is reported by an agent. */
 export interface History {
   readonly setting: Setting;
   readonly writes: Write[];

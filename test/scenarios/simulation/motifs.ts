@@ -72,7 +72,7 @@ function cutLeader(how: How): readonly Fault[] {
   ];
 }
 
-/** Watches stall too briefly to be noticed, then resume with the delayed pieces. */
+/** Watches stall too briefly to be noticed, then resume with the delayed data. */
 function slowComeback(how: How): readonly Fault[] {
   const at = how.between(90_000, 200_000);
   const silent = how.between(45_000, 89_000);
@@ -94,7 +94,10 @@ function forgetfulApi(how: How): readonly Fault[] {
   ];
 }
 
-/** The API server's store is restored from a backup, while agents start and stop, and a board is dark in one of the two histories. */
+/**
+ * The API server's store is restored from a backup while agents start and stop and a board is dark in one of the two
+ * histories.
+ */
 function restoredApi(how: How): readonly Fault[] {
   const at = how.between(150_000, 300_000);
   const age = how.happens(0.3) ? how.between(500, 15_000) : how.between(15_000, 200_000);
@@ -150,8 +153,8 @@ function heldSite(how: How): readonly Fault[] {
 }
 
 /**
- * Harmful combinations of faults that are rare by chance. Each gets new random times, and is added to the other faults of a
- * schedule.
+ * Harmful combinations of faults that rarely arise by chance. Each gets new random times, and is added to a schedule's
+ * other faults.
  */
 export const motifs = {
   "deaf leader": deafLeader,

@@ -230,7 +230,7 @@ export function mutantOf(name: string): Mutant {
   return mutant;
 }
 
-/** From now on the agent's sources are loaded with the mutant's changes. */
+/** From now on, loads the agent's sources with the mutant's changes. */
 export function mutate(mutant: Mutant): void {
   registerHooks({
     load: (url, context, next) => {

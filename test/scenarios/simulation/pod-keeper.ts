@@ -12,7 +12,7 @@ export const tolerances: Readonly<Record<string, number | undefined>> = {
 
 const every = 30_000;
 
-/** Keeps four pods on every schedulable board, like the controllers of their owners. */
+/** Keeps four pods on every schedulable board, as their owners' controllers would. */
 export class PodKeeper {
   readonly #world: World;
   readonly #boards: readonly Board[];

@@ -22,8 +22,8 @@ const leaseKey = "leases/kube-system/siteward-default";
 const tailOfTrace = 400;
 
 /**
- * Records all requests, effects and received data: as a history for the checks, as lines for people, and as one number for
- * comparing two runs.
+ * Records all requests, effects and received data: as a history for the checks, as lines for people, and as a single
+ * number for comparing two runs.
  */
 export class Recorder {
   readonly history: History;
@@ -114,7 +114,7 @@ export class Recorder {
     this.#look(path, order, write);
   }
 
-  /** A change that neither an agent nor a kubelet made. */
+  /** A change made by neither an agent nor a kubelet. */
   changed(path: string): void {
     this.#look(path, this.#order++, undefined);
   }

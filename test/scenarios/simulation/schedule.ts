@@ -40,7 +40,7 @@ export interface Setting {
   readonly selects: boolean;
 }
 
-/** The program whose path to the API server is concerned: a board's cable carries both. */
+/** The program whose path to the API server is affected. A board's cable carries both. */
 export type Lane = "agent" | "kubelet" | "both";
 
 export type Fault = { readonly at: Millis } & (
@@ -83,12 +83,12 @@ export type Fault = { readonly at: Millis } & (
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
   | { readonly is: "pause"; readonly board: string; readonly for: Millis; readonly waking: Waking }
   | { readonly is: "api restart"; readonly for: Millis; readonly how: "orderly" | "crash"; readonly forgetful: boolean }
-  /** The store is restored to its state `age` before the server went down. */
+  /** The store is restored to its state from `age` before the server went down. */
   | { readonly is: "api restored"; readonly age: Millis; readonly for: Millis; readonly how: "orderly" | "crash" }
   | { readonly is: "store lost"; readonly for: Millis }
   | { readonly is: "clock step"; readonly board: string; readonly by: Millis | "1970" }
   | { readonly is: "lease deleted" }
-  /** An operator's command to the leader of that moment; after `for` it is withdrawn or expires. */
+  /** An operator's command to the current leader; after `for` it is withdrawn or expires. */
   | {
       readonly is: "hold";
       readonly what: { readonly freeze: HoldScope } | { readonly pause: string };
@@ -100,7 +100,7 @@ export type Fault = { readonly at: Millis } & (
 export interface Schedule {
   readonly seed: number;
   readonly setting: Setting;
-  /** In order of time. The board "leader" is the leader at that moment, "follower" another board with power. */
+  /** In chronological order. The board "leader" is the leader at that moment, "follower" another board with power. */
   readonly faults: readonly Fault[];
   /** The end of all faults, except those that cannot be ended. */
   readonly calmAt: Millis;
@@ -111,7 +111,7 @@ const timings: readonly Timing[] = [
   { name: "as client-go", duration: 15_000, renewDeadline: 10_000, retry: 2000 },
 ];
 
-/** By then the sites are up, and the first leader judges. */
+/** By then the sites are up, and the first leader judges boards. */
 export const settled: Millis = 90_000;
 const hour: Millis = 3_600_000;
 const year: Millis = 365 * 24 * hour;
@@ -254,7 +254,7 @@ export function holdOf({ one, between, happens, setting, calmAt }: How): Fault {
   return { at, is: "hold", what, for: between(10_000, calmAt - at), takenBack: happens(0.5) };
 }
 
-/** At least one board must survive; since "leader" is not known yet, two are spared. */
+/** At least one board must survive; because "leader" is not known yet, two are spared. */
 function withSurvivor(faults: readonly Fault[], { boards }: Setting): readonly Fault[] {
   let dark = 0;
   return faults.map((fault) => {

@@ -25,7 +25,7 @@ interface RunningAgent {
 
 /** A kubelet's request time-out. */
 const kubeletTimeout: Millis = 10_000;
-/** A process that does not stop in time is killed: like systemd, but sooner. */
+/** A process that does not stop in time is killed, as by systemd, but sooner. */
 const patience: Millis = 30_000;
 
 /** One board with its clocks, disk, two paths to the API server, kubelet and agent. */
@@ -159,7 +159,7 @@ export class SimBoard {
     this.#clock.setWall(by === "1970" ? 0 : this.#clock.now().wall + by);
   }
 
-  /** Marks the start or end of a fault of the board's own link to the API server. */
+  /** Marks the start or end of a fault in the board's own link to the API server. */
   troubled(reason: object, is: boolean): void {
     const now = this.#world.time.now;
     if (is) {
@@ -195,7 +195,7 @@ export class SimBoard {
     edge.forget(process);
   }
 
-  /** Discards an unusable cache, like the program around the agent. */
+  /** Discards an unusable cache, as the program around the agent does. */
   #ended(error: unknown, { process }: RunningAgent): void {
     this.#world.recorder.lost(process);
     this.#end(process, this.agentEdge);

@@ -80,7 +80,10 @@ export class SimProcess implements Clock {
     };
   }
 
-  /** Delivers something from outside to the process: now, when it resumes, or never; never before earlier deliveries. */
+  /**
+   * Delivers something from outside to the process: now, when it resumes, or never; but not ahead of earlier
+   * deliveries.
+   */
   deliver(take: () => void): void {
     if (this.#unread > 0) this.#deliverInTurn(take);
     else this.#runOrKeep(take, this.#arrived);

@@ -16,8 +16,8 @@ const namespaces = ["default", "kube-node-lease", "kube-public", "kube-system"];
 const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
 
 /**
- * The embedded API as a function, with access to the private parts of SiteApi: its history can be dropped at any moment, and
- * a restart loses exactly its memory.
+ * The embedded API as a function, with access to SiteApi's private parts: its history can be dropped at any moment, and
+ * a restart loses only the memory.
  */
 export class SimulatedApi {
   readonly #ambient: Ambient;
@@ -68,7 +68,7 @@ export class SimulatedApi {
     while (this.#log.compact(this.#log.revision, 10_000));
   }
 
-  /** The stored text of an object, by the key of the log ("nodes/pi-1"). */
+  /** The stored text of an object, by its key in the log ("nodes/pi-1"). */
   stored(key: string): string | undefined {
     return this.#log.get(key)?.value;
   }

@@ -8,7 +8,7 @@ import { Work } from "./work.ts";
 
 const drawn = (seed: number, wishes: Wishes = {}): Schedule => scheduleOf(seed, new SeededRandom(seed), wishes);
 
-// A schedule plays identically every time, so a retry is useless.
+// A schedule plays identically every time, so retrying is useless.
 describe("a site under random faults", { retry: 0 }, () => {
   const sizes: readonly (readonly [boards: number, seeds: readonly number[]])[] = [
     [1, [1, 2]],

@@ -2,7 +2,9 @@ import { type Config, settings } from "../../../agent/config/settings.ts";
 import { defaultsOf, layTree, treeOf } from "../../../agent/config/values.ts";
 import type { Board, Setting } from "./schedule.ts";
 
-/** The settings besides the defaults. Recovery is quicker, so that the calm end need not last an hour. */
+/**
+ * The settings that differ from the defaults. Recovery is quicker, so that the calm at the end need not last an hour.
+ */
 export const judging = {
   gracePeriod: 50_000,
   startupGracePeriod: 60_000,

@@ -14,7 +14,7 @@ import { VirtualTime } from "./virtual-time.ts";
 /** The interval at which caches are synced to disk. */
 const checkpointEvery = 60_000;
 
-/** The boards of a site and their API server, in one process and with one time. */
+/** The boards of a site and their API server, in one process and on one virtual time. */
 export class Site {
   readonly time = new VirtualTime();
   readonly boards: readonly SimBoard[];
@@ -58,7 +58,7 @@ export class Site {
     return this.boards.find(({ plate }) => plate.name === name);
   }
 
-  /** The board whose agent holds the Lease now, according to the API server. */
+  /** The board whose agent currently holds the Lease, according to the API server. */
   get leader(): SimBoard | undefined {
     const holder = this.recorder.history.leases.at(-1)?.lease?.holder ?? "";
     return this.board(holder.slice(0, holder.lastIndexOf("_")));

@@ -4,14 +4,15 @@ import { nodeEnvironment } from "../../../agent/board/profile/runtime-flags.ts";
 import { FlappingSite } from "./flapping.ts";
 
 /**
- * Hours of a flapping link on virtual time, and the memory of the process, after a full garbage collection for each sample:
+ * Hours of a flapping link on virtual time, and the memory of the process, after a full garbage collection for each
+ * sample:
  *
  *   node test/scenarios/simulation/soak.ts --hours 24 --seed 1
  *
- * The figures include two agents and everything around them: kubelets, API server and network are bounded too. It fails if
- * heap or resident memory grow by more than `--most` MB a day (least squares) after the first six hours, in which caches and
- * databases fill. Memory that V8 keeps after a peak is released before a sample and shown beside it: an ordinary collection
- * leaves it resident, and one burst would look like growth.
+ * The figures include two agents and everything around them: kubelets, API server and network are bounded too. It fails
+ * if heap or resident memory grow by more than `--most` MB a day (least squares) after the first six hours, in which
+ * caches and databases fill. Memory that V8 keeps after a peak is released before a sample and shown beside it: an
+ * ordinary collection leaves it resident, so one burst would look like growth.
  */
 const { values } = parseArgs({
   options: {
@@ -45,7 +46,7 @@ const { fleet } = site;
 const rows: { readonly hour: number; readonly rss: number; readonly heap: number }[] = [];
 site.start();
 console.log("hour  before MB  resident MB  heap MB  cuts");
-// Single samples differ by half a megabyte, which would look like growth in a day of hourly samples.
+// Individual samples vary by half a megabyte, which would look like growth in a day of hourly samples.
 for (let at = looks; at <= hours; at += looks) {
   await fleet.time.runUntil(at * hour);
   const before = process.memoryUsage().rss / 2 ** 20;

@@ -9,7 +9,7 @@ import type { VirtualTime } from "./virtual-time.ts";
 const second: Millis = 1000;
 const mostKept = 20;
 
-/** Counts the acts of agents without keeping them, so that it does not grow over time. */
+/** Counts the acts of agents without storing them, so that it does not grow over time. */
 export class Tally extends Recorder {
   readonly #time: VirtualTime;
   /** Since `begin`: when an agent first tried, and when its first request arrived. */
@@ -45,7 +45,7 @@ export class Tally extends Recorder {
     this.harm.length = 0;
   }
 
-  /** Notes a request of a board's agent, even without a connection. */
+  /** Records a request by a board's agent, even without a connection. */
   listenIn({ plate, agentEdge }: SimBoard): void {
     const send = agentEdge.send.bind(agentEdge);
     agentEdge.send = (process, request) => {

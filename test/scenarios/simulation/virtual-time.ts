@@ -15,7 +15,7 @@ export class VirtualTime {
   #turns = 0;
   #settled = 0;
 
-  /** Counts awaited turns of the event loop, so that "nothing can run" is known and not guessed. One at a time. */
+  /** Counts awaited turns of the event loop, so that "nothing can run" is known rather than guessed. One at a time. */
   constructor() {
     const turn = this.#turn;
     const counting = <Values extends unknown[]>(run: (...values: Values) => void, ...values: Values) => {
@@ -43,7 +43,8 @@ export class VirtualTime {
 
   /** Waits until nothing can run without time passing: promises first, then awaited turns of the event loop. */
   async settle(): Promise<void> {
-    // Uncaught rejections and collected objects are handled between two turns: one is due now and then.
+    // Uncaught rejections and collected objects are handled between two turns of the event loop, so one is needed now
+    // and then.
     if (++this.#settled % 100 === 0) await this.#turned();
     await drained();
     while (this.#turns > 0) await this.#turned();

@@ -28,7 +28,7 @@ export type Message = { readonly done: true } | { readonly failure: Failure };
 
 const worker = path.join(import.meta.dirname, "worker.ts");
 
-/** Plays schedules in separate processes, as many at a time as there are jobs. */
+/** Plays schedules in separate processes, as many in parallel as there are jobs. */
 export class Work {
   readonly failures: Failure[] = [];
   readonly #order: Order;
@@ -42,7 +42,7 @@ export class Work {
     return this.#done;
   }
 
-  /** Waits until all were played, or enough failed. False if a process ended before it had played its share. */
+  /** Waits until all have been played, or enough have failed. False if a process ended before playing its share. */
   async run(failed: (failure: Failure) => void): Promise<boolean> {
     const { seed, schedules, jobs, mostFailures } = this.#order;
     const step = Math.max(1, Math.min(jobs, schedules));

@@ -10,7 +10,7 @@ const { first, step, end, wishes, mutant, shrink, trace }: Share = JSON.parse(pr
 const orphaned = (): never => process.exit(1);
 process.once("disconnect", orphaned);
 if (mutant !== undefined) mutate(mutantOf(mutant));
-// Imported only now: a module that is already loaded cannot be mutated.
+// Imported only now, because a module that is already loaded cannot be mutated.
 const [{ runSchedule }, { shrunk }] = await Promise.all([import("./run-schedule.ts"), import("./shrink.ts")]);
 
 const send = (message: Message): Promise<void> =>

@@ -53,7 +53,7 @@ export class FleetBoard {
   readonly identity: FleetIdentity;
   readonly config: Config;
   readonly files: Certificate;
-  /** The effects of commands, each with the zone of its command. */
+  /** The effects of commands, each with its command's zone. */
   readonly effects: string[] = [];
   standing: Standing = { isLeader: false, leader: undefined, term: undefined };
   status: Status | undefined;

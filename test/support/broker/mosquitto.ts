@@ -12,7 +12,7 @@ export interface Certificate {
   readonly key: string;
 }
 
-/** The certificates of a fleet, as files: so brokers and boards read them. */
+/** The certificates of a fleet, as files, because brokers and boards read them from files. */
 export class Authority {
   readonly folder: string;
   readonly file: string;
@@ -42,20 +42,23 @@ export class Authority {
 const slug = (name: string): string => name.replace(/[^a-z0-9-]/gi, "_");
 
 export interface BrokerOptions {
-  /** Text of the ACL file; without one all clients may do everything. */
+  /** The text of the ACL file; without one, all clients may do everything. */
   readonly acl?: string;
   /** Lines for mosquitto.conf. */
   readonly more?: readonly string[];
 }
 
-/** The reason why suites with a real broker cannot run on this machine; undefined if they can. */
+/** Why suites with a real broker cannot run on this machine; undefined if they can. */
 export function lackOfMosquitto(): string | undefined {
   return existsSync(program) ? undefined : `${program} is not installed (test/support/install-tools)`;
 }
 
 const program = "/usr/sbin/mosquitto";
 
-/** A real mosquitto with TLS, set up as docs/operator.md describes: a certificate's name is the user and the client. */
+/**
+ * A real mosquitto with TLS, set up as docs/operator.md describes: the certificate's name is both the user and the
+ * client id.
+ */
 export class Mosquitto {
   readonly folder = mkdtempSync(path.join(tmpdir(), "siteward-mosquitto-"));
   readonly authority: Authority;
@@ -93,7 +96,7 @@ export class Mosquitto {
       "autosave_interval 1",
       "autosave_on_changes true",
       ...(more.some((line) => line.startsWith("max_packet_size")) ? [] : ["max_packet_size 65000"]),
-      // As root it would become another user, who cannot read these files.
+      // If started as root, it would switch to another user, who cannot read these files.
       "user root",
       `log_dest file ${path.join(this.folder, "mosquitto.log")}`,
       "log_type all",
@@ -133,10 +136,10 @@ export class Mosquitto {
     return existsSync(file) ? readFileSync(file, "utf8") : "";
   }
 
-  /** A client other than the agent's link: the fleet's side, or an intruder. Named by its certificate. */
+  /** A client other than the agent's link: the fleet's side, or an intruder. Its name is that of its certificate. */
   client(name: string, options: Partial<IClientOptions> = {}): Promise<MqttClient> {
     const { certificate, key } = this.authority.issue(name);
-    // The broker knows it by its certificate; the library wants a name where a session is to last.
+    // The broker identifies the client by its certificate; the library requires a name for a persistent session.
     return this.clientWith({ certificate, key }, { clientId: name, ...options });
   }
 
@@ -153,7 +156,7 @@ export class Mosquitto {
     this.#clients.push(client);
     return new Promise((resolve, reject) => {
       client.once("connect", () => resolve(client));
-      // Errors of later connections only mean that the test's broker is down.
+      // Errors of later connections mean only that the test's broker is down.
       client.on("error", reject);
     });
   }

@@ -1,6 +1,6 @@
 import type { LinkOptions } from "../../../agent/fleet/mqtt/link.ts";
 
-/** How a board opens its link where a test does not want it otherwise: in the clear, and taking all that comes. */
+/** A board's default way to open its link in tests: unencrypted, and accepting every message. */
 export const openingTo = (url: string, more: Partial<LinkOptions> = {}): LinkOptions => ({
   url: new URL(url),
   tls: undefined,

@@ -13,7 +13,7 @@ export class ControllerManager {
     this.#cluster = cluster;
   }
 
-  /** `controllers`: as its flag takes them. Ends when it began to work. */
+  /** `controllers`: in the form of its flag. Resolves once it has started to work. */
   async start(controllers: string, flags: Readonly<Record<string, string>> = {}): Promise<void> {
     const file = path.join(this.#cluster.dir, "kube-controller-manager.log");
     const log = openSync(file, "w");

@@ -1,10 +1,10 @@
-/** An object where the API server keeps it, for example under "pods/default/web". */
+/** An object and the key under which the API server stores it, for example "pods/default/web". */
 export interface Stored {
   readonly at: string;
   readonly object: object;
 }
 
-/** In one transaction; etcd takes 128 at most, and 1.5 MiB in all. */
+/** In one transaction, for which etcd accepts at most 128 objects, and 1.5 MiB in all. */
 const mostOfOne = 100;
 
 /**
@@ -24,7 +24,7 @@ export async function putInStore(etcd: string, objects: readonly Stored[], toget
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A running pod with no more to it than a pod must have. */
+/** A running pod with only the required fields. */
 export function storedPod(
   name: string,
   board: string,

@@ -26,7 +26,7 @@ export function missingAssets(): string | undefined {
   return missing.length > 0 ? `${assets} holds no ${missing.join(" and no ")}` : undefined;
 }
 
-/** One request as the API server's audit log tells it. */
+/** One request, as recorded in the API server's audit log. */
 export interface Audited {
   readonly verb: string;
   readonly requestURI: string;
@@ -50,11 +50,14 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** A real etcd and kube-apiserver on loopback, for one test file. Everything lies in a folder that goes with it. */
+/**
+ * A real etcd and kube-apiserver on loopback, for one test file. All their files are in a folder that is removed with
+ * them.
+ */
 export class KubeCluster {
   readonly dir: string;
   readonly kubeconfig: string;
-  /** Of a user called "agent" who may do nothing, until it is granted. */
+  /** A kubeconfig for a user called "agent", who has no permissions until they are granted. */
   readonly agentToken = randomBytes(16).toString("hex");
   readonly #token = randomBytes(16).toString("hex");
   readonly #flags: Readonly<Record<string, string>>;
@@ -100,7 +103,7 @@ export class KubeCluster {
     writeFileSync(this.kubeconfig, this.kubeconfigFor(this.server), { mode: 0o600 });
   }
 
-  /** A kubeconfig for the same cluster by another way, for example through a relay, or as another user. */
+  /** A kubeconfig for the same cluster by another route, for example through a relay, or for another user. */
   kubeconfigFor(server: string, user: object = { token: this.#token }, ca = this.#ca.toString("utf8")): string {
     const authority = Buffer.from(ca).toString("base64");
     return JSON.stringify({
@@ -113,12 +116,12 @@ export class KubeCluster {
     });
   }
 
-  /** A kubeconfig of the administrator, by another way. */
+  /** An administrator's kubeconfig, by another route. */
   writeKubeconfig(file: string, server: string, ca: string): void {
     writeFileSync(file, this.kubeconfigFor(server, undefined, ca), { mode: 0o600 });
   }
 
-  /** What the user "agent" may do from now on, in the whole cluster. */
+  /** Grants the user "agent" these permissions, in the whole cluster. */
   async grant(rules: readonly PolicyRule[]): Promise<void> {
     const group = "rbac.authorization.k8s.io";
     const at = (kind: string): string => `/apis/${group}/v1/${kind}/agent`;
@@ -138,7 +141,7 @@ export class KubeCluster {
     await this.#ready(api);
   }
 
-  /** A second API server with the same certificate, which reaches the store by `etcd`. Returns its port. */
+  /** Starts a second API server with the same certificate, which connects to the store at `etcd`. Returns its port. */
   async startSecondApi(etcd: number): Promise<number> {
     const [api] = await freePorts();
     this.#run("kube-apiserver", {
@@ -178,14 +181,14 @@ export class KubeCluster {
     if (api) await end(api, "SIGKILL");
   }
 
-  /** Copies the store, as it is now, under a name. The servers are down meanwhile. */
+  /** Copies the current store under a name. The servers are down meanwhile. */
   async backUp(name: string): Promise<void> {
     await this.#down();
     cpSync(this.#file("etcd"), this.#file(`backup-${name}`), { recursive: true });
     await this.#up();
   }
 
-  /** Brings the store back to what it was when it was copied under this name. */
+  /** Restores the store to the copy made under this name. */
   async restore(name: string): Promise<void> {
     await this.#down();
     rmSync(this.#file("etcd"), { recursive: true });
@@ -224,8 +227,8 @@ export class KubeCluster {
   }
 
   /**
-   * Moves the store as `etcdutl snapshot restore --bump-revision --mark-compacted` does, as far as a client can see: nothing is
-   * lost, the count of writes goes up, and what lies before is compacted.
+   * Moves the store as `etcdutl snapshot restore --bump-revision --mark-compacted` does, as far as a client can see:
+   * nothing is lost, the revision jumps ahead, and the earlier history is compacted.
    */
   async move(bump: number): Promise<void> {
     await this.#down();

@@ -22,7 +22,7 @@ interface NodeObject {
   };
 }
 
-/** A site of a story: a real API server, boards whose heartbeats are played, and real agents. */
+/** A site for a story: a real API server, boards whose heartbeats are simulated, and real agents. */
 export class KubeSite {
   readonly cluster: KubeCluster;
   readonly agents: AgentProcess[] = [];
@@ -99,7 +99,7 @@ export class KubeSite {
       .map(({ metadata }) => metadata.name);
   }
 
-  /** What an agent sent, by the server's own account. */
+  /** The requests that an agent sent, according to the server's audit log. */
   requestsOf(agent: AgentProcess): readonly Audited[] {
     return this.cluster
       .audit()

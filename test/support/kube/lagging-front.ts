@@ -5,9 +5,9 @@ import type { Duplex } from "node:stream";
 import type { Pair } from "../../agent/client/certificates.ts";
 
 /**
- * Two API servers behind one address, of which one lags: every other connection reaches a server whose watch cache is behind.
- * Its watches are late, and it cannot list at a version that its cache has not reached. Reads from the store, such as GETs,
- * are current.
+ * Two API servers behind one address, one of which lags: every other connection reaches a server whose watch cache is
+ * behind. Its watches are late, and it cannot list at a version that its cache has not reached. Reads from the store,
+ * such as GETs, are current.
  */
 export class LaggingFront {
   readonly #target: string;
@@ -18,7 +18,7 @@ export class LaggingFront {
   readonly #seen: { readonly at: number; readonly revision: number }[] = [];
   readonly #timer: NodeJS.Timeout;
   #connections = 0;
-  /** How many watches the one that lags has served. */
+  /** How many watches the lagging server has served. */
   laggingWatches = 0;
 
   constructor(target: string, pair: Pair, { lag, revision }: { lag: number; revision: () => Promise<number> }) {

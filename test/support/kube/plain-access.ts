@@ -1,6 +1,6 @@
 import type { Access } from "../../../agent/client/credentials/credentials.ts";
 
-/** To a server that asks for nothing: no certificates of a kind of its own, no token, no proxy. */
+/** Access to a server that requires no credentials: no custom certificates, no token, no proxy. */
 export const plainAccess = (server: string): Access => ({
   server: new URL(server),
   namespace: undefined,

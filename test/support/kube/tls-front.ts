@@ -2,7 +2,7 @@ import { connect, type Socket } from "node:net";
 import { createServer, type Server } from "node:tls";
 import type { Pair } from "../../agent/client/certificates.ts";
 
-/** Speaks TLS before a port that does not, with a certificate that can be replaced. */
+/** Speaks TLS in front of a plain port, with a certificate that can be replaced. */
 export class TlsFront {
   readonly #sockets = new Set<Socket>();
   readonly #first: Pair;

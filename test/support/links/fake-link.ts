@@ -6,7 +6,7 @@ import {
   type Subscription,
 } from "../../../agent/fleet/mqtt/link.ts";
 
-/** A link that keeps what was sent, and answers as the test says. */
+/** A link that records sent messages, and answers as the test specifies. */
 export class FakeLink implements BrokerLink {
   sessionPresent = false;
   window = 4;
@@ -17,9 +17,9 @@ export class FakeLink implements BrokerLink {
   readonly waiting: (() => void)[] = [];
   /** Whether the broker acknowledges by itself. */
   acknowledges = true;
-  /** What it says to a message instead of taking it. */
+  /** The error with which it rejects a message instead of accepting it. */
   refuse: (message: MqttMessage) => PublishError | undefined = () => undefined;
-  /** Whether it ends the connection on a message instead of answering. */
+  /** Whether it ends the connection instead of answering a message. */
   hangUpOn: (message: MqttMessage) => boolean = () => false;
   /** Whether the connection has ended. */
   isOver = false;

@@ -5,9 +5,9 @@ import { SeededChance } from "../load-chance.ts";
 export interface Weather {
   /** One way, in milliseconds. */
   readonly delay?: number;
-  /** Each way; undefined: as fast as it goes. */
+  /** In each direction; undefined: as fast as possible. */
   readonly bytesPerSecond?: number;
-  /** The share of segments that are lost. TCP sends them again after 200 ms, 400 ms, …, and what follows waits. */
+  /** The share of segments that are lost. TCP resends them after 200 ms, 400 ms, …, and later segments wait. */
   readonly loss?: number;
   /** Nothing arrives and no error is reported; sent data arrives afterwards. */
   readonly silent?: boolean;
@@ -60,7 +60,7 @@ export class FaultyLink {
     for (const circuit of this.#circuits) circuit.reset();
   }
 
-  /** A router dropped the state of all connections: their data is lost, and none of them ends. */
+  /** Simulates a router that drops the state of all connections: their data is lost, and none of them ends. */
   forget(): void {
     for (const circuit of this.#circuits) circuit.forget();
     this.#circuits.clear();
@@ -126,13 +126,13 @@ class Circuit {
 
   forget(): void {
     for (const lane of this.#lanes) lane.forget();
-    // The other end hears of it in its own time, as behind a real router.
+    // The other end notices after its own delay, as behind a real router.
     this.#near.removeAllListeners("close");
     this.#far.removeAllListeners("close");
   }
 }
 
-/** One direction: what was sent arrives in its order, when the weather lets it. */
+/** One direction of a connection: data arrives in the order in which it was sent, as the link's conditions permit. */
 class Lane {
   readonly #to: Socket;
   readonly #from: Socket;
@@ -159,7 +159,7 @@ class Lane {
     this.#from.resume();
   }
 
-  /** The weather changed: what is under way is not late because of the old one any longer. */
+  /** Called when the conditions change: the old ones no longer delay data in flight. */
   clear(): void {
     const due = performance.now() + (this.#conditions.weather().delay ?? 0);
     this.#queue = this.#queue.map((parcel) => ({ ...parcel, due: Math.min(parcel.due, due) }));

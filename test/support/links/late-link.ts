@@ -14,7 +14,7 @@ export interface LateAnswer {
   readonly text: string;
 }
 
-/** A request that left its sender and has not arrived. It is independent of the sender's connection. */
+/** A request that has left its sender but has not arrived. It is independent of the sender's connection. */
 export interface Held extends LateRequest {
   /** Delivers it now and returns the server's answer. */
   deliver(): Promise<LateAnswer>;
@@ -26,9 +26,9 @@ interface Trap {
 }
 
 /**
- * A proxy between one board and its API server, which speaks TLS on both sides and HTTP/1.1 only. It can hold a chosen
- * request back for as long as a test likes, and cut its sender off: the case that no fence covers, because the request
- * was sent while the term stood.
+ * A proxy between one board and its API server, which speaks TLS on both sides and HTTP/1.1 only. It can hold back a
+ * chosen request for as long as a test needs, and cut off its sender: the case that no fence covers, because the
+ * request was sent while the term stood.
  */
 export class LateLink {
   readonly #server: Server;
@@ -63,7 +63,7 @@ export class LateLink {
     return `https://127.0.0.1:${address.port}`;
   }
 
-  /** The next request of this kind does not arrive; the promise resolves once it is held. */
+  /** Holds the next request of this kind; the promise resolves once it is held. */
   hold(matches: Trap["matches"]): Promise<Held> {
     return new Promise((resolve) => {
       const trap: Trap = {
@@ -77,7 +77,7 @@ export class LateLink {
     });
   }
 
-  /** The sender reaches the server no more, and reads nothing from it. What is held stays held. */
+  /** Cuts the sender off from the server in both directions. Held requests stay held. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#near) socket.resetAndDestroy();
@@ -104,7 +104,7 @@ export class LateLink {
     const far = await this.#send(request, near);
     answer.on("close", () => far.destroy());
     answer.writeHead(far.statusCode ?? 502, far.headers);
-    // A watch has begun long before its first event.
+    // A watch begins long before its first event.
     answer.flushHeaders();
     far.on("error", () => answer.destroy()).pipe(answer);
   }

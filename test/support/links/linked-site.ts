@@ -26,9 +26,9 @@ export interface LinkedSiteOptions {
   readonly config: Readonly<Record<string, object>>;
   /** Between two heartbeats of a board. */
   readonly beat?: number;
-  /** Answers in the API server's place where it has one. */
+  /** Answers instead of the API server if it has an answer. */
   readonly instead?: (request: ApiRequest) => ApiResponse | undefined;
-  /** Stands around the API server: may change what it is asked and what it answers. */
+  /** Wraps the API server, and may change requests and answers. */
   readonly around?: (request: ApiRequest, ask: (request: ApiRequest) => Promise<ApiResponse>) => Promise<ApiResponse>;
   /** The name by which the agent knows the API server. */
   readonly host?: string;
@@ -36,7 +36,7 @@ export interface LinkedSiteOptions {
   readonly through?: readonly string[];
   readonly program?: AgentOptions["program"];
   readonly flags?: AgentOptions["flags"];
-  /** Stands before the API server, which speaks no TLS by itself. */
+  /** Placed in front of the API server, which does not speak TLS. */
   readonly tls?: { readonly front: TlsFront; readonly ca: string };
 }
 
@@ -93,7 +93,7 @@ export class LinkedSite {
     return this.#agent;
   }
 
-  /** One request as the administrator, past the link. */
+  /** One request as the administrator, bypassing the link. */
   async request<T>(method: string, url: string, body?: unknown, type = "application/json"): Promise<T> {
     const answer = await this.#api.handle({
       method,
@@ -107,12 +107,12 @@ export class LinkedSite {
     return JSON.parse(text) as T;
   }
 
-  /** The board of this number lost its power. */
+  /** Cuts the power of the board with this number. */
   silence(board: number): void {
     this.#silent.add(board);
   }
 
-  /** Another agent of the site, over the same link. `own`: sections in which its configuration differs. */
+  /** Starts another agent of the site over the same link. `own`: sections in which its configuration differs. */
   join(board: string, through: readonly string[] = [], own: Readonly<Record<string, object>> = {}): AgentProcess {
     const kubeconfig = path.join(this.dir, "kubeconfig");
     const { config: base, flags } = this.#options;
@@ -123,7 +123,7 @@ export class LinkedSite {
     return agent;
   }
 
-  /** A pod on this board that tolerates its loss for so many seconds; its name is "patient". */
+  /** Creates a pod named "patient" on this board that tolerates the board's loss for this many seconds. */
   async tolerate(board: number, tolerationSeconds: number): Promise<void> {
     const tolerations = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute", tolerationSeconds }].map(
       (toleration) => ({ ...toleration, operator: "Exists" }),
@@ -144,7 +144,7 @@ export class LinkedSite {
     return items.some(({ metadata }) => metadata.name === name && metadata.deletionTimestamp === undefined);
   }
 
-  /** A board whose card is a copy of what the agent's board has now: the same name, the same memories. */
+  /** A board whose card is a copy of the agent's current one: the same name and the same stored facts. */
   clone(): AgentProcess {
     const dir = path.join(this.dir, "clone");
     const kubeconfig = path.join(this.dir, "kubeconfig");
@@ -175,7 +175,7 @@ export class LinkedSite {
       .map(({ method, path: at, body }) => `${method} ${at} ${body.slice(0, 200)}`);
   }
 
-  /** How often a collection was listed; pages that follow a first one do not count, nor does a question for one object. */
+  /** How often a collection was listed; neither later pages nor reads of single objects count. */
   lists(plural: string): number {
     const at = new RegExp(`/${plural}\\?(?!.*(watch=|continue=|limit=1(&|$)))`);
     return this.asked.filter(({ method, path: url, status }) => method === "GET" && status === 200 && at.test(url))

@@ -1,6 +1,6 @@
 /**
- * Texts that make a backtracking regular expression slow: what leads up to one of its repetitions, then something repeated as often
- * as wanted, then something that does not fit.
+ * Texts that make a backtracking regular expression slow: a prefix that leads to one of its repetitions, then a part
+ * repeated any number of times, then a suffix that does not match.
  */
 
 type Piece =
@@ -46,7 +46,7 @@ export function* attacksOn(pattern: RegExp): Generator<Attack, void, void> {
 export const textOf = ({ lead, pump, tail }: Attack, length: number): string =>
   `${lead}${pump.repeat(Math.ceil(length / pump.length))}${tail}`;
 
-/** One character for each set of atoms that match it: others make no difference. */
+/** One character for each set of atoms that match it; further ones would make no difference. */
 function representatives(atoms: ReadonlySet<string>, flags: string): string[] {
   const tests = [...atoms].map((source) => new RegExp(`^(?:${source})$`, flags.replace(/[gy]/g, "")));
   const found = new Map<string, string>();
@@ -76,7 +76,7 @@ function sampleOf(piece: Piece, alphabet: readonly string[], flags: string): str
   }
 }
 
-/** What a text begins with that reaches a repetition: with each part before it once, or left out where it may be. */
+/** Prefixes that reach a repetition: with each preceding part once, or left out if it is optional. */
 function* leadsTo(piece: Piece, before: string, sample: (piece: Piece) => string): Generator<string, void, void> {
   switch (piece.is) {
     case "row": {
@@ -109,7 +109,7 @@ function* bodiesOf(piece: Piece): Generator<Piece, void, void> {
   }
 }
 
-/** The structure of a pattern, as far as attacks need it: assertions and references match nothing here. */
+/** The structure of a pattern, in the detail that attacks need: assertions and references match nothing here. */
 function parsed(source: string): { tree: Piece; atoms: ReadonlySet<string> } {
   const atoms = new Set<string>();
   let at = 0;

@@ -1,4 +1,4 @@
-/** A regular expression as a source file writes it; `pattern` undefined: it is built at run time. */
+/** A regular expression as written in a source file; `pattern` is undefined if it is built at run time. */
 export interface WrittenPattern {
   readonly line: number;
   readonly written: string;
@@ -6,7 +6,10 @@ export interface WrittenPattern {
 }
 
 const word = /[\w$]/;
-/** A slash behind such a token divides, unless the token is one of these words; behind any other it begins a pattern. */
+/**
+ * A slash after such a token is a division, unless the token is one of these words; after any other it begins a
+ * pattern.
+ */
 const operand = /[\w$)\]}"'`]$/;
 const operators = new Set("return typeof case in of void delete throw new await yield do else instanceof".split(" "));
 

@@ -4,7 +4,7 @@ import { type Point, slopeOf, verdictOn } from "./slope.ts";
 
 const random = new SeededRandom(1);
 
-/** 30 looks, 250 steps apart, at what grows by so much with each step, off by up to `noise`. */
+/** 30 samples, 250 steps apart, of a value that grows by this much with each step, with an error of up to `noise`. */
 const looks = (perStep: number, noise: number): readonly Point[] =>
   Array.from({ length: 30 }, (_, i) => ({
     x: 250 * i,

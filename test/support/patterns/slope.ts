@@ -6,7 +6,10 @@ export interface Point {
 /** A line through points by least squares: how much y grows with each x, and how uncertain that is. */
 export interface Slope {
   readonly perStep: number;
-  /** Two standard errors, from how far the points lie off the line, and never less than one unit over the whole length. */
+  /**
+   * Two standard errors, from the distances of the points from the line; never less than one unit over the whole
+   * length.
+   */
   readonly uncertainty: number;
 }
 
@@ -26,8 +29,8 @@ export function slopeOf(points: readonly Point[], unit = 0): Slope {
 export type Verdict = "flat" | "grows" | "uncertain";
 
 /**
- * flat: the slope lies below `least` even where it is as steep as the points allow. grows: it does not, however the points
- * are read. uncertain: too few points, or too much noise, to say either.
+ * flat: the slope is below `least` even at its upper bound. grows: it is at least `least` even at its lower bound.
+ * uncertain: too few points, or too much noise, to tell.
  */
 export function verdictOn({ perStep, uncertainty }: Slope, least: number): Verdict {
   if (perStep + uncertainty < least) return "flat";

@@ -2,15 +2,15 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History, NodeState, Write } from "../history.ts";
 
 /**
- * The acts of an agent on a board or its pods because the board is silent. In these sites no board ever reports itself as not
- * ready, so a verdict causes each of these acts.
+ * The acts of an agent on a board or its pods because the board is silent. On these sites no board ever reports itself
+ * as not ready, so each of these acts is caused by a verdict.
  */
 export interface Act {
   /** unknown: Ready=Unknown. taint: a new NoExecute taint. unready: a pod leaves service. evict: a pod is deleted. */
   readonly is: "unknown" | "taint" | "unready" | "evict";
   readonly board: string;
   readonly zone: string;
-  /** The name of the pod, if it concerns one. */
+  /** The pod's name, if the act concerns one. */
   readonly pod: string | undefined;
   readonly process: number;
   readonly sentAt: Millis;
@@ -34,7 +34,7 @@ export const lifecycleTaints = ["node.kubernetes.io/unreachable:NoExecute", "nod
 export function actsOf(history: History): readonly Act[] {
   const { writes, setting } = history;
   const zones = new Map(setting.boards.map(({ name, zone }) => [name, zone]));
-  /** For each process and path, the first of a series of failed attempts. */
+  /** For each process and path, the first in a series of failed attempts. */
   const failing = new Map<string, { readonly since: Millis; last: Millis }>();
   const acts: Act[] = [];
   for (const write of writes) {
@@ -62,7 +62,8 @@ function actOf(
   if (board !== "" && method === "PATCH") {
     if (status !== undefined)
       return says(body, "Ready", "Unknown") ? { is: "unknown", board, pod: undefined } : undefined;
-    // A change of another taint repeats this one. A refused write was meant for the version that it names, however old.
+    // A write that changes another taint repeats this one. A refused write was meant for the version that it names,
+    // however old.
     const isMet = effect !== undefined && effect.status < 300;
     const before = isMet ? taintsIn(effect.before) : taintsMeant(body, nodes.get(board));
     return isTainted(taintsIn(body)) && !isTainted(before) ? { is: "taint", board, pod: undefined } : undefined;

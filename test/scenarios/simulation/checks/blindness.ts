@@ -5,14 +5,14 @@ import { type Act, actText, isTainted } from "./acts.ts";
 import type { Hearing } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
-/** The longest time from a decision to its request: a queue, the request limit, earlier writes. */
+/** The longest time from a decision to its request, because of a queue, the request limit, or earlier writes. */
 const execution: Millis = 60_000;
 /** Clocks differ by half a percent, and monitor passes are some seconds apart. */
 const slack: Millis = 2000;
 
 /**
- * No act on a board while the process receives no heartbeats, none for a board that was not silent, and none before a grace
- * period in which heartbeats could arrive again.
+ * There must be no act on a board while the process receives no heartbeats, none on a board that was not silent, and
+ * none before a grace period in which heartbeats could arrive again.
  */
 export function checkBlindness(
   history: History,

@@ -10,9 +10,9 @@ const drift = 1.01;
 const burst = 1;
 
 /**
- * In any period, at most as many boards of a zone are tainted as its rate and one token permit, across all leaders. The time
- * of the effective request counts. Under policy `kubernetes`, a zone without a level from the former leader begins with a full
- * token; under `evidence`, the rate is reduced for a while after an outage.
+ * In any period, across all leaders, a zone's rate plus one token limits how many of its boards are tainted. The time
+ * of the effective request counts. Under policy `kubernetes`, a zone without a level from the former leader begins with
+ * a full token; under `evidence`, the rate is reduced for a while after an outage.
  */
 export function checkBudget(
   history: History,
@@ -54,7 +54,7 @@ function isRecovering(from: Act, to: Act, hearing: Hearing | undefined): boolean
   );
 }
 
-/** Terms that began in between without a stored level of the zone. */
+/** Terms that began in between without a stored level for the zone. */
 const freshStarts = (terms: readonly TermBegun[], zone: string, from: Act, to: Act): number =>
   terms.filter(
     ({ order, budget }) => order > from.order && order < to.order && !(budget !== undefined && knows(budget, zone)),

@@ -12,7 +12,7 @@ const unreachable = "node.kubernetes.io/unreachable";
 
 /** The longest time from the last fault until the site must have converged. */
 export function timeToConverge({ boards, timing }: History["setting"]): Millis {
-  // At most half of a site's boards are dark, and wait for their tokens one after the other.
+  // At most half of a site's boards are dark, and they wait for their tokens one after another.
   const turns = (Math.min(boards.length, 4) + 1) / judging.secondaryRate;
   const election = 2 * timing.duration + timing.retry + timing.renewDeadline;
   const listening = 90_000;
@@ -49,7 +49,7 @@ export function checkConverged(site: Site): readonly string[] {
   return [...wrong, ...checkLeader(site)];
 }
 
-/** Zones in which so many boards are dark that no further one is tainted. */
+/** Zones with so many dark boards that no further one is tainted. */
 function partialZones({ boards, recorder }: Site): ReadonlySet<string> {
   const { policy } = recorder.history.setting;
   const partial = new Set<string>();

@@ -5,11 +5,14 @@ import { judging } from "../site-config.ts";
 interface LiveTime {
   readonly from: Millis;
   readonly until: Millis;
-  /** Start of the silence, if silence ended it. */
+  /** Start of the silence, if silence ended the connection. */
   readonly silentSince: Millis | undefined;
 }
 
-/** The times at which a process received data from the site, by its connections and not by its own view of them. */
+/**
+ * The times at which a process received data from the site, according to its connections rather than its own view of
+ * them.
+ */
 export class Hearing {
   readonly #history: ProcessHistory;
   readonly #live: Readonly<Record<"nodes" | "leases", readonly LiveTime[]>>;

@@ -2,8 +2,8 @@ import type { History, OrderedHold } from "../history.ts";
 import { type Act, actText } from "./acts.ts";
 
 /**
- * Once the operator has the answer, no leader begins a harmful act in a frozen scope before its end, and a paused controller
- * begins no pass after the current one. A deletion of the Lease deletes the holds.
+ * Once the operator has the answer, no leader begins a harmful act in a frozen scope before its end, and a paused
+ * controller begins no pass after the current one. Deleting the Lease deletes the holds.
  */
 export function checkHolds(history: History, acts: readonly Act[]): readonly string[] {
   return history.holds.flatMap((hold) =>

@@ -3,16 +3,16 @@ import type { History, NodeState } from "../history.ts";
 import { judging } from "../site-config.ts";
 import { type Act, actText, isTainted } from "./acts.ts";
 
-/** The longest time that a leader does not notice a broken watch, plus the time to send its decision. */
+/** The longest time for which a leader may fail to notice a broken watch, plus the time to send its decision. */
 const reaction: Millis = judging.stall + 60_000;
 
 /**
- * A board with power and a working link to the API server is never harmed, whatever happens to that server, the leader or
- * other boards. The trouble of a board ends when its Node shows it.
+ * A board with power and a working link to the API server is never harmed, whatever happens to that server, the leader
+ * or other boards. A board's trouble ends when its Node shows that it has.
  *
- * Policy `kubernetes`: the trouble is back when a restored Node shows it again. A pod that does not tolerate the taint of its
- * Node goes as soon as a leader sees it, whether the board lives or not, as in kube-controller-manager. Policy `evidence`
- * harms no board whose heartbeats arrive, so a restore excuses nothing there.
+ * Policy `kubernetes`: the trouble is back when a restored Node shows it again. A pod that does not tolerate the taint
+ * of its Node goes as soon as a leader sees it, whether the board lives or not, as in kube-controller-manager. Policy
+ * `evidence` harms no board whose heartbeats arrive, so a restore excuses nothing there.
  */
 export function checkInnocence(history: History, acts: readonly Act[]): readonly string[] {
   return acts.flatMap((act) => {

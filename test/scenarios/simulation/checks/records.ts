@@ -4,9 +4,9 @@ import type { SimBoard } from "../sim-board.ts";
 import type { Site } from "../site.ts";
 import { type Act, actsOf, actText } from "./acts.ts";
 
-/** The records that are read of each board: more than it may keep. */
+/** How many records are read from each board: more than it may keep. */
 const most = 1000;
-/** A board with so many records may have deleted older ones. */
+/** A board with this many records may have deleted older ones. */
 const mayBeFull = 300;
 
 const recordedAs: Readonly<Record<Act["is"], string | undefined>> = {
@@ -18,8 +18,8 @@ const recordedAs: Readonly<Record<Act["is"], string | undefined>> = {
 };
 
 /**
- * After all agents have stopped: each act that took effect is a record in state.db of the board that did it, as long as
- * its process received the answer and was not lost; and no record tells of an act that did not take effect.
+ * After all agents have stopped: each act that took effect is a record in state.db of the board that did it, provided
+ * that its process received the answer and was not lost; and no record reports an act that did not take effect.
  */
 export function checkRecords({ recorder: { history }, boards }: Site): readonly string[] {
   const acts = actsOf(history).filter(({ is }) => recordedAs[is] !== undefined);
@@ -34,7 +34,7 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
       const isCertain = act.isDone && act.isAnswered && history.processes.get(act.process)?.isLost === false;
       return isCertain && !taken(recorded, `${recordedAs[act.is]} ${act.uid}`);
     });
-    // A pod that is gone counts as evicted. A taint may replace another, which is no new act.
+    // A pod that is gone counts as evicted. A taint may replace another one, which is not a new act.
     const met = countOf(own.filter(isMet).map(({ is, uid }) => `${recordedAs[is]} ${uid}`));
     const invented = done.filter(({ act, on }) => act !== "board-tainted" && !taken(met, `${act} ${on.uid}`));
     return [
@@ -58,7 +58,7 @@ function countOf(keys: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** Takes one of them; false: there is none left. */
+/** Takes one of them; false if none is left. */
 function taken(counts: Map<string, number>, key: string): boolean {
   const left = counts.get(key) ?? 0;
   counts.set(key, left - 1);

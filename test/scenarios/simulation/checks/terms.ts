@@ -25,7 +25,7 @@ export interface TermBegun {
 /** The terms by the writes at the API server. */
 export function termsOf({ leases }: History): readonly TermBegun[] {
   const terms: TermBegun[] = [];
-  /** The Lease of the last restore since the last term began. */
+  /** The Lease at the last restore since the last term began. */
   let restored: LeaseContent | undefined;
   for (const { at, order, by, lease } of leases) {
     if (lease === undefined) continue;
@@ -77,8 +77,8 @@ const isInVain = (write: Write): boolean =>
   isElection(write) && write.body.includes('"resourceVersion"') && (write.effect?.status ?? 300) >= 300;
 
 /**
- * No write of a term is sent after the next term began, or after its release; no process writes that never led; a term begins
- * only when no process can trust the previous one; term numbers only grow, as far as any process knows.
+ * No write of a term is sent after the next term began, or after its release; no process that never led writes; a term
+ * begins only when no process can trust the previous one; and term numbers only grow, as far as any process knows.
  */
 export function checkTerms(history: History): readonly string[] {
   const terms = termsOf(history);
@@ -142,11 +142,11 @@ function checkNumbers({ processes, leases }: History, terms: readonly TermBegun[
   return wrong;
 }
 
-/** The last restore before a term, with the Lease of that moment. */
+/** The last restore before a term, with the Lease at that moment. */
 const restoreBefore = (leases: History["leases"], term: TermBegun) =>
   leases.findLast(({ by, lease, order }) => by === undefined && lease !== undefined && order < term.order);
 
-/** Whether no Lease shows any longer that there was such a term. */
+/** Whether no Lease still shows that there was such a term. */
 function isUndone(leases: History["leases"], before: TermBegun, next: TermBegun): boolean {
   const restore = restoreBefore(leases, next);
   return restore?.lease !== undefined && before.order < restore.order && before.number > restore.lease.term;
