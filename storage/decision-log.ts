@@ -6,7 +6,7 @@ export interface DecisionEntry {
   readonly id: number | undefined;
   /** The object that it is about: node/NAME or pod/NAMESPACE/NAME. */
   readonly subject: string;
-  /** The Node that it is about, also for a pod. */
+  /** The Node that it is about; for a pod, the Node of its board. */
   readonly board: string;
   /** JSON. */
   readonly text: string;

@@ -63,7 +63,7 @@ export class StateFolder {
     return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
   }
 
-  /** Why nothing can be stored at present; undefined if no reason is known. Called often, so it writes nothing. */
+  /** Why nothing can currently be stored; undefined if no reason is known. Called often, so it does not write. */
   obstacle(): string | undefined {
     return this.standsIn ?? obstacleAt(this.#folder);
   }

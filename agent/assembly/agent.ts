@@ -29,7 +29,7 @@ import { type SiteConnection, siteConnection } from "./site-connection.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
- * `current`, which keeps the present term, comes first: many parts read it or wake its loops, and the part that fills
+ * `current`, which holds the current term, comes first: many parts read it or wake its loops, and the part that fills
  * it (`work`) needs all of those.
  */
 export class Agent {

@@ -32,7 +32,7 @@ export interface SiteConnection {
   readonly inquirer: KubeClient;
   /** The client for all other reads and writes, except those of the Lease. */
   readonly client: KubeClient;
-  /** The client for the Lease. Has a rate limit of its own, so that a burst of evictions cannot delay a renewal. */
+  /** The client for the Lease. Has a separate rate limit, so that a burst of evictions cannot delay a renewal. */
   readonly leaseClient: KubeClient;
 }
 

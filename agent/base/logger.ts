@@ -17,7 +17,7 @@ export interface Logger {
 }
 
 export interface LogSink {
-  /** Read anew for every line, because the level may change at run time. */
+  /** Read again for every line, because the level may change at run time. */
   readonly level: LogLevel;
   readonly format: "json" | "text";
   readonly clock: Clock;

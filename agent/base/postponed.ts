@@ -10,7 +10,7 @@ export class PostponedError extends Error implements HasDisposition {
   readonly disposition = "refresh";
 }
 
-/** True also for actions not attempted because an earlier one on the same object was postponed. */
+/** Also true for actions not attempted because an earlier one on the same object was postponed. */
 export const isPostponed = (error: Error): boolean =>
   error instanceof PostponedError || error.cause instanceof PostponedError;
 

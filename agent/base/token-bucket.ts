@@ -8,7 +8,7 @@ export interface Rate {
 }
 
 /**
- * A token bucket at the instant `at`. `level`: its tokens. A negative level means that so many future tokens are
+ * A token bucket at the instant `at`. `level`: its tokens. A negative level means that this many future tokens are
  * reserved.
  */
 export interface TokenBucket {
@@ -19,7 +19,7 @@ export interface TokenBucket {
 export const fullBucket = (now: Instant, burst: number): TokenBucket => ({ level: burst, at: now });
 export const emptyBucket = (now: Instant): TokenBucket => ({ level: 0, at: now });
 
-/** Rounding errors may leave the level just below 1; the token counts as complete all the same. */
+/** Rounding errors may leave the level just below 1; the token still counts as complete. */
 const hasToken = ({ level }: TokenBucket): boolean => level >= 1 - 1e-9;
 
 /** The bucket at `now`, with the tokens added since. */

@@ -28,7 +28,7 @@ export interface ProgramFailure {
   readonly failed: string;
 }
 
-/** Runs a program to its end, in a process group of its own. Never rejects. */
+/** Runs a program to its end in a separate process group. Never rejects. */
 export function runProgram(
   command: string,
   args: readonly string[],

@@ -16,7 +16,7 @@ export interface OwnClientOptions extends Pick<KubeClientDeps, "permissions"> {
   readonly turn?: (request: HttpRequest) => Promise<void>;
 }
 
-/** Creates clients that share one connection and its traffic counters; each has a rate limit of its own. */
+/** Creates clients that share one connection and its traffic counters; each has its own rate limit. */
 export class ApiClients {
   readonly #ambient: Ambient;
   readonly #deps: ApiClientsDeps;

@@ -12,8 +12,9 @@ export interface CredentialsWatchDeps extends Pick<CompanionDeps, "checkCredenti
 const period: Millis = 300_000;
 
 /**
- * Reports credentials that have become unusable while a connection made with the former ones lasts: an empty kubeconfig
- * after a failed rotation, an expired certificate. Otherwise they would go unnoticed until the connection is lost.
+ * Reports credentials that have become unusable while a connection made with the former ones is still open: an empty
+ * kubeconfig after a failed rotation, an expired certificate. Otherwise they would go unnoticed until the connection is
+ * lost.
  */
 export class CredentialsWatch implements Companion {
   readonly name = "credentials";

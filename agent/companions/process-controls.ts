@@ -53,7 +53,7 @@ export interface ProcessControls {
   /** Reloads the configuration, as SIGHUP does. */
   reload(): Reload;
   /**
-   * Reads the API credentials again and uses them for the next connection. If they are unusable, keeps the present
+   * Reads the API credentials again and uses them for the next connection. If they are unusable, keeps the current
    * connection and returns the reason.
    */
   reloadCredentials(): Promise<string | undefined>;

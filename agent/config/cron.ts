@@ -3,7 +3,10 @@ import { parseDuration } from "../base/time/duration.ts";
 import { exactDuration } from "../base/time/exact-duration.ts";
 import { type Setting, text } from "./schema.ts";
 
-/** A schedule in local time. It matches a minute if every field contains it (unlike crontab(5), also for both days). */
+/**
+ * A schedule in local time. It matches a minute if every field contains it (unlike in crontab(5), this includes both
+ * day fields).
+ */
 export interface Cron {
   readonly minutes: readonly number[];
   readonly hours: readonly number[];

@@ -27,7 +27,7 @@ export interface ChangeSummary {
   readonly first: readonly NamedChange[];
 }
 
-/** All changes are counted; only so many are named, because an outage may change thousands of records. */
+/** All changes are counted, but only this many are named, because an outage may change thousands of records. */
 const mostNamed = 10;
 
 /** Collects the changes of decision records for a reader who asks from time to time. */

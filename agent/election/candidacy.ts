@@ -78,7 +78,7 @@ export class Candidacy {
     this.#rest = { until, why, isStored: true };
   }
 
-  /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts anew. */
+  /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts over. */
   expire(now: Instant): void {
     if (this.#rest === undefined || isAfter(this.#rest.until, now)) return;
     const { isStored } = this.#rest;

@@ -247,7 +247,7 @@ export class LeaderElector {
       return { won: { record, began, written } };
     } catch (error) {
       if (signal.aborted) return { pause: period };
-      // A bug: the next attempt would fail as well, and nothing would show where.
+      // This is a bug: the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
       return { pause: this.#failed(error, period) };
     } finally {

@@ -48,15 +48,15 @@ export class LeaderMemo {
   }
 
   /**
-   * The stored rest; undefined: none, or it is over. After a reboot, the time that was left when it was stored starts
-   * anew.
+   * The stored rest; undefined if there is none, or it is over. After a reboot, the time that was left when it was
+   * stored starts over.
    */
   formerRest(boot: string, now: Instant): Rest | undefined {
     const { boot: written, until, left, why } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why };
-    // If it stayed stored, the rest would start anew after every further reboot.
+    // If it stayed stored, the rest would start over after every further reboot.
     this.#set("rest", "");
     return undefined;
   }

@@ -11,7 +11,7 @@ export interface QueuedAction {
 /** Actions on one object, in the order in which they were decided. */
 export type Chain = readonly QueuedAction[];
 
-/** Groups the actions of a decision by object. A creation without a name is a chain of its own. */
+/** Groups the actions of a decision by object. A creation without a name forms a separate chain. */
 export function chainsOf(actions: readonly Action[]): readonly Chain[] {
   const chains = new Map<string, QueuedAction[]>();
   for (const [index, action] of actions.entries()) {

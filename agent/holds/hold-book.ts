@@ -48,7 +48,7 @@ export interface EndedHold {
   readonly hold: Hold;
 }
 
-/** The Lease has no room for another hold; nothing was changed. */
+/** Thrown if the Lease has no room for another hold; nothing was changed. */
 export class TooManyHoldsError extends Error implements HasDisposition {
   override readonly name = "TooManyHoldsError";
   readonly disposition = "drop";

@@ -7,7 +7,7 @@ import { decodeHolds, encodeHolds, type Holds, isAlike, isNothing, noHolds, prun
 const area = "holds";
 /** The value under `#olderKey` after a restore, until the annotation of the restored Lease has been read. */
 const unread = "unread";
-/** Two readings of one hold may differ in its end by up to this. */
+/** The maximum difference between the ends of the same hold in two readings. */
 const tolerance: Millis = 120_000;
 
 export interface HoldMemoryDeps {

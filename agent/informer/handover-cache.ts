@@ -88,7 +88,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     }
   }
 
-  /** Decodes an object. Its text was made from an object of this type. */
+  /** Decodes an object. Its text was encoded from an object of this type. */
   #decoded({ text }: Held): T {
     return JSON.parse(text) as T;
   }

@@ -305,7 +305,7 @@ export class InformerSet {
     return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
-  /** Asks the API. False also if it does not answer: the object then counts as released, which is harmless. */
+  /** Asks the API. Also false if it does not answer: the object then counts as released, which is harmless. */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;
     try {

@@ -49,7 +49,7 @@ export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nod
 /** Unbound pods. They are watched because those of the site's namespaces will run on its boards. */
 export const notBound = onBoard("");
 
-/** Whether the site has namespaces of its own, so that unbound pods may concern it. */
+/** Whether the site has its own namespaces, so that unbound pods may belong to it. */
 export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;
 
 /** Whether the objects of a resource belong to a site by their namespace. */

@@ -22,12 +22,9 @@ export interface WatchHealth {
   readonly flowingSince?: Instant | undefined;
   /** When the watch last resumed delivery after more than a second without a connection; undefined if never. */
   readonly resumedAt?: Instant | undefined;
-  /** When the last news arrived: an event, or a bookmark whose resourceVersion moved; undefined if none did. */
+  /** When the last news arrived: an event, or a bookmark whose resourceVersion moved; undefined if none has. */
   readonly lastNews?: Instant | undefined;
-  /**
-   * When the watch was first opened after the last news, which it owes since then; undefined once one that was opened
-   * has delivered some.
-   */
+  /** When a watch was first opened after the last news; undefined once a watch opened since then has delivered news. */
   readonly newslessSince?: Instant | undefined;
   /** Since when received changes have been waiting to be applied to the cache; undefined if none wait. */
   readonly behindSince?: Instant | undefined;

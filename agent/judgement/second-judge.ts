@@ -51,7 +51,7 @@ export class SecondJudge {
   readonly #readings = new Map<string, Reading>();
   /** The last known write of each other judge, by the name of its field manager. */
   readonly #found = new Map<string, OtherJudge>();
-  /** Boards whose cached Node was not the one that the last read returned; the other boards are read before them. */
+  /** Boards whose cached Node differed from the one that the last read returned; the other boards are read first. */
   readonly #later = new Set<string>();
   #routineAt: Instant | undefined;
 

@@ -69,7 +69,7 @@ export class Deafness {
   }
 }
 
-/** A watch that ends sooner, without news, was never of use. */
+/** A watch that ends sooner, without news, was never useful. */
 const shortest: Millis = 1000;
 
 /**
@@ -88,7 +88,7 @@ function deafSince(
   return since && later(since, before ?? now);
 }
 
-/** Whether a watch has delivered news since `before`, or works now, or its first list is under way. */
+/** Whether a watch has delivered news since `before`, works now, or is still receiving its first list. */
 function hasWorked(watch: WatchHealth, before: Instant, limits: WatchLimits, now: Instant): boolean {
   const { lastNews, lastReceived, notLiveSince, resumedAt } = watch;
   if (lastNews !== undefined && isAfter(lastNews, before)) return true;

@@ -32,7 +32,7 @@ export interface AgentRunDeps {
   readonly open: () => StateFolder;
   /** Why the cache was deleted before this run; undefined if it was not. */
   readonly rebuilt: Error | undefined;
-  /** Called when the configured folder was opened, and not a makeshift. */
+  /** Called when the configured folder was opened, not a makeshift. */
   readonly opened: (state: OpenedState) => void;
   /** Called when all parts exist and the status shows them. The links may still be down. */
   readonly begun: () => void;

@@ -7,7 +7,7 @@ import { basename, dirname, join } from "node:path";
  */
 export function replaceFile(file: string, text: string): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);
-  // Removed and created anew: a symlink that another user planted must not lead to the truncation of its target, and a
+  // Removed and recreated: a symlink that another user planted must not lead to the truncation of its target, and a
   // FIFO would block the process for ever.
   rmSync(beside, { force: true });
   const { O_WRONLY, O_CREAT, O_EXCL } = constants;

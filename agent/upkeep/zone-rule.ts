@@ -25,7 +25,7 @@ const hours = "[+-]?\\d{1,3}(?::\\d{1,2}){0,2}";
 const form = new RegExp(`^${name}(${hours})(?:${name}(${hours})?(?:,([^,]+),([^,]+))?)?$`);
 
 /**
- * Parses a POSIX TZ string such as "CET-1CEST,M3.5.0,M10.5.0/3", also with times beyond a day, as RFC 9636 permits.
+ * Parses a POSIX TZ string such as "CET-1CEST,M3.5.0,M10.5.0/3", including times beyond a day, as RFC 9636 permits.
  * Undefined if it is invalid.
  */
 export function ruleFrom(text: string): Rule | undefined {

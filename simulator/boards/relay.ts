@@ -18,7 +18,7 @@ export const linkUp: LinkState = { is: "up", delay: 0 };
 const mostConnections = 256;
 
 /**
- * The link of one board to the site API: a loopback port of its own, used by the board's kubelet and its agent. It
+ * The link of one board to the site API: a separate loopback port, used by the board's kubelet and its agent. It
  * forwards bytes without interpreting HTTP.
  */
 export class Relay {

@@ -108,7 +108,7 @@ export class Database {
       this.#run("COMMIT");
       return result;
     } catch (error) {
-      // SQLite rolls back by itself after some errors, a full disk among them.
+      // SQLite rolls back automatically after some errors, such as a full disk.
       if (this.#driver.inTransaction) this.#run("ROLLBACK");
       throw error;
     } finally {

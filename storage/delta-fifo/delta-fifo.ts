@@ -21,8 +21,7 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
  * 2. A key is pending while it has journal rows, or while its object of the first list is not reported. Its deltas are
  *    applied together and in order, so the changes of one object are reported in the order of its states.
  * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed
- *    leaves
- *    nothing behind.
+ *    leaves nothing behind.
  *
  * Every method that writes is a separate transaction and cannot be called inside another one.
  */

@@ -18,7 +18,7 @@ export interface LastingEnd {
   readonly mono: Millis;
 }
 
-/** The present instant and boot, and whether the wall clock is synchronised. */
+/** The current instant and boot, and whether the wall clock is synchronised. */
 export interface Moment {
   readonly now: Instant;
   readonly bootId: string;

@@ -2,8 +2,8 @@ import { type BoardFiles, entries, numberIn, wordIn } from "./board-files.ts";
 import type { PowerReading, PowerSign, RailReading } from "./readings.ts";
 
 /**
- * Bits of the firmware's get_throttled: 0 to 3 show the present conditions; the same bits, 16 positions higher, show
- * which of them occurred since the start.
+ * Bits of the firmware's get_throttled: 0 to 3 show the current conditions; the same bits, 16 positions higher, show
+ * which of them have occurred since the start.
  */
 const signs: readonly PowerSign[] = ["undervoltage", "frequency-capped", "throttled", "soft-temperature-limit"];
 const past = 16;

@@ -155,7 +155,7 @@ export class HttpTransport {
     return (this.#usable.every(({ isMute }) => isMute) ? this.#escapes : this.#additions).refusal;
   }
 
-  /** All callers wait for the same opening, so it has a time limit of its own and is not aborted by any of them. */
+  /** All callers wait for the same opening, so it has its own time limit, and no caller can abort it. */
   async #open(): Promise<Wire> {
     // All usable wires have the same credentials, so that they become outdated together.
     const [mute] = this.#usable;

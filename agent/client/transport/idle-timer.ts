@@ -27,7 +27,7 @@ export class IdleTimer {
     this.#lastActivity = this.#clock.now();
   }
 
-  /** Starts the timer, with the present as the last activity; no effect if it is running. */
+  /** Starts the timer, with now as the last activity. No effect if it is running. */
   start(): void {
     if (this.#timer !== undefined) return;
     this.touch();

@@ -23,7 +23,7 @@ export interface AcceptedCommandsDeps {
   readonly responses: Responses;
   readonly counts: DeskCounts;
   readonly state: () => DeskState;
-  /** Why commands cannot be persisted at present; undefined: they can. */
+  /** Why commands cannot currently be persisted; undefined if they can. */
   readonly obstacle: () => string | undefined;
   /** Called when the part of the status about commands changes. */
   readonly changed: () => void;

@@ -26,11 +26,11 @@ export interface DeskState {
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
   /**
-   * The highest counter accepted from the key with this fingerprint: on this board, and for the scope "site" also by
-   * any leader; undefined: none yet.
+   * The highest counter accepted from the key with this fingerprint: on this board and, for the scope "site", by any
+   * leader; undefined if there is none yet.
    */
   counter(key: string, scope: CommandRequest["scope"]): number | undefined;
-  /** Why commands cannot be persisted at present; undefined: they can. */
+  /** Why commands cannot currently be persisted; undefined if they can. */
   obstacle(): string | undefined;
 }
 

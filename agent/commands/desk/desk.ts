@@ -54,7 +54,7 @@ export interface CommandDeskDeps {
   readonly clock: () => "synced" | "unsynced";
   /** Called for each command, so that a newly installed key takes effect at once. */
   readonly rules: () => { readonly trust: Trust; readonly policy: OwnerPolicy };
-  /** Why commands cannot be persisted at present; undefined: they can. */
+  /** Why commands cannot currently be persisted; undefined if they can. */
   readonly obstacle: () => string | undefined;
   /** Called when the part of the status about commands changes. */
   readonly changed: () => void;

@@ -5,7 +5,10 @@ import type { FailedBackoffs } from "./failed-pods.ts";
 import type { SetPass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
-/** Memory of a set within a term. If it is lost, failed pods are replaced at once, and readiness is measured anew. */
+/**
+ * Memory of a set within a term. If it is lost, failed pods are replaced at once, and readiness is measured from the
+ * beginning.
+ */
 export interface SetMemory {
   /** The set's uid; a recreated set starts over. */
   readonly uid: string | undefined;

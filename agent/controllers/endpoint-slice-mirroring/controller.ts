@@ -47,7 +47,7 @@ const skipLabel = "endpointslice.kubernetes.io/skip-mirror";
 const isMirrorable = ({ metadata: { labels, annotations } }: Endpoints): boolean =>
   labels?.[skipLabel] !== "true" && annotations?.[leaderElection] === undefined;
 
-/** Services with a selector have slices of their own, so only the addition or removal of a selector matters here. */
+/** Services with a selector have their own slices, so only the addition or removal of a selector matters here. */
 function keysOfService({ key, before, after }: Seen<Service>): readonly string[] {
   const [had, has] = [before?.spec?.selector !== undefined, after?.spec?.selector !== undefined];
   if (before === undefined || after === undefined) return (before ? had : has) ? [] : [key];

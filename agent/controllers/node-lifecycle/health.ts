@@ -210,7 +210,7 @@ function withLease(
 const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
 /**
- * The conditions to write for a silent board. `time` is the present time, formatted once per pass: a whole site can
+ * The conditions to write for a silent board. `time` is the current time, formatted once per pass: a whole site can
  * fall silent at once.
  */
 export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>

@@ -119,7 +119,10 @@ export function recordOf(
 const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
   (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
-/** The record of a board's taint. A taint that was removed and added again, with another timeAdded, starts anew. */
+/**
+ * The record of a board's taint. If a taint was removed and added again with another timeAdded, its record starts
+ * afresh.
+ */
 export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {
   const taint = runningTaint(node);
   if (taint === undefined) return undefined;

@@ -10,7 +10,7 @@ import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 
-/** Number of boards to check: a few suffice, since another judge would write to all boards alike. */
+/** Number of boards to check: a few are enough, since another judge would write to all boards alike. */
 const mostBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;

@@ -129,7 +129,8 @@ export class ConfigKeeper {
       if (document.version === known && isObsolete) this.#note({ ...this.#record, verdict: undefined });
       return;
     }
-    // Only the refusal is stored, and not the version: with a valid signature the same version is accepted later.
+    // Only the refusal is stored, not the version, so that the same version can be accepted later with a valid
+    // signature.
     if (refusal) {
       this.#refuse(document, refusal);
       return;

@@ -5,7 +5,7 @@ import type { FleetEvent } from "./fleet-events.ts";
 /** Minimum interval between two events: a site that loses its power is a few messages, not thousands. */
 const quiet: Millis = 60_000;
 
-/** Tells the fleet which harmful acts were done, held back or failed, at most once a minute. */
+/** Reports to the fleet which harmful acts were done, held back or failed, at most once a minute. */
 export class ActEvents {
   readonly #take: () => ChangeSummary | undefined;
   #reportedAt: Instant | undefined;
@@ -14,7 +14,7 @@ export class ActEvents {
     this.#take = take;
   }
 
-  /** The event that is due now; undefined if none is. */
+  /** The event that is now due; undefined if there is none. */
   due(now: Instant): FleetEvent | undefined {
     if (this.#reportedAt !== undefined && elapsed(this.#reportedAt, now) < quiet) return undefined;
     const event = this.rest();

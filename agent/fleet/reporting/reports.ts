@@ -46,7 +46,7 @@ export class Reports {
   readonly #sent = new Map<string, SentDocument>();
   #numbers = 0;
   /**
-   * Documents to be sent again because the broker does not have them. The memo has them too, but may not be writable.
+   * Documents to be sent again because the broker does not have them. The memo lists them too, but may be unwritable.
    */
   readonly #forgotten = new Set<Lasting>();
   /** When the birth document was last collected. */

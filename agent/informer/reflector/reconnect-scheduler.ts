@@ -71,7 +71,7 @@ export class ReconnectScheduler {
     const from = isUrgent ? wait : Math.max(wait, calm.from);
     const [to, share] = isUrgent ? this.#turnOfLeader() : [calm.to, Math.sqrt(random.next())];
     const due = shifted(now, from + share * Math.max(0, to - from));
-    // After many failures a stream's backoff may exceed a term; the renewals must not wait so long.
+    // After many failures a stream's backoff may exceed a term; the renewals must not wait that long.
     const turn = wait <= this.#deps.within ? due : shifted(now, share * to);
     this.#turn = isUrgent && !this.#isAway ? turn : undefined;
     this.#isAway = true;

@@ -119,8 +119,7 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
  * 1. If the store has a position, there is no first list: the watch resumes there.
  * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
  *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a
- *    server
- *    that still has the history sends the missed events.
+ *    server that still has the history sends the missed events.
  * 3. A silent watch is closed: bookmarks arrive about once a minute.
  *
  * Invariant: the store's position is the only one. Deltas and position are written together, so after any failure the

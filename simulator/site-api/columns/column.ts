@@ -45,7 +45,7 @@ export const ageColumn: Column = column("Age", "Time since the object was create
   age(metadata.creationTimestamp, wall),
 );
 
-/** The default for kinds without columns of their own. */
+/** The default for kinds that define no columns. */
 export const plainColumns: readonly Column[] = [nameColumn, ageColumn];
 
 /** Time since a timestamp as kubectl shows it. */

@@ -115,7 +115,7 @@ function withNodePorts(
   });
 }
 
-/** Ports keep their former node ports where none is given, unless another port takes them. */
+/** Ports keep their former node ports if none are given, unless another port takes them. */
 function withEarlierPorts(ports: readonly JsonValue[], before: readonly JsonValue[]): readonly JsonValue[] {
   const known = new Map(before.map((port) => [textAt(port, "name"), nodePortOf(port)]));
   const given = new Set(ports.map(nodePortOf));

@@ -12,7 +12,7 @@ export interface ApiObject extends JsonObject {
   readonly metadata: Metadata;
 }
 
-/** An object of the log and its text, each made from the other on first use. */
+/** An object of the log and its text, each derived from the other on first use. */
 export class Entry {
   readonly key: string;
   /** The object's resourceVersion. */

@@ -13,7 +13,7 @@ export interface Field {
    * object around it.
    */
   readonly form: "one" | "optional" | "list" | "map" | "inline";
-  /** "text", "int", "long", "bool", "bytes", a type with a JSON form of its own (Time, Quantity, ...), or a message. */
+  /** "text", "int", "long", "bool", "bytes", a type with a special JSON form (Time, Quantity, ...), or a message. */
   readonly type: string;
   /** The field is written even if it is empty. */
   readonly always: boolean;

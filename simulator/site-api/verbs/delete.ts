@@ -63,7 +63,7 @@ function removeNamespace(site: Site, before: Entry, { dryRun }: DeleteOptions): 
 }
 
 /**
- * Throws if the stored object is not the one that the request means: a deletion must not affect a successor of the same
+ * Throws if the stored object is not the one meant by the request: a deletion must not affect a successor of the same
  * name.
  */
 export function checkPreconditions(

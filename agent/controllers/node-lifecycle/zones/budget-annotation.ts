@@ -7,8 +7,8 @@ import type { ZoneState } from "./zones.ts";
 
 /**
  * Limits of the annotation, in boards and bytes: all annotations of an object share 256 KiB, and a Lease above that
- * could not be renewed. If a board is left out, its toleration times start anew; if a zone is left out, it starts like
- * a new one. A text longer than `longestText` is ignored.
+ * could not be renewed. If a board is left out, its toleration times restart; if a zone is left out, it starts like a
+ * new one. A text longer than `longestText` is ignored.
  */
 const mostBoards = 500;
 const mostOfEach = 48 * 1024;

@@ -96,15 +96,15 @@ export const podForm = record(
     createdMs: optional(
       number({ about: "When it was created; may be negative. Default -3600000.", min: -latest, max: latest }),
     ),
-    terminating: optional(flag({ about: "It was deleted, and takes its time." })),
+    terminating: optional(flag({ about: "It is being deleted, but not gone yet." })),
     owner: optional(
-      choice(["set", "nobody", "another"], {
-        about: "Who controls it: the set (the default), nobody, or something else.",
+      choice(["set", "none", "another"], {
+        about: "Its controller: the set (the default), none, or another one.",
       }),
     ),
     labels: optional(labels),
   },
-  { about: "A pod. Without a node it is of no board that can be told." },
+  { about: "A pod. Without a node it belongs to no known board." },
 );
 
 const revisionForm = record(
@@ -117,7 +117,7 @@ const revisionForm = record(
     hash: optional(
       text({ about: "Its label controller-revision-hash; an empty text: it has none. Default: its name." }),
     ),
-    owner: optional(choice(["set", "nobody", "another"], { about: "Who controls it. Default: the set." })),
+    owner: optional(choice(["set", "none", "another"], { about: "Its controller. Default: the set." })),
   },
   { about: "A ControllerRevision." },
 );

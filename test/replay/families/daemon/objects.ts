@@ -54,7 +54,7 @@ export function podObject(pod: GivenPod, set: DaemonSet, number: number, time: C
       namespace: "default",
       creationTimestamp: time.stamp(createdMs),
       labels: { app: "agent", [hashLabel]: hash, ...Object.fromEntries(labels ?? []) },
-      ...(owner !== "nobody" && { ownerReferences: [owner === "set" ? controlledBy(daemonSets, set) : elsewhere] }),
+      ...(owner !== "none" && { ownerReferences: [owner === "set" ? controlledBy(daemonSets, set) : elsewhere] }),
       ...(pod.terminating && { deletionTimestamp: time.stamp(0) }),
     },
     spec: {
@@ -80,7 +80,7 @@ export function revisionObject(
       name,
       namespace: "default",
       labels: { app: "agent", ...(hash !== "" && { [hashLabel]: hash }) },
-      ...(owner !== "nobody" && { ownerReferences: [owner === "set" ? controlledBy(daemonSets, set) : elsewhere] }),
+      ...(owner !== "none" && { ownerReferences: [owner === "set" ? controlledBy(daemonSets, set) : elsewhere] }),
     },
     data: atOnce(revisionData(withImage(set, of ?? `image of ${name}`))),
     revision,

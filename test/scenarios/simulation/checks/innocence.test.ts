@@ -15,7 +15,10 @@ const state = (at: number, ready: string, ...taints: readonly string[]): NodeSta
 });
 const lost = ["Unknown", "node.kubernetes.io/unreachable:NoExecute"] as const;
 
-/** What is said of an eviction from pi-1, which was dark from 100 s to 200 s. The server is restored at 500 s. */
+/**
+ * The verdict of the check on an eviction from pi-1, which was dark from 100 s to 200 s. The server is restored at 500
+ * s.
+ */
 function complaintsAbout(
   evictedAt: number,
   { policy, restored }: { readonly policy: Setting["policy"]; readonly restored: readonly NodeState[] },

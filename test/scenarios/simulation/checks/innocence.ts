@@ -39,7 +39,7 @@ function innocentSince(history: History, board: string, time: Millis): Millis | 
 function restoredTroubles({ restores, nodes, setting }: History, board: string): readonly Millis[] {
   if (setting.policy === "evidence") return [];
   return restores.filter((restore) => {
-    // The first state of that moment: the server serves nobody before it.
+    // The first state at that moment: before it the server serves no client.
     const restored = nodes.get(board)?.find(({ at }) => at === restore);
     return restored !== undefined && !isClean(restored);
   });
