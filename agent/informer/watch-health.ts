@@ -6,7 +6,7 @@ import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
  */
 export interface WatchHealth {
   readonly connected: boolean;
-  /** When the last event or bookmark arrived; undefined if none did. */
+  /** When the last event or bookmark arrived, or the server answered about the silence; undefined if none did. */
   readonly lastReceived: Instant | undefined;
   /**
    * The moment up to which everything has been received: when the last proof arrived, undefined if none did. An event
@@ -51,7 +51,7 @@ export const neverConnected: WatchHealth = {
   notLiveSince: undefined,
 };
 
-/** A watch is live while it is connected and an event or bookmark came within `stall`. */
+/** A watch is live while it is connected and an event, a bookmark or an answer about its silence came within `stall`. */
 export const isLive = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   health.connected && health.lastReceived !== undefined && elapsed(health.lastReceived, now) < limits.stall;
 

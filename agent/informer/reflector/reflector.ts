@@ -1,6 +1,6 @@
 import type { Delta, DeltaType, Key } from "../../../storage/object.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
-import { type Resource, resourceName } from "../../api/resources.ts";
+import { leases, nodes, type Resource, resourceName } from "../../api/resources.ts";
 import type { Ambient } from "../../base/ambient.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../../base/clock.ts";
 import { dispositionOf, sentenceOf } from "../../base/errors.ts";
@@ -14,6 +14,7 @@ import type { Selection } from "../scope.ts";
 import type { WatchHealth, WatchLimits } from "../watch-health.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
 import { FreshnessCheck } from "./freshness-check.ts";
+import { checkPosition, hasReached } from "./position-checks.ts";
 import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
@@ -80,6 +81,8 @@ export interface ReflectorStats {
   readonly problem: string | undefined;
 }
 
+/** Judgement rests on the watches of these. */
+const judged: readonly string[] = [nodes, leases].map(resourceName);
 /** While more keys are pending, the stream is not read: a burst waits in the socket buffers, then on the server. */
 const mostPending = 1024;
 /** How long to wait before their number is checked again. */
@@ -120,7 +123,7 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
  * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
  *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a
  *    server that still has the history sends the missed events.
- * 3. A silent watch is closed: bookmarks arrive about once a minute.
+ * 3. A silent watch is closed: bookmarks arrive about once a minute, or once the server was asked for one.
  *
  * Invariant: the store's position is the only one. Deltas and position are written together, so after any failure the
  * next watch begins exactly after the stored state, or earlier and with a comparison (see WatchResumption).
@@ -192,7 +195,10 @@ export class Reflector<T extends KubeObject> {
     this.#resumption.broke(store.resourceVersion, undefined);
     while (!signal.aborted) {
       try {
-        if (this.#position === "doubted") await this.#checkPosition(signal);
+        if (this.#position === "doubted") {
+          await checkPosition(this.#deps, store.resourceVersion, signal);
+          this.#position = "usable";
+        }
         if (this.#position === "usable" && !(await this.#resumption.prove(store.resourceVersion, signal))) {
           this.#position = "useless";
         }
@@ -279,14 +285,6 @@ export class Reflector<T extends KubeObject> {
     return isAgain;
   }
 
-  /** Asks the server whether it knows the position, by a list of one object. Throws the server's answer if it does not. */
-  async #checkPosition(signal: AbortSignal): Promise<void> {
-    const { resource, selection, client, store } = this.#deps;
-    const at = { resourceVersion: store.resourceVersion, resourceVersionMatch: "NotOlderThan" } as const;
-    await client.list(resource, { ...selection, ...at, limit: 1, metadataOnly: true }, () => {}, signal);
-    this.#position = "usable";
-  }
-
   /**
    * Lists a state no older than the stored position or, if the server cannot do that, the newest. Never at "0", as
    * client-go does first: the server would ignore the limit and send everything in one response.
@@ -343,7 +341,8 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#ambient;
     const what = `watch ${resourceName(resource)}`;
     const began = clock.now();
-    const guard = guardAgainstStall(clock, limits.stall, signal, what);
+    const ask = (asking: AbortSignal): Promise<boolean> => this.#mayRest(asking);
+    const guard = guardAgainstStall(clock, { limit: limits.stall, parent: signal, what, ask });
     const release = this.#resumption.whileOpen(what, guard.abort);
     const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
     this.#group = group;
@@ -386,6 +385,17 @@ export class Reflector<T extends KubeObject> {
     }
     this.#resumption.ended(began, clock.now(), what);
     this.#freshness.ended(this.#resumption.isReplaying ? 0 : elapsed(last, clock.now()));
+  }
+
+  /**
+   * Whether a watch that is silent since it was opened may be of a resource that rests. Not asked about heartbeats and
+   * Nodes: a silence of their watches is an outage to judgement, whatever other requests show.
+   */
+  async #mayRest(signal: AbortSignal): Promise<boolean> {
+    if (this.#resumption.isReplaying || judged.includes(resourceName(this.#deps.resource))) return false;
+    if (!(await hasReached(this.#deps, this.#deps.store.resourceVersion, signal))) return false;
+    this.#health.answered();
+    return true;
   }
 
   #caughtUp(): void {

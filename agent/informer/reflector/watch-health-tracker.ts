@@ -56,6 +56,11 @@ export class WatchHealthTracker {
     this.#received({ isNews: hasMoved, isProof: hasMoved });
   }
 
+  /** The server has answered another request about the resource of the silent watch. */
+  answered(): void {
+    this.#received({ isNews: false, isProof: false });
+  }
+
   /** The watch ended. Proofs that have not been applied by now do not count. */
   closed(): void {
     this.#health = closed(this.#health, this.#limits, this.#clock.now());

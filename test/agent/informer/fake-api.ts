@@ -42,6 +42,12 @@ export class FakeApi implements InformerClient {
   #version = 100;
   #compacted = 0;
   sendsBookmarks = true;
+  /**
+   * False: the server learns nothing of a resource that rests, as with an etcd that reports no progress, until it has an
+   * event or is asked for the newest state. It sends no bookmark with the version at which a watch began.
+   */
+  knowsProgress = true;
+  readonly #progress = new Map<string, number>();
   /** Names of objects whose state cannot be read: lists give their identity. */
   readonly unread = new Set<string>();
   /** What a list waits for before each of its pages. */
@@ -126,6 +132,7 @@ export class FakeApi implements InformerClient {
       if (Number(options.resourceVersion ?? 0) > this.#version) {
         throw apiError("list", 504, "Timeout", [{ reason: "ResourceVersionTooLarge", message: "" }]);
       }
+      if (options.resourceVersion === undefined) this.#progress.set(request.resource, this.#version);
       if (offset === 0) this.#snapshots.set(version, [...this.#objects.values()]);
       const snapshot = this.#snapshots.get(version);
       if (!snapshot) throw expired("list");
@@ -157,9 +164,14 @@ export class FakeApi implements InformerClient {
       this.watches.push(watch);
       if (from < this.#compacted) watch.say({ type: "ERROR", error: expired("watch") });
       else for (const revision of this.#history) if (revision.version > from) this.#send(watch, revision);
-      if (this.sendsBookmarks) watch.remind(() => this.version);
+      if (this.sendsBookmarks) watch.remind(() => this.#bookmarkAfter(from, request.resource));
       return watch.events() as AsyncIterable<WatchEvent<T>>;
     });
+  }
+
+  #bookmarkAfter(from: number, resource: string): string | undefined {
+    const known = this.knowsProgress ? this.#version : (this.#progress.get(resource) ?? 0);
+    return this.knowsProgress || known > from ? String(known) : undefined;
   }
 
   get #now(): number {
@@ -175,6 +187,7 @@ export class FakeApi implements InformerClient {
 
   #record(revision: Revision): void {
     this.#history.push(revision);
+    this.#progress.set(revision.resource, revision.version);
     for (const watch of this.watches) if (watch.isOpen) this.#send(watch, revision);
   }
 
@@ -233,11 +246,12 @@ export class FakeWatch {
   }
 
   /** A bookmark once a minute, or where the watch is shorter 2 s before its end, as the API server sends them. */
-  remind(version: () => string): void {
+  remind(version: () => string | undefined): void {
     const beforeEnd = (this.request.options.timeoutSeconds ?? 0) * 1000 - 2000;
     this.#clock.after(beforeEnd > 0 ? Math.min(60_000, beforeEnd) : 60_000, () => {
       if (!this.isOpen) return;
-      this.say({ type: "BOOKMARK", resourceVersion: version() });
+      const resourceVersion = version();
+      if (resourceVersion !== undefined) this.say({ type: "BOOKMARK", resourceVersion });
       this.remind(version);
     });
   }

@@ -740,7 +740,7 @@ describe("a site of selected boards", () => {
     const { lister } = run.set.informer(pods);
     expect(lister.get("default/web-pi-1")?.spec?.nodeName).toBe("pi-2");
     expect([...lister.list()].filter(({ metadata }) => metadata.name === "web-pi-1")).toHaveLength(1);
-    await clock.advance("2m");
+    await clock.advance("3m");
     expect(lister.get("default/web-pi-1")?.spec?.nodeName).toBe("pi-2");
     expect([...lister.byIndex("byNode", "pi-1")]).toEqual([]);
     await run.stop();

@@ -18,7 +18,8 @@ export const rl = family({
     "backoff; it leads to a list only where the server has lost that position (410, or a resourceVersion from the future). " +
     "Where a watch ends so that the position may mean nothing to the server (at once, or silent, or with an internal " +
     "error, and without an event) a list of one object, metadata only, asks that first. A watch that is silent for " +
-    "watchStallMs is torn down. After a restart the watch resumes at the stored position, first for 3 s, without a list. " +
+    "watchStallMs is torn down; one that has said nothing since it was opened is asked " +
+    "about before, by a list of one object. After a restart the watch resumes at the stored position, first for 3 s, without a list. " +
     "Every object is told again 12 hours times 1 + jitter after the start, and after each such time. Watch-list " +
     "(sendInitialEvents) and MaxInternalErrorRetryDuration are not there.",
   config,

@@ -7,6 +7,7 @@ import { unreadPod } from "../../../../agent/informer/kinds/unread.ts";
 import { ListTurns } from "../../../../agent/informer/list-turns.ts";
 import type { ReflectorStore } from "../../../../agent/informer/reflector/reflector.ts";
 import { Reflector } from "../../../../agent/informer/reflector/reflector.ts";
+import { isLive } from "../../../../agent/informer/watch-health.ts";
 import type { Database } from "../../../../storage/database/database.ts";
 import { DeltaFIFO } from "../../../../storage/delta-fifo/delta-fifo.ts";
 import { Indexer } from "../../../../storage/indexer/indexer.ts";
@@ -252,7 +253,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("because etcd was restored from a backup is noticed by the silence that follows, at the cost of one object", async () => {
+  test("because etcd was restored from a backup is noticed by the silence that follows, at the cost of two objects", async () => {
     start();
     await clock.settle();
     api.put(pods, pod("web"));
@@ -264,6 +265,7 @@ describe("a lost history", () => {
     await clock.advance("100s");
     expect(api.asked("list").map(({ options }) => [options.resourceVersion, options.limit])).toEqual([
       [undefined, 500],
+      [undefined, 1],
       ["101", 1],
       [undefined, 500],
     ]);
@@ -507,6 +509,66 @@ describe("the health of a watch", () => {
     await clock.advance("60s");
     expect(reflector.health.lastProof?.mono).toBe(begun + 180_000);
     expect(api.watches).toHaveLength(1);
+    await end();
+  });
+
+  test("stays live while its resource rests: one list makes the server send its bookmarks", async () => {
+    api.knowsProgress = false;
+    start();
+    const health: boolean[] = [];
+    for (let second = 0; second < 290; second++) {
+      if (second % 10 === 5) api.put(nodes, node("pi-1"));
+      await clock.advance("1s");
+      health.push(isLive(reflector.health, limits, clock.now()));
+    }
+    expect(health).not.toContain(false);
+    expect(api.watches).toHaveLength(1);
+    expect(api.asked("list").map(({ at, options }) => [at, options])).toEqual([
+      [0, { limit: 500 }],
+      [75_000, { limit: 1, metadataOnly: true }],
+    ]);
+    expect(reflector.health.restoredAt).toBeUndefined();
+    expect(log.said("warn")).toEqual([]);
+    await end();
+  });
+
+  test("is not asked about once it has delivered something: the server then sends bookmarks by itself", async () => {
+    api.knowsProgress = false;
+    start();
+    await clock.advance("1s");
+    api.put(pods, pod("web"));
+    await clock.advance("50s");
+    api.openWatch.freeze();
+    await clock.advance("45s");
+    expect(api.asked("list")).toHaveLength(1);
+    expect(api.watches).toHaveLength(2);
+    await end();
+  });
+
+  test("ends although the server answers, if nothing arrives after the answer either", async () => {
+    start();
+    await clock.settle();
+    api.openWatch.freeze();
+    await clock.advance("75s");
+    expect(api.asked("list").at(-1)?.options.limit).toBe(1);
+    await clock.advance("89s");
+    expect([reflector.health.connected, api.watches.length]).toEqual([true, 1]);
+    await clock.advance("1s");
+    expect(reflector.health.connected).toBe(false);
+    await clock.advance("5s");
+    expect([reflector.health.connected, api.watches.length]).toEqual([true, 2]);
+    await end();
+  });
+
+  test("ends at the stall bound if the server does not answer about it", async () => {
+    api.knowsProgress = false;
+    start();
+    await clock.settle();
+    api.fail("list", refused("list"));
+    await clock.advance("89s");
+    expect(reflector.health.connected).toBe(true);
+    await clock.advance("1s");
+    expect(reflector.health.connected).toBe(false);
     await end();
   });
 

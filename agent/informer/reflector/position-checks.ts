@@ -1,0 +1,41 @@
+import type { KubeObject } from "../../api/meta.ts";
+import { compareVersions } from "../../api/resource-version.ts";
+import type { Resource } from "../../api/resources.ts";
+import type { ReflectorClient } from "../informer-client.ts";
+import type { Selection } from "../scope.ts";
+
+interface Collection<T extends KubeObject> {
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly client: ReflectorClient;
+}
+
+const one = { limit: 1, metadataOnly: true } as const;
+
+/** Asks the server whether it knows the position, by a list of one object. Throws the server's answer if it does not. */
+export async function checkPosition<T extends KubeObject>(
+  { resource, selection, client }: Collection<T>,
+  position: string | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const at = { resourceVersion: position, resourceVersionMatch: "NotOlderThan" } as const;
+  await client.list(resource, { ...selection, ...at, ...one }, () => {}, signal);
+}
+
+/**
+ * Whether the server's newest state is not older than the position. A server that was restored to an older state sends
+ * nothing until it has caught up.
+ *
+ * An API server sends no bookmark with the version at which a watch began, and learns of a later one of a resource that
+ * rests from etcd's progress reports, by default every ten minutes, or from a list of the newest state: after this one
+ * its bookmarks arrive (D150).
+ */
+export async function hasReached<T extends KubeObject>(
+  { resource, selection, client }: Collection<T>,
+  position: string | undefined,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const newest = await client.list(resource, { ...selection, ...one }, () => {}, signal);
+  signal.throwIfAborted();
+  return position === undefined || compareVersions(newest.resourceVersion, position) >= 0;
+}
