@@ -27,6 +27,12 @@ const reasons: Readonly<Record<number, string>> = {
   504: "Timeout",
 };
 
+/**
+ * An object that is larger than etcd takes (1.5 MiB by default), or than the API server's connection to it (2 MiB), is
+ * an internal error to the server.
+ */
+const beyondEtcd = /etcdserver: request is too large|trying to send message larger than max/;
+
 /** The error for an answer other than 2xx. `body`: the beginning of the answer's body. */
 export function refusedWith(
   attempt: Attempt,
@@ -63,8 +69,9 @@ const waitOf = (seconds: number): Millis => Math.min(seconds * 1000, longestRetr
 function refusal(attempt: Attempt, document: ParsedFields, retryAfter: Millis | undefined): ApiError {
   const details = isFields(document.details) ? document.details : {};
   const status = typeof document.code === "number" ? document.code : 0;
-  const reason = typeof document.reason === "string" && document.reason !== "" ? document.reason : reasonFor(status);
-  const message = typeof document.message === "string" && document.message !== "" ? document.message : reason;
+  const stated = typeof document.reason === "string" && document.reason !== "" ? document.reason : reasonFor(status);
+  const message = typeof document.message === "string" && document.message !== "" ? document.message : stated;
+  const reason = status === 500 && beyondEtcd.test(message) ? "RequestEntityTooLarge" : stated;
   return new ApiError(attempt, {
     status,
     reason,

@@ -7,7 +7,7 @@ import { type Action, type Outcome, overtakenBy } from "../../execution/actions.
 import type { Decision } from "../../loop/controller.ts";
 import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
-import { collisionCounted } from "./history.ts";
+import { collisionCounted, isOversized } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
 import { type SetPass, type SetState, sooner, stages } from "./pass.ts";
 import { isNamespaceEnding, podEvents } from "./pod-writes.ts";
@@ -73,13 +73,18 @@ export function* remembering(
   const closedAt = failures.some(isNamespaceEnding) ? now : memory.closedAt;
   const updated: SetMemory = { ...memory, expected, closedAt };
   const failed = failures.length > 0;
-  const refused = memory.pass.refused || failures.some((error) => dispositionOf(error) === "drop");
-  const pass: SetPass = { ...memory.pass, refused };
+  const isRefusal = (error: Error): boolean => dispositionOf(error) === "drop";
+  const pass: SetPass = { ...memory.pass, refused: memory.pass.refused || failures.some(isRefusal) };
   switch (pass.stage) {
     case "claims":
       // The pass ends here: adopted pods count once the watch delivers them.
       return yield* finished(pass, updated, now);
     case "history":
+      // No later attempt would succeed either: see `observe`.
+      if (failures.some(isOversized)) {
+        const oversized = pass.work.set.metadata.generation;
+        return yield* finished({ ...pass, refused: false }, { ...updated, oversized }, now);
+      }
       return yield* (failed || changesPods(actions) ? finished : next)(pass, updated, now);
     case "duplicates":
       return yield* (failed ? finished : next)(pass, updated, now);

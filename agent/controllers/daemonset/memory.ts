@@ -24,6 +24,8 @@ export interface SetMemory {
   readonly overtaken: ReadonlySet<string>;
   /** Refusals by the API in a row. */
   readonly refusals: number;
+  /** The set's generation whose revision was refused because it is too large; undefined: none was. */
+  readonly oversized: number | undefined;
   /** Fingerprint of the last completed pass; undefined: none, or its status write failed. */
   readonly fingerprint: StatusFingerprint | undefined;
   /** The pass in progress between two rounds of writes; undefined: none. */
@@ -38,6 +40,7 @@ export const firstMemory: SetMemory = {
   closedAt: undefined,
   overtaken: new Set(),
   refusals: 0,
+  oversized: undefined,
   fingerprint: undefined,
   pass: undefined,
 };

@@ -39,7 +39,11 @@ export async function observe(
   if (selector === undefined) throw new TerminalError(`the selector of DaemonSet ${key} cannot be read`);
   if (selector.length === 0) return { kind: "idle", set, events: [selectsAll(set)] };
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, events: [] };
-  const { expected: before, overtaken } = memoryOf(memory, set.metadata.uid);
+  const { expected: before, overtaken, oversized } = memoryOf(memory, set.metadata.uid);
+  // Without a revision nothing can be done, and each attempt would hash, escape and perhaps send megabytes.
+  if (oversized !== undefined && oversized === set.metadata.generation) {
+    throw new TerminalError(`the template of DaemonSet ${key} is too large: the API takes no revision of it`);
+  }
   // Checked before the pods are read, so that every pod which the cache shows at this point is among them.
   const expected = await outstanding(before, pods, site);
   const claimed = await readClaimed(set, selector, site);

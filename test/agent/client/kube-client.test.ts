@@ -498,6 +498,13 @@ test("a resourceVersion that the server has not reached is an error at once, wha
   expect(requests).toHaveLength(1);
 });
 
+test("a write that is too large for etcd is refused for good, though the server reports an internal error", async () => {
+  const { client } = site([status(500, "", "etcdserver: request is too large"), status(500, "InternalError")]);
+  const create = (): Promise<unknown> => failure(client.create(pods, "default", podWith("small"), write));
+  expect(await create()).toMatchObject({ status: 500, reason: "RequestEntityTooLarge", disposition: "drop" });
+  expect(await create()).toMatchObject({ status: 500, reason: "InternalError", disposition: "retry" });
+});
+
 test("a read whose connection was reset is retried once after a second, a write is not", async () => {
   const reset = { fail: new TransportError("Reset", "https://x: the connection was reset") };
   const { client, clock, requests } = site([reset, { body: node }]);

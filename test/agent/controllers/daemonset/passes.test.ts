@@ -195,6 +195,25 @@ test("after a quota is raised, the pods are created without a change of the set"
   expect(site.pods).toHaveLength(2);
 });
 
+test("a template whose revision the API finds too large is tried once, however often the set is changed otherwise", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  site.put(set());
+  site.site.refusals.add({ reason: "RequestEntityTooLarge" });
+  await site.begin();
+  await site.run(3_600_000);
+  for (let second = 1; second <= 30; second++) {
+    const { metadata } = site.set;
+    site.put({ ...site.set, metadata: { ...metadata, annotations: { look: String(second) } } });
+    await site.run(3_600_000 + second * 1000);
+  }
+  expect(site.writes("create")).toHaveLength(1);
+  site.site.refusals.clear();
+  site.put({ ...set({ image: "agent:2" }), metadata: { ...site.set.metadata, generation: 2 } });
+  await site.run(3_700_000);
+  expect(site.pods).toHaveLength(1);
+});
+
 test("a set that selects everything gets an Event, and nothing else happens", async () => {
   const site = new DaemonSite();
   site.boards("n1");
