@@ -173,7 +173,7 @@ export class EmbeddedSite implements StoryStage {
     this.#exchange.close();
   }
 
-  /** Kills everything at once, when there is no time for an orderly stop. */
+  /** Kills everything at once, when there is no time for a clean stop. */
   kill(): void {
     for (const { agent } of this.#boards) agent.kill();
   }

@@ -1,7 +1,7 @@
-/** "namespace/name", or "name" where there is no namespace. */
+/** "namespace/name", or "name" if there is no namespace. */
 export type Key = string;
 
-/** The part of a Kubernetes object that storage knows. */
+/** The part of a Kubernetes object that storage depends on. */
 export interface StoredObject {
   readonly metadata: {
     readonly name: string;

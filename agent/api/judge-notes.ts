@@ -66,8 +66,9 @@ export const judgedTaints = (node: Node): string =>
     .join(" ");
 
 /**
- * Returns the note of a write by another judge between two readings of one Node. A new note on taints alone is no
- * proof: its time changes whenever that manager writes any field. So it counts only if `judgedTaints` changed as well.
+ * Returns the note of a write by another judge between two readings of one Node. A new note on taints alone proves
+ * nothing, because its time changes whenever that manager writes any field. So it counts only if `judgedTaints` changed
+ * as well.
  */
 export function otherJudge(before: JudgeReading, now: JudgeReading): JudgeNote | undefined {
   const isNew = ({ manager, wrote, stamp }: JudgeNote): boolean =>

@@ -3,7 +3,7 @@ import type { BoardReadings, TemperatureReading, WearReading } from "./sensors/r
 
 export type SensorLimits = Pick<Config["board"], "temperature" | "freeSpace" | "pressure">;
 
-/** The temperatures, in degrees Celsius, from which on a warning and a critical problem are reported. */
+/** The temperatures, in degrees Celsius, at and above which a warning or a critical problem is reported. */
 export interface HeatLimits {
   readonly warn: number;
   readonly critical: number;

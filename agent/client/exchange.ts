@@ -36,9 +36,7 @@ export interface ApiCall extends Attempt {
    * have, and then between the chunks of a list.
    */
   readonly timeout: Millis;
-  /**
-   * The members to read of a long answer, of which only the beginning is read; undefined: the whole answer is needed.
-   */
+  /** The members to read from a long answer, whose beginning alone is read; undefined if the whole answer is needed. */
   readonly kept?: MemberFilter | undefined;
 }
 

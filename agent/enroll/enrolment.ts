@@ -10,7 +10,7 @@ import { parseYaml } from "../config/yaml.ts";
 import { readCredentials } from "../fleet/mqtt/credentials.ts";
 import type { WantedFile } from "./file-set.ts";
 
-/** The settings and file contents with which a board belongs to its site, and optionally to a fleet. */
+/** The settings and file contents that make a board part of its site and, optionally, of a fleet. */
 export interface Enrolment {
   readonly kubeconfig: string;
   /** The site's name; undefined: the default. */

@@ -38,7 +38,7 @@ export interface BoardFleetDeps {
   readonly database: Database;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly bootId: string;
-  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
+  /** The version of the fleet's settings if all of them are in force; otherwise undefined. */
   readonly remoteVersion: () => number | undefined;
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: ConfigKeeperDeps["leftOut"];

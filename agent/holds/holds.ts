@@ -178,8 +178,8 @@ export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Ho
 const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ceil(elapsed(now, end) / 1000));
 
 /**
- * Decodes an annotation that was written before `written`, and leaves out invalid entries. undefined: there is no text,
- * or it is of another version.
+ * Decodes an annotation that was written before `written`, and leaves out invalid entries. Undefined if there is no
+ * text, or it has another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
   const { v: version, freezes, pauses, confirmed, changes, ...foreign } = recordIn(text ?? "", longestText) ?? {};

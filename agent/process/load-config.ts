@@ -18,7 +18,7 @@ export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
-  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
+  /** The version of the fleet's settings if all of them are in force; otherwise undefined. */
   readonly remoteVersion: number | undefined;
   /** Stored settings of the fleet that are not in force; undefined if there are none. */
   readonly leftOut: LeftOut | undefined;

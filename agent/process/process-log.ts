@@ -48,7 +48,7 @@ export class ProcessLog implements LineTaker {
   }
 }
 
-/** The logger for a format. It accepts lines of every level, because `levelOf` has filtered them. */
+/** The logger for a format. It accepts lines of every level, because `levelOf` has already filtered them. */
 function loggerOf(io: Io, config: Config): Logger {
   const level = "debug";
   const write = (line: string): void => io.stdout.line(line);

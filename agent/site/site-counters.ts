@@ -24,8 +24,8 @@ export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
 export const mostKeys = 64;
 
 /**
- * The number of characters, of 6 bits each, by which a key is known. Two keys with the same beginning share a counter:
- * more commands are refused, but none is accepted twice.
+ * How many characters, of 6 bits each, identify a key. Two keys with the same beginning share a counter: more commands
+ * are refused, but none is accepted twice.
  */
 const nameLength = 16;
 const nameOf = (fingerprint: string): string => fingerprint.slice(0, nameLength);

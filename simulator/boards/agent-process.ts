@@ -20,7 +20,7 @@ export interface AgentMemory {
   readonly anonymous: number;
 }
 
-/** The pause before a restart, and the exit code after which there is no restart: those of the unit file. */
+/** The pause before a restart, and the exit code that prevents one, as in the unit file. */
 const restartPause: Millis = 2000;
 const unusableConfiguration = 78;
 const stopLimit: Millis = 10_000;

@@ -34,7 +34,7 @@ const lockTimeout = 250;
  */
 export const pageSize = 1024;
 
-/** One SQLite file in WAL mode. Errors for which the file is at fault are thrown as StorageErrors. */
+/** One SQLite file in WAL mode. Errors that are the file's fault are thrown as StorageErrors. */
 export class Database {
   readonly #driver: SqliteDriver;
   readonly #options: DatabaseOptions;

@@ -3,7 +3,8 @@ const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "
 
 export default {
   title: "one board, then two",
-  // So low that no board finds a free token when the site goes dark: kube-controller-manager itself differs then.
+  // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
+  // varies.
   options: { "node-eviction-rate": "0.08" },
   steps: [
     {

@@ -1,4 +1,5 @@
-// Conditions and cordons come and go, in all company: network, custom conditions, taints at registration, hands in between.
+// Conditions and cordons come and go, in every combination: network, custom conditions, taints at registration, manual
+// changes in between.
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 const ours = (key, effect, more = {}) => ({ key: `node.kubernetes.io/${key}`, effect, ...more });
 const taints = (now, node) => now.taints(node).join();

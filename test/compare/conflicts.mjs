@@ -1,9 +1,10 @@
-// Somebody writes to a silent board many times a second: its taint meets a newer Node again and again, and costs one token.
+// Another client writes to a silent board many times a second: writing its taint conflicts again and again, and costs
+// one token.
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 
 export default {
   title: "a silent board that is written to many times a second",
-  // So low that a token that is lost shows: the next one comes after twenty seconds.
+  // So low that a lost token is noticeable: the next one comes after twenty seconds.
   options: { "node-eviction-rate": "0.05" },
   steps: [
     {

@@ -1,4 +1,4 @@
-// A set that goes without its pods, and comes back.
+// A set that is deleted without its pods, and recreated.
 const orphaned = async (site, ref) => site.patch(ref, { metadata: { ownerReferences: null } });
 
 export default {

@@ -1,4 +1,4 @@
-// Which boards a DaemonSet is for, and what follows when that changes.
+// Which boards a DaemonSet is for, and the effects when that changes.
 const inZone = (zone) => ({
   affinity: {
     nodeAffinity: {

@@ -1,4 +1,4 @@
-// An update where some of the old pods are broken already.
+// An update in which some of the old pods are already broken.
 const limit = (maxUnavailable) => ({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable } } });
 const all = (now, count) => now.podsOf("agent").length === count && now.daemon("agent").numberReady === count;
 

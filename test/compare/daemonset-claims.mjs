@@ -1,4 +1,4 @@
-// Pods and revisions that a DaemonSet takes in and lets go.
+// Pods and revisions that a DaemonSet adopts and releases.
 const orphan = (site, name, node, labels) => site.pod(name, { node, labels });
 
 export default {

@@ -1,4 +1,4 @@
-// The end of a set, and pods that do not want to end.
+// The deletion of a set, and pods that do not terminate.
 export default {
   title: "sets that are deleted, and pods that linger",
   steps: [

@@ -6,7 +6,7 @@ export default {
       name: "three boards",
       do: async (site) => {
         await site.nodes(["n1", "n2", "n3"]);
-        // They take their time to end, so that a board that is back is known to be when the next pod comes to it.
+        // They terminate slowly, so that a returning board is known to be back when it gets its next pod.
         await site.daemonSet("agent", { play: { finish: 3 } });
       },
       until: (now) => now.rolled("agent", 3),

@@ -1,4 +1,4 @@
-// An update that brings the new pod before the old one goes.
+// An update that creates the new pod before deleting the old one.
 const surge = (maxSurge) => ({
   updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable: 0 } },
 });

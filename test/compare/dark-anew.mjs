@@ -1,10 +1,11 @@
-// In a dark site a board is deleted and joins again, one is deleted for good, and one joins that never speaks.
+// In a dark site a board is deleted and joins again, one is deleted for good, and one that never reports joins.
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 
 export default {
   title: "boards are deleted and made anew in a dark site",
-  // So low that no board finds a free token when the site goes dark: kube-controller-manager itself differs then.
+  // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
+  // varies.
   options: { "node-startup-grace-period": "4s", "node-eviction-rate": "0.1" },
   steps: [
     {

@@ -1,7 +1,8 @@
-// A dark site, and a board of a new zone: kube-controller-manager goes on standing still.
+// A dark site, and a board of a new zone: kube-controller-manager still evicts nothing.
 export default {
   title: "a board of a new zone joins a dark site",
-  // So low that no board finds a free token when the site goes dark: kube-controller-manager itself differs then.
+  // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
+  // varies.
   options: { "node-eviction-rate": "0.1" },
   steps: [
     {

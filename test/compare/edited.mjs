@@ -1,4 +1,4 @@
-// Tolerations are edited while the time of their pods runs: without an end, with one again, one more in front.
+// Tolerations are edited while their pods' windows run: without an end, with one again, with another one in front.
 const tolerates = (key, tolerationSeconds) => ({
   key,
   operator: "Exists",
@@ -7,7 +7,7 @@ const tolerates = (key, tolerationSeconds) => ({
 });
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
-/** The pod's tolerations as the API has them, those of admission included, with others in front. */
+/** The pod's tolerations in the API, including those added by admission, with others in front. */
 async function edit(site, name, change) {
   const { spec } = await site.get(`pod/${name}`);
   await site.patch(`pod/${name}`, { spec: { tolerations: change(spec.tolerations) } });

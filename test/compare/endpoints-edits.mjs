@@ -1,4 +1,4 @@
-// Services and what belongs to them are edited by hand.
+// Services and their objects are edited by hand.
 export default {
   title: "edits of services, of Endpoints and of slices",
   steps: [

@@ -1,4 +1,4 @@
-// What a service can be: its ports, its type, its cluster IP, and what its pods say about themselves.
+// All kinds of services: their ports, types and cluster IPs, and the states of their pods.
 const ready = (now, ...names) => names.every((name) => now.podReady(name) === "True");
 const named = (name, containerPort, protocol = "TCP") => ({ name, containerPort, protocol });
 

@@ -1,4 +1,4 @@
-// More pods than one Endpoints may name. Which of them go from which slice is nobody's promise, so none goes.
+// More pods than one Endpoints may list. Which of them are removed from which slice is unspecified, so none is removed.
 const names = (from, to) => Array.from({ length: to - from + 1 }, (_, at) => `web-${from + at}`);
 const web = (at) => ({ node: "n1", labels: { app: "web" }, play: { ip: `10.9.${at >> 8}.${at & 255}` } });
 

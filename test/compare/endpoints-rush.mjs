@@ -1,4 +1,4 @@
-// Everything at once: what is left when the dust has settled.
+// Everything at once: the state after the dust has settled.
 const names = (from, to) => Array.from({ length: to - from + 1 }, (_, at) => `web-${from + at}`);
 const web = { node: "n1", labels: { app: "web" } };
 

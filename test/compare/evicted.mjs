@@ -1,4 +1,5 @@
-// The whole way: a board is lost, its pods leave service, their time runs out, the board comes back too late or in time.
+// The whole sequence: a board is lost, its pods leave service, their windows end, and the board comes back too late or
+// in time.
 const within = (seconds) =>
   ["not-ready", "unreachable"].map((key) => ({
     key: `node.kubernetes.io/${key}`,

@@ -1,7 +1,8 @@
-// Boards that are left out of the disruption count, a board that changes its zone, and one that is made anew.
+// Boards that are left out of the disruption count, a board that changes its zone, and one that is recreated.
 export default {
   title: "exclusion, a new zone, a board made anew",
-  // So low that no board finds a free token when the site goes dark: kube-controller-manager itself differs then.
+  // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
+  // varies.
   options: { "node-eviction-rate": "0.08" },
   steps: [
     {

@@ -1,4 +1,4 @@
-// What the controllers find when they begin: boards that are lost already, with and without taints.
+// The state that the controllers find when they start: boards that are already lost, with and without taints.
 const long = "2020-01-01T00:00:00Z";
 const condition = (type, status, reason) => ({
   type,

@@ -1,4 +1,4 @@
-// Boards that come after their pods, and boards that are deleted and come back while the time of their pods runs.
+// Boards that appear after their pods, and boards that are deleted and come back while their pods' windows run.
 const within = (seconds) =>
   ["not-ready", "unreachable"].map((key) => ({
     key: `node.kubernetes.io/${key}`,

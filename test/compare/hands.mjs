@@ -1,4 +1,4 @@
-// What people do to boards: lifecycle taints set by hand, labels, pods without tolerations, finalizers.
+// Manual changes to boards: lifecycle taints set by hand, labels, pods without tolerations, finalizers.
 export default {
   title: "hands on boards",
   steps: [

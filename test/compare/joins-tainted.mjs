@@ -1,4 +1,4 @@
-// Nodes that are tainted before anybody has seen them: at the start, later, and in the dark.
+// Nodes that are tainted before they are first seen: at the start, later, and in the dark.
 const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
 const free = (now, node) => now.condition(node) !== "True" && !now.tainted(node, "unreachable:NoExecute");
 

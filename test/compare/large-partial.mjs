@@ -5,11 +5,12 @@ const large = names("l", 52);
 const lostFirst = large.slice(0, 1);
 const lostThen = large.slice(1, 30);
 const small = names("s", 50);
-// Both taints: on a busy machine kube-controller-manager has written the second one many seconds after the first.
+// Both taints: on a busy machine kube-controller-manager may write the second one many seconds after the first.
 const lost = (now, node) => ["NoExecute", "NoSchedule"].every((effect) => now.tainted(node, `unreachable:${effect}`));
 
-// A hundred boards that beat every second are much for a busy machine: each has fifteen seconds for its next heartbeat. No
-// zone has a second token before the story is over, so that its rate while it is partly disrupted decides alone.
+// A hundred boards with a heartbeat every second are a heavy load for a busy machine, so each has fifteen seconds for
+// its next one. No zone gets a second token before the story ends, so that only its rate while partly disrupted
+// matters.
 const options = {
   "node-monitor-grace-period": "15s",
   "node-eviction-rate": "0.01",

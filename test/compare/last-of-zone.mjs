@@ -5,7 +5,8 @@ const move = (site, node, zone) => site.label(`node/${node}`, { "topology.kubern
 
 export default {
   title: "zones lose their last board",
-  // So low that no zone has a token when the site goes dark: who got it then would differ from run to run.
+  // So low that no zone has a token when the site goes dark: otherwise the board that got it would vary from run to
+  // run.
   options: { "node-eviction-rate": "0.06" },
   steps: [
     {

@@ -1,4 +1,4 @@
-// Who is on a lost board: daemons, static pods, finished and terminating ones, and pods for which nobody set a time.
+// The pods on a lost board: daemon pods, static, finished and terminating ones, and pods without tolerationSeconds.
 const noExecute = (key, more = {}) => ({
   key: `node.kubernetes.io/${key}`,
   operator: "Exists",

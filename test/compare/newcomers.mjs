@@ -1,4 +1,4 @@
-// Boards that come, never report, are deleted, and a pod that comes to a lost board.
+// Boards that join, never report and are deleted, and a pod that is bound to a lost board.
 export default {
   title: "newcomers: never reported, deleted, and a pod on a lost board",
   options: { "node-startup-grace-period": "6s" },

@@ -1,4 +1,4 @@
-// The Ready condition is taken away, or says something that is no status.
+// The Ready condition is removed, or has an invalid status.
 const withoutReady = { status: { conditions: [{ type: "Ready", $patch: "delete" }] } };
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 

@@ -1,4 +1,5 @@
-// Conditions in unusual company: pressure that ends in silence, a cordon during it, a status with Ready alone, none at all.
+// Unusual combinations of conditions: pressure that ends in silence, a cordon during it, a status with only Ready, no
+// status at all.
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 const bare = (name, conditions) => ({
   kind: "Node",

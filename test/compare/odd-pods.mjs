@@ -1,4 +1,4 @@
-// Pods that are not like others: finished, terminating, static, of a DaemonSet, not bound yet, made anew under their name.
+// Unusual pods: finished, terminating, static, of a DaemonSet, not bound yet, recreated under their name.
 const noExecute = { effect: "NoExecute" };
 const taint = (key) => ({ key, value: "x", effect: "NoExecute" });
 const within = (key, tolerationSeconds) => ({ key, operator: "Exists", ...noExecute, tolerationSeconds });

@@ -1,4 +1,4 @@
-// While the time of a pod runs somebody puts the opposite lifecycle taint on its board: the board was lost all the time.
+// While a pod's window runs, a person sets the opposite lifecycle taint on its board, which was lost the whole time.
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 const ours = (key) => ({ key: `node.kubernetes.io/${key}`, effect: "NoExecute" });
 const tolerations = ["unreachable", "not-ready"].map((key) => ({

@@ -1,7 +1,8 @@
-// All boards say themselves that they are not ready.
+// All boards themselves report that they are not ready.
 export default {
   title: "nobody is ready by its own word",
-  // So low that no board finds a free token when the site goes dark: kube-controller-manager itself differs then.
+  // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
+  // varies.
   options: { "node-eviction-rate": "0.1" },
   steps: [
     {

@@ -1,4 +1,5 @@
-// Partial disruption: three of four boards of a small zone are silent, so the evictions stop; with one more back they go on.
+// Partial disruption: three of four boards of a small zone are silent, so evictions stop; once one more is back they
+// continue.
 export default {
   title: "a small zone that is mostly silent is not evicted",
   options: { "node-eviction-rate": "0.2" },

@@ -1,4 +1,4 @@
-// What the garbage collection of pods does, rule by rule. Finalizers keep what it wrote before a deletion to be seen.
+// Pod garbage collection, rule by rule. Finalizers keep the pods, so that writes before a deletion can be seen.
 const finalizers = ["example.dev/keep"];
 const outOfService = { key: "node.kubernetes.io/out-of-service", value: "nodeshutdown", effect: "NoExecute" };
 const noExecute = ["not-ready", "unreachable"].map((key) => ({

@@ -1,4 +1,4 @@
-// An eviction rate of 0: a zone has the one token that it began with, and no more.
+// An eviction rate of 0: a zone has only the token that it began with.
 export default {
   title: "a rate of zero",
   options: { "node-eviction-rate": "0" },

@@ -1,4 +1,4 @@
-// A board gets another zone while it is silent: before its taint, and after it.
+// A board moves to another zone while it is silent: before its taint, and after it.
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 
 export default {

@@ -1,4 +1,4 @@
-// The controllers restart while boards wait for their turn, and while the time of pods runs.
+// The controllers restart while boards wait for their turn, and while pods' windows run.
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));

@@ -1,4 +1,4 @@
-// Restarts while boards say that they are not ready and their pods are, and while one falls silent.
+// Restarts while boards report that they are not ready although their pods are, and while one falls silent.
 export default {
   title: "restart while boards report themselves not ready, with ready pods on them",
   steps: [

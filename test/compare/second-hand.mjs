@@ -15,14 +15,15 @@ export default {
     {
       name: "boards and pods",
       do: async (site) => {
-        // With so many no more than a part of the zone is ever lost.
+        // With this many boards, only a part of the zone is ever lost.
         await site.nodes(["n1", "n2", "n3", "n4", "n5", "n6", "n7", "n8"]);
         await site.pod("first", { node: "n1", tolerations: [...both(8), tolerates("work", 60)] });
         await site.pod("at-once", { node: "n1", tolerations: both(60) });
         await site.pod("only-ours", { node: "n2", tolerations: [...both(9), tolerates("work")] });
         await site.pod("only-theirs", { node: "n2", tolerations: [...both(), tolerates("work", 7)] });
         await site.pod("hands-off", { node: "n3", tolerations: both(60) });
-        // Admission adds no toleration of not-ready where there is one, even of a value that no taint of ours has.
+        // Admission adds no toleration of not-ready if there already is one, even one with a value that none of our
+        // taints has.
         const other = { ...tolerates("not-ready"), operator: "Equal", value: "other" };
         await site.pod("half", { node: "n4", tolerations: [tolerates("unreachable", 60), other] });
       },

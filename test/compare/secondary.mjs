@@ -1,7 +1,8 @@
 // A large zone that turns partly disrupted while boards wait, and a small one beside it.
 export default {
   title: "secondary rate zero and a small zone beside",
-  // A token that is free while a zone turns disrupted goes to whoever is noticed a pass earlier: the first boards take it.
+  // A token that is free while a zone becomes disrupted goes to a board noticed one pass earlier, so the first boards
+  // use it up.
   options: { "large-cluster-size-threshold": "4", "node-eviction-rate": "0.1", "secondary-node-eviction-rate": "0" },
   steps: [
     {

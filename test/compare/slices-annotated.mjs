@@ -1,4 +1,4 @@
-// A label of a slice is taken back a second later; an annotation stays until something else wakes its service.
+// A changed label of a slice is reverted a second later; an annotation stays until something else enqueues its service.
 const labels = { app: "web" };
 const each = async (site, prefix, change) => {
   for (const name of await site.names("EndpointSlice")) {

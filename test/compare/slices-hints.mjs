@@ -1,4 +1,4 @@
-// Services that want their traffic to stay near.
+// Services that prefer their traffic to stay close.
 const near = (trafficDistribution) => (site) => site.patch("service/web", { spec: { trafficDistribution } });
 const hints = (now) => now.sliced("web").map(({ hints }) => hints);
 

@@ -1,5 +1,5 @@
-// Endpoints that are made by hand. A slice that is rewritten in its place loses its generateName on both sides, and its own
-// name is random then: such steps cannot be compared.
+// Endpoints written by hand. A slice that is rewritten in place loses its generateName on both sides, and its name is
+// then random, so such steps cannot be compared.
 const made = (name, subsets, more = {}) => ({
   kind: "Endpoints",
   apiVersion: "v1",

@@ -1,4 +1,4 @@
-// How endpoints are put into slices, as far as it does not depend on which of them comes first.
+// How endpoints are packed into slices, where this does not depend on their order.
 const names = (from, to) => Array.from({ length: to - from + 1 }, (_, at) => `web-${from + at}`);
 const web = { node: "n1", labels: { app: "web" } };
 const sizes = (now) =>

@@ -1,4 +1,4 @@
-// Boards are left out of the disruption count, and counted again, while the site is in trouble.
+// Boards are excluded from the disruption count, and counted again, while the site is in trouble.
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 const label = "node.kubernetes.io/exclude-disruption";
 

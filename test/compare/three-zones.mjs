@@ -1,4 +1,4 @@
-// Three zones, one of them without a name: each for itself.
+// Three independent zones, one of them without a name.
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 export default {

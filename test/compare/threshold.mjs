@@ -1,4 +1,4 @@
-// A zone is disrupted from three boards in ten on; who waits then goes on when enough are back.
+// A zone is disrupted from three boards in ten; boards that wait then get their turns once enough are back.
 export default {
   title: "a lower threshold, and who waits while a zone is disrupted",
   options: { "node-eviction-rate": "0.2", "unhealthy-zone-threshold": "0.3" },

@@ -1,4 +1,5 @@
-// How tolerations are read: negative and missing seconds, wildcards, other effects, values; and when their time begins.
+// How tolerations are read: negative and missing seconds, wildcards, other effects, values; and when their windows
+// begin.
 const noExecute = { effect: "NoExecute" };
 const taint = (key, value) => ({ key, effect: "NoExecute", ...(value && { value }) });
 const pause = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));

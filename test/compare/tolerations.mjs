@@ -1,4 +1,4 @@
-// Toleration windows: several taints, several tolerations, a taint that goes in time, one that is exchanged.
+// Toleration windows: several taints, several tolerations, a taint that is removed in time, one that is swapped.
 const tolerates = (key, tolerationSeconds) => ({
   key,
   operator: "Exists",

@@ -1,4 +1,4 @@
-// The only living zone is deleted while another one is being tainted: for kube-controller-manager nothing changes then.
+// The only living zone is deleted while another one is being tainted: kube-controller-manager sees no change in this.
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 const zoneB = ["b1", "b2", "b3"];
 

@@ -1,4 +1,5 @@
-// Which labels make a zone: the old ones win over the stable ones even when they are empty; a region alone is a zone too.
+// Which labels make a zone: the old ones take precedence over the stable ones even if they are empty; a region alone is
+// a zone too.
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 const lost = (now, ...nodes) => nodes.every((node) => now.tainted(node, "unreachable:NoExecute"));
 

@@ -1,4 +1,4 @@
-// Zones: one falls silent whole, then all do, then one comes back: normal, full, master disruption and its end.
+// Zones: one falls silent completely, then all do, then one comes back: normal, full, master disruption and its end.
 export default {
   title: "a zone falls silent, then the other too, then one comes back",
   options: { "node-eviction-rate": "0.1" },
@@ -20,7 +20,8 @@ export default {
       timing: 3,
     },
     {
-      // It takes the token of its zone. With one left, kube-controller-manager may taint a board in the pass that goes dark.
+      // It uses up its zone's token. If one were left, kube-controller-manager might taint a board in the pass that
+      // goes dark.
       name: "one of zone b too",
       do: (site) => site.silence("b1"),
       until: (now) => now.tainted("b1", "unreachable:NoExecute"),

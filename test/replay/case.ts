@@ -3,7 +3,7 @@ import { json, list, number, optional, quoted, readForm, record, text } from "./
 import { MalformedCase } from "./malformed.ts";
 import { expand } from "./repeat.ts";
 
-/** The envelope of a case. What is inside of `config`, `given` and the events is for its family to read. */
+/** The envelope of a case. Its family reads the content of `config`, `given` and the events. */
 export interface Case {
   readonly id: string;
   readonly family: string;
@@ -11,7 +11,7 @@ export interface Case {
   readonly config: Readonly<Record<string, unknown>>;
   readonly given: Readonly<Record<string, unknown>>;
   readonly steps: readonly Step<unknown>[];
-  /** `undefined`: nothing is expected, the outcome itself is wanted. */
+  /** `undefined` if nothing is expected and only the outcome is wanted. */
   readonly expect: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface Step<Event> {
   readonly event: Event;
 }
 
-/** A year of fake time: beyond it a number is a slip of the fingers. */
+/** A year of fake time: a larger number is a typing mistake. */
 export const latest = 366 * 86_400_000;
 
 export const atMs = number({
@@ -49,7 +49,7 @@ export const envelope = {
 
 const form = record(envelope, { about: "A case." });
 
-/** The case that a text holds. Throws a MalformedCase with everything that is wrong with the envelope. */
+/** Parses a case. Throws a MalformedCase with all problems of the envelope. */
 export function readCase(source: string): Case {
   const {
     note,
@@ -68,7 +68,7 @@ export function readCase(source: string): Case {
   return { ...names, note, config, given, steps, expect };
 }
 
-/** Deeper than any Kubernetes object; what compares and prints cases goes down by recursion. */
+/** Deeper than any Kubernetes object. Limited because cases are compared and printed recursively. */
 const deepest = 100;
 
 function isDeeperThan(levels: number, value: unknown): boolean {

@@ -8,7 +8,7 @@ import { replayCases } from "./command.ts";
 import { familyNames, loadFamily } from "./families.ts";
 import { replay } from "./replay.ts";
 
-/** Every case is run as `npm run replay -- FILE` runs it. A case is written from the rules, never from what comes out. */
+/** Every case is run as `npm run replay -- FILE` runs it. A case is written from the rules, never from an outcome. */
 
 const root = path.resolve(import.meta.dirname, "../..");
 const folder = path.join(root, "test/cases");

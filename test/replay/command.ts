@@ -23,7 +23,7 @@ const replayCommand: Command = {
   load: async () => (await import("./run-cases.ts")).run,
 };
 
-/** `npm run replay -- …`, from words to exit code. */
+/** `npm run replay -- …`, from arguments to exit code. */
 export async function replayCases(io: Io, argv: readonly string[]): Promise<number> {
   const request = parseCommand(replayCommand, argv);
   if (request.do === "refuse") {

@@ -23,10 +23,10 @@ test.each<[object, readonly string[]]>([
   [{ state: "Normal", qps: 0.1 }, []],
   [{ state: "normal" }, ["state"]],
   [{ stat: "Normal" }, ["stat"]],
-  // Null matches what is not there; what is there is not null.
+  // Null matches a missing value; a present one is not null.
   [{ zones: { "": { gone: null } }, nothing: null }, []],
   [{ qps: null }, ["qps"]],
-  // Lists match as a whole, their items as far as they are named.
+  // Lists must match completely, but their items only in the expected members.
   [{ taints: [{ node: "a" }, { node: "b" }] }, []],
   [{ taints: [{ node: "b" }, { node: "a" }] }, ["taints[0].node", "taints[1].node"]],
   [{ taints: [{ node: "a" }] }, ["taints"]],
@@ -57,7 +57,7 @@ test.each<[object, boolean]>([
   [{ inAnyOrder: [{ node: "b" }, { node: "a" }] }, true],
   [{ inAnyOrder: [{ node: "b" }] }, false],
   [{ inAnyOrder: [{ node: "b" }, { node: "b" }] }, false],
-  // The first would do for either; it has to be left to the one that nothing else does for.
+  // The first item would match either expectation; it has to be left to the one that nothing else matches.
   [{ inAnyOrder: [{}, { node: "a" }] }, true],
   [{ excludes: [{ node: "c" }, { node: "a", atMs: 1 }] }, true],
   [{ excludes: [{ node: "c" }, { node: "b" }] }, false],

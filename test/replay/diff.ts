@@ -4,7 +4,7 @@ import { type JsonSchema, memberOf } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { canonical, type Outcome } from "./outcome.ts";
 
-/** A place where the outcome is not as expected. */
+/** A place where the outcome differs from the expectation. */
 export interface Difference {
   /** "zones.A.state", "taints[0].atMs". */
   readonly path: string;
@@ -14,8 +14,8 @@ export interface Difference {
 }
 
 /**
- * Where the outcome does not hold what is expected. An expectation says what matters: an object is compared member by
- * member as far as it names them, a list as a whole.
+ * The differences between outcome and expectation. An expectation states only what matters: of an object, the named
+ * members are compared; a list is compared completely.
  */
 export const differences = (expected: unknown, outcome: Outcome): readonly Difference[] =>
   compare("", expected, canonical(outcome));
@@ -94,7 +94,7 @@ function compare(path: string, expected: unknown, found: unknown): readonly Diff
 
 type Holds = (found: unknown) => boolean;
 
-/** `undefined`: the object is one to be compared, not a matcher. */
+/** `undefined` if the object is to be compared and is not a matcher. */
 function matcherOf(path: string, { about, within, notBefore, notAfter, ...other }: Fields): Holds | undefined {
   const names = Object.keys(other);
   if (names.length === 0 && (about !== undefined || within !== undefined)) {
@@ -131,7 +131,7 @@ function numberIn(path: string, name: string, value: unknown): number {
 
 const matches = (expected: unknown, found: unknown): boolean => compare("", expected, found).length === 0;
 
-/** Whether each expected item can have a found one of its own. */
+/** Whether each expected item can be paired with a different found one. */
 function canPair(expected: readonly unknown[], found: readonly unknown[]): boolean {
   const pairs = new Map<number, number>();
   const place = (item: number, tried: Set<number>): boolean =>
@@ -161,7 +161,7 @@ export const printDifferences = (differences: readonly Difference[]): Text =>
     "\n",
   ]);
 
-/** Of the items of a list only what the expected ones speak of: the rest would hide what differs. */
+/** The items of a list reduced to the members that the expected ones name: other members would hide the difference. */
 function asFarAsNamed(expected: unknown, found: unknown): unknown {
   const items = Array.isArray(expected) ? expected : isRecord(expected) ? Object.values(expected).flat() : [];
   const names = new Set(items.filter(isRecord).flatMap(Object.keys));
@@ -172,7 +172,7 @@ function asFarAsNamed(expected: unknown, found: unknown): unknown {
 }
 
 const longest = 100;
-/** Of one value. Whoever wants more asks for JSON. */
+/** Maximum length of one value. JSON output has the whole value. */
 const mostLines = 60;
 const indent = "              ";
 
@@ -182,7 +182,7 @@ function shown(value: unknown): string {
   return [...lines.slice(0, mostLines), ...(more > 0 ? [`... and ${more} lines more`] : [])].join(`\n${indent}`);
 }
 
-/** JSON; what fits on a line stands on one. */
+/** JSON, in which every value that fits on a line is on one. */
 function linesOf(value: unknown, room: number): readonly string[] {
   const line = JSON.stringify(value);
   if (line.length <= room || typeof value !== "object" || value === null) return [line];

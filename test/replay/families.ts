@@ -4,7 +4,7 @@ import type { JsonSchema } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
 import { repeatSchema } from "./repeat.ts";
 
-/** One line each; a family is loaded where a case names it. */
+/** One line each; a family is loaded when a case names it. */
 const families: Readonly<Record<string, () => Promise<ReplayFamily>>> = {
   ZS: async () => (await import("./families/zs.ts")).zs,
   HD: async () => (await import("./families/hd.ts")).hd,
@@ -38,7 +38,7 @@ export async function loadFamily(name: string): Promise<ReplayFamily> {
   throw new MalformedCase([`there is no family ${JSON.stringify(name)}; ${hint}`]);
 }
 
-/** One schema that a case of any of these families fits. */
+/** A single schema that accepts the cases of any of these families. */
 export async function schemaOfAll(names: readonly string[]): Promise<JsonSchema> {
   const loaded = await Promise.all(names.map(loadFamily));
   return {

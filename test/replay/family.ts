@@ -4,21 +4,21 @@ import { type Form, type JsonSchema, list, readForm, record } from "./form.ts";
 import type { Outcome } from "./outcome.ts";
 import { repeatSchema } from "./repeat.ts";
 
-/** One kind of cases: what they say, and how they are run. */
+/** One kind of case: its format, and how it is run. */
 export interface ReplayFamily {
   /** As cases name it: "HD". */
   readonly name: string;
   readonly title: string;
   /** The JSON schema of a whole case of this family, with its outcome and with examples. */
   readonly schema: JsonSchema;
-  /** Throws a MalformedCase where the case is none of this family. */
+  /** Throws a MalformedCase if the case does not belong to this family. */
   run(input: Case): Promise<Outcome>;
 }
 
 export interface FamilyOptions<Config, Given, Event> {
   readonly name: string;
   readonly title: string;
-  /** What a stranger has to know before writing a case: a few sentences. */
+  /** A few sentences that a newcomer needs before writing a case. */
   readonly about: string;
   readonly config: Form<Config>;
   readonly given: Form<Given>;
@@ -37,7 +37,7 @@ export interface CaseInput<Config, Given, Event> {
   readonly steps: readonly Step<Event>[];
 }
 
-/** A family that reads its cases strictly, and once, before anything is run. */
+/** A family that validates its cases strictly, once, before anything runs. */
 export function family<Config, Given, Event>(options: FamilyOptions<Config, Given, Event>): ReplayFamily {
   const steps = list(record({ atMs, event: options.event }, { about: "One thing that happens." }), {
     about: "What happens, in the order of time. Events of one instant happen in the order in which they stand.",

@@ -6,13 +6,13 @@ import { MalformedCase } from "./malformed.ts";
 export type JsonSchema = JsonRecord;
 export type { RecordOf, TypeOf as FormOf } from "../../agent/base/schema.ts";
 
-/** What a part of a case may be: a schema with notes for the people who write cases. */
+/** The valid values of a part of a case: a schema with notes for authors of cases. */
 export interface Form<T> extends base.Schema<T> {
-  /** Whether a value is meant to be of this form, by a glance at it; `either` asks. */
+  /** Whether a value seems to be meant for this form, judged superficially; used by `either`. */
   fits(value: unknown): boolean;
 }
 
-/** What the schema says besides the type. `about` tells the meaning, with the unit where there is one. */
+/** Members of the schema other than the type. `about` is the description, with the unit if there is one. */
 export interface Notes {
   readonly about: string;
   readonly examples?: readonly unknown[];
@@ -51,7 +51,7 @@ const isNull = (value: unknown): value is null => value === null;
 /** JSON null. */
 export const nothing = (notes: Notes): Form<null> => form(base.simple({ type: "null" }, "null", isNull), notes, isNull);
 
-/** A JSON object that is taken as it is. */
+/** A JSON object that is accepted as it is. */
 export const json = (notes: Notes): Form<JsonRecord> => form(base.object, notes, isRecord);
 
 export const list = <T>(
@@ -77,7 +77,7 @@ export const list = <T>(
 
 const rule = (message: string) => ({ is: "against a rule", message }) as const;
 
-/** Values by name. In the order in which they are written. */
+/** Values by name, in the order in which they are written. */
 export const map = <T>(item: Form<T>, notes: Notes): Form<ReadonlyMap<string, T>> => {
   const entries = base.mapped(base.object, (value, problems) => {
     const found = new Map<string, T>();
@@ -103,7 +103,7 @@ export type TaggedOf<Tag extends string, V extends Variants> = {
   [K in keyof V & string]: { readonly [T in Tag]: K } & base.RecordOf<V[K]>;
 }[keyof V & string];
 
-/** One of several records, told apart by the text of one member. `abouts`: what each of them means. */
+/** One of several records, distinguished by the text of one member. `abouts`: the meaning of each. */
 export function tagged<const Tag extends string, V extends Variants>(
   tag: Tag,
   variants: V,
@@ -128,7 +128,7 @@ export function tagged<const Tag extends string, V extends Variants>(
   return { json: { type: "object", required: [tag], ...annotations(notes), oneOf }, expects, read, fits: isRecord };
 }
 
-/** The first form that a value fits reads it. */
+/** A value is read by the first form that it fits. */
 export const either = <F extends readonly Form<unknown>[]>(forms: F, notes: Notes): Form<base.TypeOf<F[number]>> => ({
   json: { ...annotations(notes), anyOf: forms.map(({ json }) => json) },
   expects: forms[0]?.expects ?? "nothing",
@@ -137,13 +137,13 @@ export const either = <F extends readonly Form<unknown>[]>(forms: F, notes: Note
     (forms.find((one) => one.fits(value)) ?? forms[0])?.read(value, problems) as base.TypeOf<F[number]> | undefined,
 });
 
-/** The same form, read on: to a value that is easier to work with, or to a problem that no schema can name. */
+/** The same form with a second step, which converts the value, or finds a problem that no schema can express. */
 export const mapped = <T, U>(of: Form<T>, to: (value: T, problems: base.SchemaProblems) => U | undefined): Form<U> => ({
   ...base.mapped(of, to),
   fits: of.fits,
 });
 
-/** Throws a MalformedCase with everything that is wrong. `at`: where the value stands in the case. */
+/** Throws a MalformedCase with all problems. `at`: the place of the value in the case. */
 export function readForm<T>(of: Form<T>, value: unknown, at: string): T {
   const problems = new base.SchemaProblems(Number.POSITIVE_INFINITY);
   const found = of.read(value, problems);
@@ -165,7 +165,7 @@ function sentenceOf(problem: base.SchemaProblem, at: string): string {
     }
     case "wrong": {
       const { value, words } = problem;
-      // A letter is one slip away from every other letter.
+      // Words of one letter are too short: each is one typing mistake away from every other.
       const similar = words && typeof value === "string" && value.length > 1 ? nearest(value, words) : undefined;
       if (similar !== undefined) return `${place} is ${quoted(value)}; did you mean ${similar}?`;
       return `${place} takes ${words?.map(quoted).join(", ") ?? problem.expects}, not ${quoted(value)}`;
@@ -180,7 +180,7 @@ function sentenceOf(problem: base.SchemaProblem, at: string): string {
 const placeOf = (at: string, path: base.SchemaProblem["path"]): string =>
   path.reduce<string>((place, step) => (typeof step === "number" ? `${place}[${step}]` : memberOf(place, step)), at);
 
-/** More than any board could tell a story about. */
+/** More than any case needs. */
 const mostItems = 100_000;
 
 /** "zones.A", "labels[\"room/name\"]": the place of a member, whatever its name is. */

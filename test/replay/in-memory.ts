@@ -9,6 +9,9 @@ const pragmas: Pragmas = {
   journalSizeLimitKiB: 1024,
 };
 
-/** A database as on a board's disk, for as long as a case runs. What is committed survives a restart within the case. */
+/**
+ * A database like that on a board's disk, which exists as long as a case runs. Committed data survives a restart within
+ * the case.
+ */
 export const inMemory = (migrations: readonly Migration[]): Database =>
   Database.open({ file: ":memory:", migrations, pragmas });

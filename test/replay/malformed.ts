@@ -1,6 +1,6 @@
 import type { HasDisposition } from "../../agent/base/errors.ts";
 
-/** A case that cannot be understood: every problem at once. */
+/** An invalid case, with all its problems. */
 export class MalformedCase extends Error implements HasDisposition {
   override readonly name = "MalformedCase";
   readonly disposition = "exit";
@@ -12,7 +12,7 @@ export class MalformedCase extends Error implements HasDisposition {
   }
 }
 
-/** What only shows when a step happens is told with its place. */
+/** Problems found only when a step is run name the step. */
 export const inStep = (index: number, error: unknown): unknown =>
   error instanceof MalformedCase
     ? new MalformedCase(error.problems.map((problem) => `case.steps[${index}]: ${problem}`))

@@ -1,8 +1,8 @@
 import { jsonText } from "../../agent/base/text/terminal-text.ts";
-/** What became of a case: plain data. A member that is undefined is not there. */
+/** The outcome of a case: plain data. Undefined members count as missing. */
 export type Outcome = Readonly<Record<string, unknown>>;
 
-/** As the command prints it: the same outcome is the same text, whatever order things were found in. */
+/** The outcome as the command prints it: equal outcomes give equal texts, in whatever order things were found. */
 export const printOutcome = (outcome: Outcome): string => `${jsonText(canonical(outcome), 2)}\n`;
 
 /** Members in the order of their names; Maps as objects, Sets as lists. A number that JSON cannot hold becomes a text. */

@@ -19,7 +19,7 @@ export const repeatSchema: JsonSchema = {
   examples: [{ repeat: 300, item: { name: "p{n:3}", node: "n{n/100}" } }],
 };
 
-/** Characters of all copies of a case together. */
+/** Maximum length of all copies in a case together, in characters. */
 const mostText = 16 * 2 ** 20;
 
 /** The case as if each repeat in it had been written out. */
@@ -27,7 +27,7 @@ export function expand(value: unknown): unknown {
   let left = mostText;
 
   const copies = (repeat: number, item: unknown, at: string): readonly unknown[] => {
-    // JSON has braces around {n} only inside of a text: elsewhere a quotation mark or a brace follows.
+    // In JSON, {n} with its braces occurs only inside strings: elsewhere a quotation mark or a brace follows.
     const text = JSON.stringify(item);
     left -= repeat * text.length;
     if (left < 0) throw new MalformedCase([`${at} expands to more than ${mostText} characters`]);

@@ -11,7 +11,7 @@ export interface Replayed {
   readonly differences: readonly Difference[] | undefined;
 }
 
-/** Runs the case that a text holds. Throws a MalformedCase where it holds none. */
+/** Runs the case in a text. Throws a MalformedCase if the text is not a valid case. */
 export async function replay(source: string): Promise<Replayed> {
   const input = readCase(source);
   const { id, family, expect } = input;

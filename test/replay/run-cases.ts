@@ -11,7 +11,7 @@ import { MalformedCase } from "./malformed.ts";
 import { canonical, printOutcome } from "./outcome.ts";
 import { type Replayed, replay } from "./replay.ts";
 
-/** A site of thousands of boards, written out in full. */
+/** The size of a site of thousands of boards, written out in full. */
 const largestCase = 64 * 2 ** 20;
 
 const standardInput = "-";
@@ -43,7 +43,7 @@ export const run: Run = async (io, { flags, words }) => {
   return found.some((files) => files.length === 0) ? exit.usage : Math.max(...codes);
 };
 
-/** What cannot be understood is one line on stderr for each problem. */
+/** Each problem of an invalid case is one line on stderr. */
 async function guarded(io: Io, work: () => Promise<void>, about?: string): Promise<number> {
   try {
     await work();
@@ -63,7 +63,7 @@ async function schemaOf(names: readonly string[]): Promise<string> {
   return printSchema((await loadFamily(only)).schema);
 }
 
-/** The outcome is for programs, what is told about it for people: they go different ways. */
+/** The outcome is for programs and goes to stdout; messages about it are for people and go to stderr. */
 function tellOutcome(io: Io, file: string, { id, outcome, differences }: Replayed): void {
   io.stdout.write(printOutcome(outcome));
   if (differences === undefined) return;
@@ -97,7 +97,7 @@ function summary(codes: readonly number[]): string {
 
 const nameOf = (file: string): string => (file === standardInput ? "standard input" : file);
 
-/** None: the sentence that says why was written. */
+/** The case files at a path; empty if there are none, and then the reason has been printed. */
 function filesOf(io: Io, word: string): readonly string[] {
   if (!isFolder(word)) return [word];
   try {
@@ -110,7 +110,7 @@ function filesOf(io: Io, word: string): readonly string[] {
   }
 }
 
-/** What cannot be looked at is a file: reading it says why. */
+/** An inaccessible path counts as a file: reading it reports the reason. */
 function isFolder(word: string): boolean {
   try {
     return word !== standardInput && statSync(word).isDirectory();

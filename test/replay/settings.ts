@@ -3,7 +3,7 @@ import { number, optional, type RecordOf, whole } from "./form.ts";
 
 const longest = 366 * 86_400_000;
 
-/** The parameters of node lifecycle, for a family's `config`. Behind each the option of kube-controller-manager. */
+/** The parameters of node lifecycle, for a family's `config`. Each is followed by kube-controller-manager's option. */
 export const lifecycleParameters = {
   evictionQPS: optional(
     number({
@@ -61,7 +61,7 @@ export const lifecycleParameters = {
   ),
 };
 
-/** The defaults of cases, policy `kubernetes`. The program's own grace period is longer. */
+/** The defaults for cases, with policy `kubernetes`. The program's own grace period is longer. */
 export const lifecycleSettings = (config: RecordOf<typeof lifecycleParameters>): NodeLifecycleSettings => ({
   policy: "kubernetes",
   ownNode: undefined,

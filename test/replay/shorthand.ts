@@ -14,7 +14,7 @@ export const readyWords = mapped(
     ],
     { about: "Ready conditions of the boards of a zone, in order.", examples: ["UUT", ["U", "U", "T"], []] },
   ),
-  // The pattern has made sure of the letters.
+  // The pattern has already validated the letters.
   (words): readonly ReadyWord[] => (typeof words === "string" ? ([...words] as ReadyWord[]) : words),
 );
 

@@ -1,6 +1,6 @@
 import type { ZoneState } from "../../agent/controllers/node-lifecycle/zones/zones.ts";
 
-/** The states of zones as kube-controller-manager names them, and cases do. */
+/** The states of zones, as named by kube-controller-manager and in cases. */
 export const stateNames: Readonly<Record<ZoneState, string>> = {
   initial: "Initial",
   normal: "Normal",

@@ -66,6 +66,6 @@ export interface BoardReadings {
   readonly load1: number | undefined;
   /** False: memory limits in systemd units have no effect. Undefined: unknown. */
   readonly hasMemoryCgroup: boolean | undefined;
-  /** Bytes that this process wrote to disk since its start. */
+  /** Bytes that this process has written to disk since it started. */
   readonly writtenBytes: number | undefined;
 }

@@ -30,7 +30,7 @@ export interface ConfigKeeperDeps {
   readonly write: (record: RemoteRecord) => void;
   /** Validation errors of a document. It may be applied if there are none. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** The version of the fleet's settings of which every setting is in force; undefined if there is none. */
+  /** The version of the fleet's settings if all of them are in force; otherwise undefined. */
   readonly versionInForce: () => number | undefined;
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: () => readonly Fault[];

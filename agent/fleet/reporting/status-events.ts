@@ -56,7 +56,7 @@ export class StatusEvents {
   }
 }
 
-/** Stands for a fact that is no longer in the status. */
+/** A placeholder for a fact that is no longer in the status. */
 const gone = ({ key, cleared }: Fact): Fact => ({ key, value: "", eventOf: () => cleared });
 
 function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[] {

@@ -462,7 +462,7 @@ export class Reflector<T extends KubeObject> {
     return object && object !== last ? { type: "Updated", object } : undefined;
   }
 
-  /** The object as it stays stored although its newest state cannot be used; undefined if it is not stored. */
+  /** The state to keep of an object whose newest state cannot be used; undefined if the object is not stored. */
   #unread(identity: KubeObject): T | undefined {
     const { store, unread } = this.#deps;
     const { uid, resourceVersion } = identity.metadata;

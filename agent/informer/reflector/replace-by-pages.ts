@@ -25,7 +25,7 @@ export interface Listing<T extends KubeObject> {
   readonly store: ReplaceableStore<T>;
   /** The object as stored; undefined if it is not kept. */
   readonly accepted: (object: T) => T | undefined;
-  /** The object as it stays stored although its newest state cannot be used; undefined if it was not stored. */
+  /** The state to keep of an object whose newest state cannot be used; undefined if the object was not stored. */
   readonly unread?: (item: Unusable<KubeObject>) => T | undefined;
   /** Called for each page with the number of its unusable objects of unknown identity, and some of the reasons. */
   readonly rejected: (why: readonly string[], count: number) => void;

@@ -41,7 +41,7 @@ export class WatchHealthTracker {
     this.#health = opened(this.#health, this.#limits, this.#clock.now());
   }
 
-  /** An event of a readable object arrived. After a pause it may be delayed, and is no proof: see `isFlowing`. */
+  /** An event of a readable object arrived. After a pause it may be delayed, and proves nothing: see `isFlowing`. */
   event(): void {
     this.#received({ isNews: true, isProof: isFlowing(this.#health, this.#limits, this.#clock.now()) });
   }

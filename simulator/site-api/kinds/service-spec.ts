@@ -25,7 +25,7 @@ const isExternal = (spec: JsonObject): boolean =>
   ["NodePort", "LoadBalancer"].includes(textAt(spec, "type")) ||
   (hasClusterIp(spec) && itemsAt(spec, "externalIPs").length > 0);
 
-/** The spec to store. `revision` must be one for which no other service got an address or a port. */
+/** The spec to store. `revision` must be one that no other service used for an address or port. */
 export function serviceSpec(sent: JsonObject, before: JsonObject, revision: number): JsonObject {
   const typed = { ...sent, type: textAt(sent, "type") || "ClusterIP" };
   const spec: JsonObject = { sessionAffinity: "None", ...outgrown(typed, before) };

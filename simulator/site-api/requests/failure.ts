@@ -21,7 +21,7 @@ interface Described {
   readonly reason: string;
   readonly message: string;
   readonly details?: Details;
-  /** For an expired list: the token with which it continues at the newest revision. */
+  /** For an expired list, the token to continue it at the newest revision. */
   readonly continue?: string;
 }
 

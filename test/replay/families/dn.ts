@@ -4,8 +4,9 @@ import { outcomeSchema } from "./daemon/outcome.ts";
 import { runDaemonStory } from "./daemon/run.ts";
 
 /**
- * On which boards pods of a set should run, and may go on (docs/kubernetes-rules.md#daemon-tolerations,
- * #daemon-eligibility), and which changes of a board wake it (5.11).
+ * On which boards pods of a set should run, and on which they may continue
+ * (docs/kubernetes-rules.md#daemon-tolerations, #daemon-eligibility), and which changes of a board enqueue the set
+ * (5.11).
  */
 export const dn = family({
   name: "DN",

@@ -4,8 +4,8 @@ import { outcomeSchema } from "./daemon/outcome.ts";
 import { runDaemonStory } from "./daemon/run.ts";
 
 /**
- * What becomes of the pods of a set, board by board (docs/kubernetes-rules.md#daemon-pod, #daemon-sync,
- * #revision-history, #daemon-triggers).
+ * The lifecycle of a set's pods, board by board (docs/kubernetes-rules.md#daemon-pod, #daemon-sync, #revision-history,
+ * #daemon-triggers).
  */
 export const dp = family({
   name: "DP",

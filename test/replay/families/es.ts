@@ -10,7 +10,7 @@ import { keyOfName } from "./services/pods.ts";
 import { noJudge } from "./services/sight.ts";
 import type { ServiceStory } from "./services/story.ts";
 
-/** Later than any version that a case comes to. */
+/** Later than any version that a case reaches. */
 const neverSeen = "9".repeat(18);
 
 /**
@@ -77,7 +77,7 @@ export const es = serviceFamily({
 const isBehind = (memory: unknown): boolean =>
   typeof memory === "object" && memory !== null && "waits" in memory && memory.waits !== 0;
 
-/** A write is seen where the cache shows what it made, or something later. */
+/** A write is visible once the cache shows its result, or something later. */
 function trackedBy({ tracker = [] }: Given, { site }: ServiceStory): Expectations {
   return new Map(
     tracker.map(({ slice, generation }) => {

@@ -37,7 +37,7 @@ const state = {
   },
 };
 
-/** Pods that are of no use any more go (docs/kubernetes-rules.md#pod-gc). */
+/** The deletion of pods that are no longer needed (docs/kubernetes-rules.md#pod-gc). */
 export const gc = family({
   name: "GC",
   title: "the garbage collection of pods",
@@ -115,7 +115,7 @@ export const gc = family({
       snapshot: () => ({ pods: story.pods, waiting: story.waiting }),
     });
     const { writes, asked } = story.site.journal;
-    // Several pods are worked on at a time: which began first is told by the first write about it.
+    // Several pods are processed concurrently; their order is that of the first write about each.
     const begun = (one: Write): number =>
       writes.findIndex(({ atMs, object }) => atMs === one.atMs && object === one.object);
     const done = (verb: string): readonly object[] =>

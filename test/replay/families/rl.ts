@@ -4,7 +4,7 @@ import { config, event, given } from "./rl/forms.ts";
 import { Mirror } from "./rl/mirror.ts";
 import { outcome } from "./rl/outcome.ts";
 
-/** How the cache is kept true (docs/kubernetes-rules.md#reflector-loop, #request-retries). */
+/** How the cache is kept up to date (docs/kubernetes-rules.md#reflector-loop, #request-retries). */
 export const rl = family({
   name: "RL",
   title: "the reflector: lists, watches, and what follows when they fail",

@@ -34,8 +34,8 @@ const objects = {
 };
 
 /**
- * Pods leave the boards whose NoExecute taints they do not tolerate (docs/kubernetes-rules.md#toleration-windows,
- * #eviction-timers).
+ * Evictions of pods from boards whose NoExecute taints they do not tolerate
+ * (docs/kubernetes-rules.md#toleration-windows, #eviction-timers).
  */
 export const te = family({
   name: "TE",

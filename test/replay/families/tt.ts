@@ -37,7 +37,7 @@ const answer = {
   description: "The time to tell, in ms of the case. null: the zero time, and the annotation is removed.",
 };
 
-/** When what changed the endpoints happened (docs/kubernetes-rules.md#trigger-time). */
+/** The time of the change that caused an update of endpoints (docs/kubernetes-rules.md#trigger-time). */
 export const tt = family({
   name: "TT",
   title: "the last-change trigger time of a service's endpoints",

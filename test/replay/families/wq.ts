@@ -3,7 +3,7 @@ import { family } from "../family.ts";
 import { config, event, given, outcome } from "./wq/forms.ts";
 import { QueueStory } from "./wq/queue-story.ts";
 
-/** What has to be done, key by key (docs/kubernetes-rules.md#work-queue, #rate-limiters). */
+/** The queue of keys to be processed (docs/kubernetes-rules.md#work-queue, #rate-limiters). */
 export const wq = family({
   name: "WQ",
   title: "the work queue: items, delays, and the limiter of what failed",

@@ -13,7 +13,7 @@ const httpStatus: Readonly<Record<string, number>> = {
 export const refusal = (verb: Verb, target: string, reason: string): ApiError =>
   new ApiError({ verb, target }, { status: httpStatus[reason] ?? 500, reason, message: `refused: ${reason}` });
 
-/** uid and resourceVersion in the body are preconditions. */
+/** The uid and resourceVersion in the body are preconditions. */
 export function meets({ metadata }: KubeObject, body: JsonObject): boolean {
   const { uid, resourceVersion } = isJsonObject(body.metadata) ? body.metadata : {};
   return (

@@ -19,13 +19,13 @@ export interface Posted {
   readonly alive?: boolean;
 }
 
-/** The boards of a case: their Nodes, their Leases, and who lives. */
+/** The boards of a case: their Nodes, their Leases, and which of them are alive. */
 export class Boards {
   readonly #site: Site;
   readonly #time: CaseTime;
   readonly #readyLives: boolean;
 
-  /** `readyLives`: who says whether it is ready lives, and renews its Lease without being told to. */
+  /** `readyLives`: a board that reports its readiness is alive, and renews its Lease without an event in the case. */
   constructor(site: Site, { time, readyLives }: { readonly time: CaseTime; readonly readyLives: boolean }) {
     this.#site = site;
     this.#time = time;
@@ -75,7 +75,7 @@ export class Boards {
     if (alive !== undefined || ready !== undefined) this.#live(name, alive);
   }
 
-  /** Somebody else, a person perhaps, sets or removes taints; what stays keeps its time. */
+  /** Another client, perhaps a person, sets or removes taints; the remaining ones keep their times. */
   taint(name: string, wanted: readonly string[]): void {
     const node = this.find(name);
     const before = new Map(taintsOf(node).map((taint) => [showTaint(taint), taint]));
@@ -103,7 +103,7 @@ export class Boards {
     return found;
   }
 
-  /** By label, in the order of their names: n2 before n10. */
+  /** By label, in natural order of their names: n2 before n10. */
   inZone(zone: string): readonly string[] {
     return this.#site.api
       .all(nodes)

@@ -6,7 +6,10 @@ import { MalformedCase } from "../malformed.ts";
 
 const standard = "2026-01-01T00:00:00Z";
 
-/** Three hundred years: as far as the clock of a board may be off, or a timestamp from the case's own time. */
+/**
+ * Three hundred years: the largest error of a board's clock, and the largest distance of a timestamp from the case's
+ * own time.
+ */
 const farthest = 1e13;
 
 export const remoteTime = (about: string): Form<number> => number({ about, min: -farthest, max: farthest });
@@ -20,7 +23,7 @@ export const startTime = optional(
   }),
 );
 
-/** Between the times of a case, in milliseconds since it began, and the timestamps of objects. */
+/** Converts between the times of a case, in milliseconds since its start, and the timestamps of objects. */
 export class CaseTime {
   readonly begin: Instant;
 
@@ -32,7 +35,7 @@ export class CaseTime {
     this.begin = { mono: 0, wall };
   }
 
-  /** As objects carry it: whole seconds where it is whole seconds. */
+  /** In the form of objects' timestamps: without a fraction if there is none. */
   stamp(ms: Millis): string {
     return new Date(this.begin.wall + ms).toISOString().replace(".000Z", "Z");
   }
@@ -44,8 +47,8 @@ export class CaseTime {
   }
 }
 
-/** Times are told in whole milliseconds: a token's due time is a fraction that nobody means. */
+/** Times in outcomes are whole milliseconds: the fraction of a token's due time has no meaning. */
 export const ms = ({ mono }: Instant): Millis => Math.round(mono);
 
-/** A Kubernetes object as it is, in place of the short form. */
+/** A whole Kubernetes object, instead of the short form. */
 export const isWhole = (value: unknown): boolean => isRecord(value) && isRecord(value.metadata);

@@ -18,14 +18,14 @@ interface ShownWrite {
   readonly refused: string | undefined;
 }
 
-/** As far as the patches of our controllers go. */
+/** Supports only the patches that our controllers send. */
 interface Patch {
   readonly metadata?: { readonly labels?: object };
   readonly spec?: { readonly taints?: readonly Taint[] };
   readonly status?: { readonly conditions?: readonly NodeCondition[] };
 }
 
-/** What the agent did to the site, in the order in which it did it. */
+/** The agent's acts on the site, in chronological order. */
 export class Journal {
   readonly writes: ShownWrite[] = [];
   readonly taints: (TaintChange & { readonly atMs: Millis; readonly node: string })[] = [];

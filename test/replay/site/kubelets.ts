@@ -3,10 +3,10 @@ import type { Clock, Millis } from "../../../agent/base/clock.ts";
 import type { CaseTime } from "./case-time.ts";
 import type { MemoryApi } from "./memory-api.ts";
 
-/** As a kubelet does it with a Lease of 40 s. */
+/** The interval of a kubelet with a Lease of 40 s. */
 const renewEvery: Millis = 10_000;
 
-/** The boards that live: they renew their Leases. What they say in their status is told by the case. */
+/** The boards that are alive and renew their Leases. The case determines their status. */
 export class Kubelets {
   readonly #clock: Clock;
   readonly #time: CaseTime;
@@ -40,7 +40,7 @@ export class Kubelets {
     this.#api.remove(leases, `kube-node-lease/${name}`);
   }
 
-  /** `counter`: the same number again is no renewal. */
+  /** `counter`: the same number again is not a renewal. */
   renew(name: string, counter?: number): void {
     const now = this.#clock.now().mono;
     const at = counter === undefined ? now : counter * 1000;

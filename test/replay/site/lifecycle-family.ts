@@ -73,7 +73,7 @@ export interface LifecycleFamily {
   readonly name: string;
   readonly title: string;
   readonly about: string;
-  /** Boards that are given as T or F renew their Leases without being told to. */
+  /** Boards given as T or F renew their Leases without an event in the case. */
   readonly readyLives: boolean;
   readonly examples: readonly object[];
 }
@@ -84,7 +84,7 @@ const common =
   "passes. Between passes NoExecute taints are put on as soon as the allowance of a zone permits. Events of an instant " +
   "come before the pass of that instant. The case ends with its last step: add a step with look to let time go on.";
 
-/** Families that are about the judging of boards: the same site, looked at for something else. */
+/** Families about the judgement of boards: the same site, with different outcomes. */
 export const lifecycleFamily = ({ name, title, about, readyLives, examples }: LifecycleFamily): ReplayFamily =>
   family({
     name,

@@ -38,7 +38,7 @@ export class LifecycleSite {
   #hasBegun = false;
   #mayPass = false;
 
-  /** `isAsked`: monitor passes happen when they are asked for, not every period. */
+  /** `isAsked`: monitor passes happen on request, not every period. */
   constructor(deps: { readonly time: CaseTime; readonly settings: NodeLifecycleSettings; readonly isAsked: boolean }) {
     this.#time = deps.time;
     this.#settings = deps.settings;
@@ -46,7 +46,7 @@ export class LifecycleSite {
     this.site = new Site(deps.time);
   }
 
-  /** A leader takes office; `inherits`: with the budget that the one before it left in the Lease. */
+  /** Begins a term; `inherits`: with the budget that the former leader left in the Lease. */
   async lead(inherits: boolean): Promise<void> {
     const now = this.site.clock.now();
     const before = this.#memory;
@@ -74,7 +74,7 @@ export class LifecycleSite {
     if (this.#judge && this.#hasBegun) this.#judge.wakeAll();
     else if (this.#judge) this.#begin(this.#judge);
     await this.site.settle();
-    // Where writes are refused it takes a moment: they are tried a few times before anything is concluded.
+    // If writes are refused it takes a moment, because they are tried several times.
     await this.site.clock.until(() => this.#memory?.pass === undefined, longestPass);
   }
 
@@ -105,7 +105,7 @@ export class LifecycleSite {
     return this.#judge?.memoryOf(siteKey);
   }
 
-  /** The controller as it is; it is only told when its monitor period is over, and looked at after each pass. */
+  /** The real controller, except that it is notified when its monitor period is over, and observed after each pass. */
   #watched(inner: Controller<SiteState, SiteMemory>): Controller<SiteState, SiteMemory> {
     const noted = (decision: Decision<SiteMemory>): Decision<SiteMemory> => {
       if (decision.memory.pass === undefined) this.#note(decision.memory);

@@ -18,7 +18,7 @@ import { listerOf } from "../../support/lister.ts";
 import { MalformedCase } from "../malformed.ts";
 import { meets, refusal, withoutKind } from "./answers.ts";
 
-/** A request to write, and what became of it. */
+/** A write request and its outcome. */
 export interface Write {
   readonly verb: "create" | "patch" | "delete" | "evict" | "bind";
   readonly resource: Resource<KubeObject>;
@@ -28,12 +28,12 @@ export interface Write {
   readonly body: object;
   readonly before: KubeObject | undefined;
   readonly after: KubeObject | undefined;
-  /** "Conflict", "NotFound": why it did not go through. */
+  /** "Conflict", "NotFound": why it failed. */
   readonly refused: string | undefined;
 }
 
 export interface MemoryApiDeps {
-  /** Answers why a write shall fail: "Conflict", "InternalError". */
+  /** Returns why a write is to fail: "Conflict", "InternalError". */
   refuse(write: {
     readonly resource: Resource<KubeObject>;
     readonly key: string;
@@ -48,24 +48,24 @@ interface Table {
   readonly resource: Resource<KubeObject>;
   readonly objects: Map<string, KubeObject>;
   readonly listeners: Set<(changes: readonly Seen<KubeObject>[]) => void>;
-  /** Keys of what the API has and the caches do not show. */
+  /** Keys of objects that the API has but the caches do not show. */
   readonly unseen: Set<string>;
 }
 
 /**
- * An API server that is a few maps, with watches that never fail and deliver at once. Patches merge, preconditions hold
- * and the status is a subresource, as on a real one; caches trim and keep quiet about heartbeats, as the informers do.
+ * An API server made of a few maps, with watches that never fail and deliver at once. Patches, preconditions and the
+ * status subresource work as on a real one; caches trim objects and do not report heartbeats, as the informers do.
  */
 export class MemoryApi implements Writer, ApiReader, Caches {
   readonly #clock: Clock;
   readonly #deps: MemoryApiDeps;
   readonly #tables = new Map<string, Table>();
-  /** Keys of objects about which no question is answered. */
+  /** Keys of objects whose reads are not answered. */
   readonly unanswered = new Set<string>();
   #version = 0;
   #notLiveSince: Instant | undefined;
   #restoredAt: Instant | undefined;
-  /** Names that were made up for objects that came without one. */
+  /** Names generated for objects without one. */
   #names = 0;
 
   constructor({ clock }: { readonly clock: Clock }, deps: MemoryApiDeps) {
@@ -76,7 +76,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
   // What happens to the site without us.
 
   find<T extends KubeObject>(resource: Resource<T>, key: string): T | undefined {
-    // A table holds what was put under its own resource.
+    // A table holds only objects of its own resource.
     return this.#table(resource).objects.get(key) as T | undefined;
   }
 
@@ -85,7 +85,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     return [...objects].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object as T);
   }
 
-  /** Creates or replaces. What lacks a uid gets one; what changes nothing keeps its version. */
+  /** Creates or replaces an object. Adds a missing uid; an unchanged object keeps its version. */
   put(resource: Resource<KubeObject>, object: object): KubeObject {
     const fresh: unknown = structuredClone(object);
     const { metadata } = isJsonObject(fresh) ? fresh : {};
@@ -107,7 +107,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     return before;
   }
 
-  /** The caches lose sight of an object that goes on to exist, or see it again. */
+  /** Hides an existing object from the caches, or shows it again. */
   show(resource: Resource<KubeObject>, key: string, isSeen: boolean): void {
     const { objects, unseen } = this.#table(resource);
     const object = objects.get(key);
@@ -117,7 +117,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     if (!isSeen) unseen.add(key);
   }
 
-  /** The watches break, and nothing is answered; or they are open again. */
+  /** Breaks the watches and answers nothing, or restores both. */
   cut(isCut: boolean): void {
     if (isCut) this.#notLiveSince ??= this.#clock.now();
     else if (this.#notLiveSince !== undefined) {
@@ -142,7 +142,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
       lister: this.#lister(resource),
       health,
       onChange: (listen) => {
-        // Its changes are of objects of this resource.
+        // Its changes concern objects of this resource.
         const entry = listen as (changes: readonly Seen<KubeObject>[]) => void;
         table.listeners.add(entry);
         return () => void table.listeners.delete(entry);
@@ -186,7 +186,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     const metadata = { ...object.metadata, ...at, creationTimestamp, generation: 1 };
     const created = this.put(resource, { ...object, metadata });
     tell(created, undefined);
-    // What is put under a resource is of its type.
+    // Objects stored under a resource are of its type.
     return created as T;
   }
 
@@ -259,7 +259,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     }
   }
 
-  /** Another writer was faster, with something that nobody here reads. */
+  /** Another writer was faster, and changed a member that is not read here. */
   #overtake(resource: Resource<KubeObject>, before: KubeObject | undefined): void {
     if (before === undefined) return;
     const annotations = { ...before.metadata.annotations, "replay/overtaken-at": before.metadata.resourceVersion };
@@ -322,7 +322,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
   }
 }
 
-/** A change of anything but metadata and status makes a new generation of what has generations. */
+/** For objects that have a generation, a change outside metadata and status increments it. */
 function counted(before: JsonObject, after: JsonObject): JsonObject {
   const wish = ({ metadata: _metadata, status: _status, ...rest }: JsonObject): JsonObject => rest;
   const generation = numberAt(before, "metadata", "generation");

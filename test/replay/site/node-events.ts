@@ -6,7 +6,7 @@ import type { Kubelets } from "./kubelets.ts";
 import { aliveNote, conditionStatuses, largestCounter, nodeForm, nodeName, taintTexts } from "./node-form.ts";
 import type { Refusal, Refusals } from "./refusals.ts";
 
-/** What can happen to Nodes, and to what is written to them; each with its members. */
+/** The events that can happen to Nodes and to writes of them, each with its members. */
 export const nodeEvents = {
   status: {
     node: nodeName,

@@ -82,7 +82,7 @@ export type ShortNode = RecordOf<typeof members>;
 type WholeNode = Readonly<Record<string, unknown>>;
 export type GivenNode = ShortNode | WholeNode;
 
-/** A Node: in short, or as `kubectl get node -o json` prints it. */
+/** A Node, in short form or as printed by `kubectl get node -o json`. */
 export const nodeForm: Form<GivenNode> = either(
   [
     {
@@ -100,7 +100,7 @@ export const nameOfNode = (node: GivenNode): unknown =>
 
 export const isShortNode = (node: GivenNode): node is ShortNode => !isWhole(node);
 
-/** The object that a Node in short stands for. */
+/** The full object of a Node given in short form. */
 export function nodeFrom(short: ShortNode, time: CaseTime): object {
   const { name, zone, ready = "T", createdMs = -3_600_000, conditions, taints, labels, unschedulable } = short;
   const at = { heartbeatMs: short.heartbeatMs ?? 0, transitionMs: short.transitionMs ?? 0 };

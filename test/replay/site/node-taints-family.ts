@@ -22,7 +22,7 @@ const common =
   "The node-taints controller runs on the Nodes, with the control loop and the executor of the agent: it looks at each " +
   "Node at 0 ms and whenever the Node changes. No board is judged: conditions are as the case says.";
 
-/** Families about what follows from a Node alone. */
+/** Families about taints and labels that follow from a Node alone. */
 export const nodeTaintsFamily = ({ name, title, about, examples }: NodeTaintsFamily): ReplayFamily =>
   family({
     name,

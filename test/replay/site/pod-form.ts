@@ -24,7 +24,7 @@ export type ShortPod = RecordOf<typeof members>;
 type WholePod = Readonly<Record<string, unknown>>;
 export type GivenPod = ShortPod | WholePod;
 
-/** A Pod: in short, or as `kubectl get pod -o json` prints it. */
+/** A Pod, in short form or as printed by `kubectl get pod -o json`. */
 export const podForm: Form<GivenPod> = either(
   [
     {
@@ -44,7 +44,7 @@ export function nameOfPod(pod: GivenPod): string {
 
 export const isShortPod = (pod: GivenPod): pod is ShortPod => !isWhole(pod);
 
-/** The object that a Pod in short stands for: it runs. `stamp`: when it began to go, if it is terminating. */
+/** The full object of a running Pod given in short form. `stamp`: its deletion timestamp, if it is terminating. */
 export function podFrom(
   { name, namespace = "default", node, ready = "T", terminating, tolerations }: ShortPod,
   stamp: string,

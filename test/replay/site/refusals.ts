@@ -3,12 +3,12 @@ import type { Resource } from "../../../agent/api/resources.ts";
 
 /** Writes that the API shall refuse. */
 export interface Refusal {
-  /** Key of the Node or "namespace/name" of the Pod; every object if it is not there. */
+  /** Key of the Node or "namespace/name" of the Pod; every object if absent. */
   readonly object?: string | undefined;
-  /** status: the status subresource; spec: the rest, where taints and labels are. Both if it is not there. */
+  /** status: the status subresource; spec: everything else, including taints and labels. Both if absent. */
   readonly part?: "status" | "spec" | undefined;
   readonly reason: string;
-  /** How often; always if it is not there. */
+  /** How often; always if absent. */
   readonly times?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export class Refusals {
     this.#open = [];
   }
 
-  /** Answers why the write fails, and counts it; `undefined`: it goes through. */
+  /** Returns why the write fails, and counts it; `undefined` if it succeeds. */
   take(write: {
     readonly resource: Resource<KubeObject>;
     readonly key: string;

@@ -39,7 +39,7 @@ export const conditionSchema = {
 
 export interface TaintChange {
   readonly taint: string;
-  /** renewed: it was there before, and its timeAdded is another now. */
+  /** renewed: it existed before with a different timeAdded. */
   readonly change: "added" | "removed" | "renewed";
 }
 

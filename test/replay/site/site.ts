@@ -15,15 +15,15 @@ import { Kubelets } from "./kubelets.ts";
 import { MemoryApi } from "./memory-api.ts";
 import { Refusals } from "./refusals.ts";
 
-/** What is asked of a control loop, whatever its controller thinks about. */
+/** The parts of a control loop that are used, whatever its controller. */
 export type Loop = Pick<ControlLoop<never, never>, "run" | "wakeAll">;
 
-/** As the agent's configuration has it by default. */
+/** The default of the agent's configuration. */
 const inflight = 16;
 
 /**
- * A site in memory, on a clock of its own, with the agent's control loops and executor in it: what a case needs to run
- * the controllers as they run on a board.
+ * A site in memory, on a separate clock, with the agent's control loops and executor, so that a case runs the
+ * controllers as they run on a board.
  */
 export class Site {
   readonly clock: VirtualClock;
@@ -52,7 +52,7 @@ export class Site {
     this.#executor = new Executor(this.#ambient, { client: this.api, events, inflight });
   }
 
-  /** `store`: where it keeps its durable memories, if it has any. */
+  /** `store`: where the loop keeps its durable memories, if it has any. */
   loopOf<State, Memory>(controller: Controller<State, Memory>, store?: MemoryStore): ControlLoop<State, Memory> {
     return new ControlLoop(this.#ambient, {
       controller,
@@ -65,14 +65,14 @@ export class Site {
     });
   }
 
-  /** A loop begins its work in the present term. */
+  /** Starts a loop in the current term. */
   start(loop: Loop): void {
     const { signal } = this.#term;
     const term: Term = { number: this.#number, signal, standsAt: () => !signal.aborted };
     this.#running = [...this.#running, loop.run(term).catch((error: unknown) => void this.#failures.push(error))];
   }
 
-  /** Whoever worked in the present term stops; another may begin. */
+  /** Ends the current term and its loops; another one may begin. */
   async endTerm(): Promise<void> {
     this.#term.abort(new Error("the term is over"));
     await Promise.all(this.#running);
@@ -81,7 +81,7 @@ export class Site {
     this.#number++;
   }
 
-  /** Time passes up to an instant of the case. What is due at that very instant has not happened yet. */
+  /** Advances to an instant of the case. Timers due at that very instant have not fired yet. */
   async approach(atMs: Millis): Promise<void> {
     await this.clock.approach(Math.max(0, atMs - this.clock.now().mono));
     this.#check();
@@ -93,7 +93,7 @@ export class Site {
     this.#check();
   }
 
-  /** A pass that fails for a reason nobody foresaw is a bug of ours, and no outcome. */
+  /** A pass that fails for an unexpected reason is our bug, not an outcome. */
   #check(): void {
     const [failure] = this.#failures;
     if (failure !== undefined) throw failure;
@@ -105,5 +105,5 @@ export class Site {
   }
 }
 
-/** Nothing that a case tells depends on chance. */
+/** No outcome of a case depends on chance. */
 const random = { next: () => 0.5, uuid: () => "00000000-0000-4000-8000-000000000000" };

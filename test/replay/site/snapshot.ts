@@ -13,7 +13,7 @@ import { type CaseTime, ms } from "./case-time.ts";
 import { conditionSchema, showCondition } from "./shown.ts";
 import { showTaint } from "./taint-text.ts";
 
-/** The zone as its labels say: "A"; "region/A" where a region is set; "" where neither is. */
+/** The zone according to the labels: "A"; "region/A" if a region is set; "" if neither is. */
 export function zoneLabel(key: string): string {
   const [region = "", zone = ""] = key.split(":\u0000:");
   return region === "" ? zone : `${region}/${zone}`;
@@ -94,7 +94,7 @@ const { type: _type, ...conditionFields } = conditionSchema.properties;
 
 const texts = (description: string): JsonSchema => ({ type: "array", items: { type: "string" }, description });
 
-/** `judged`: what the node-lifecycle controller remembers is shown as well. */
+/** `judged`: the node-lifecycle controller's memory is shown too. */
 export const boardsSchema = (judged: boolean): JsonSchema => ({
   type: "object",
   description: "The Nodes by name, as the API has them.",

@@ -6,9 +6,12 @@ import type { Site } from "./site.ts";
 export interface StoryParts<Event> {
   readonly site: Site;
   readonly steps: readonly Step<Event>[];
-  /** Called at 0, after the events of that instant: the agent begins its work, if it did not yet. */
+  /** Called at 0, after the events of that instant: starts the agent if it has not started yet. */
   begin(): Promise<void>;
-  /** Nothing acts between two events, unless one has to be waited for. True: how the site stands then is its outcome. */
+  /**
+   * Nothing acts between two events, unless one has to be waited for. Returns true if the site's state at that point is
+   * its outcome.
+   */
   happen(event: Event): Promise<boolean> | undefined;
   snapshot(): Outcome;
 }
@@ -21,8 +24,8 @@ export interface Seen {
 }
 
 /**
- * Tells the steps in the order of time. Events of one instant come first, what is due at that instant follows, and then
- * the site is looked at: one answer for each step.
+ * Plays the steps in chronological order. At each instant events come first, then due timers fire, and then the site is
+ * observed: one outcome for each step.
  */
 export async function tellStory<Event>({ site, steps, begin, happen, snapshot }: StoryParts<Event>): Promise<Seen> {
   const seen: Outcome[] = [];

@@ -24,7 +24,7 @@ import { PassLog } from "./pass-log.ts";
 
 const setKey = "default/agent";
 
-/** A site on which the DaemonSet controller works, alone, on one set; its pods run when the case says so. */
+/** A site on which only the DaemonSet controller runs, with one set; the case decides when its pods run. */
 export class DaemonStory {
   readonly site: Site;
   readonly passes: PassLog;
@@ -43,7 +43,7 @@ export class DaemonStory {
     this.#set = given.set ?? {};
     for (const board of given.nodes ?? []) this.#putNode(board);
     const set = this.#putSet();
-    // A set that has pods has been looked at before.
+    // A set that has pods has been processed before.
     if (given.pods) this.site.api.put(daemonSets, { ...set, status: { observedGeneration: 1 } });
     const hasOld = given.pods?.some(({ of }) => of === "old") ?? false;
     if (given.pods?.some(({ of = "new" }) => of !== "other")) {
@@ -85,7 +85,7 @@ export class DaemonStory {
     };
   }
 
-  /** The first step of an update, as the rule alone would take it now: nothing else is missing or too much. */
+  /** The first step of an update, as the rule alone would take it now: no other pod is missing or surplus. */
   get update(): Outcome {
     const { api } = this.site;
     const set = this.#found;
@@ -204,7 +204,7 @@ export class DaemonStory {
     });
   }
 
-  /** What was made comes to its board after a while, if the case says so, and is ready at once then. */
+  /** Created pods are bound after a while, if the case says so, and are then ready at once. */
   #startPods(): void {
     if (this.#startsAfter === undefined) return;
     for (const { metadata, spec } of this.site.api.all(pods)) {

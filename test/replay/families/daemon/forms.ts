@@ -17,7 +17,7 @@ import {
 import { startTime } from "../../site/case-time.ts";
 import { nodeForm, nodeName } from "../../site/node-form.ts";
 
-/** "agent@n1": the pod of the set on that board, or meant for it; or the name of a pod. */
+/** "agent@n1": the set's pod on that board or created for it; or the name of a pod. */
 export const podRef = text({
   about: "A pod: its name, or agent@n1 for the one of the set on (or for) the board n1; of several the youngest.",
   examples: ["p1", "agent@n1"],

@@ -16,7 +16,7 @@ const elsewhere = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "another", 
 /** The hash that pods of the old template carry. */
 export const oldHash = "old";
 
-/** The spec that a set in short stands for. */
+/** The full spec of a set given in short form. */
 export function setSpec(short: GivenSet): NonNullable<DaemonSet["spec"]> {
   const { maxUnavailable = short.maxSurge ? 0 : 1, maxSurge = 0, minReadySeconds, revisionHistoryLimit = 10 } = short;
   const { nodeName, nodeSelector, affinity, tolerations, hostNetwork, image = "agent:1" } = short;
@@ -42,7 +42,7 @@ export function setSpec(short: GivenSet): NonNullable<DaemonSet["spec"]> {
   return spec;
 }
 
-/** The object that a pod in short stands for. `number`: the how-many-th it is. */
+/** The full object of a pod given in short form. `number`: its position among the pods. */
 export function podObject(pod: GivenPod, set: DaemonSet, number: number, time: CaseTime): object {
   const { name = `pod-${number}`, node, bound = node !== undefined, of = "new", owner = "set", labels } = pod;
   const { phase = bound ? "Running" : "Pending", createdMs = hourAgo, readyMs = hourAgo } = pod;
@@ -87,7 +87,7 @@ export function revisionObject(
   };
 }
 
-/** What every set has behind it that its pods speak of. */
+/** The earlier revisions of a set to which its pods refer. */
 export function usualRevisions(set: DaemonSet, hasOld: boolean): readonly object[] {
   const hash = atOnce(presentHash(set));
   const present = { metadata: { name: `agent-${hash}` }, revision: hasOld ? 2 : 1, data: atOnce(revisionData(set)) };

@@ -15,25 +15,25 @@ interface Coming {
 
 interface ShownPass {
   readonly atMs: Millis;
-  /** Boards for which a pod was to be made, and pods that were to go. */
+  /** Boards for which a pod was to be created, and pods that were to be deleted. */
   readonly create: readonly (string | undefined)[];
   readonly delete: readonly string[];
   readonly attempted: number;
   readonly refused: number;
   readonly skipped: number;
-  /** As kube-controller-manager counts: those of all creations and deletions that did not go through. */
+  /** Counted as kube-controller-manager does: all creations and deletions that failed. */
   readonly lowered: number;
 }
 
-/** Looks on while the controller works: what it asked for, also where it was refused or not even tried. */
+/** Records what the controller decided, including writes that were refused or not even attempted. */
 export class PassLog {
   readonly shown: ShownPass[] = [];
-  /** When the set was looked at; once for each instant. */
+  /** When the set was processed; once for each instant. */
   readonly looks: Millis[] = [];
   readonly created: Coming[] = [];
   readonly deleted: Coming[] = [];
   readonly #now: () => Millis;
-  /** The boards of pods by name, also of those that are gone. */
+  /** The boards of pods by name, including pods that are gone. */
   readonly #boards = new Map<string, string | undefined>();
 
   constructor(now: () => Millis) {
@@ -93,7 +93,7 @@ const isOfPods = (action: Action): boolean =>
     ? resourceName(action.resource) === resourceName(pods)
     : action.do === "delete" && resourceName(action.target.resource) === resourceName(pods);
 
-/** The board that a pod is made for, as its affinity says. */
+/** The board for which a pod was created, according to its affinity. */
 function boardOfNew(action: Action): string | undefined {
   if (action.do !== "create") return undefined;
   const [, board] = /"metadata\.name","operator":"In","values":\["([^"]+)"\]/.exec(JSON.stringify(action.object)) ?? [];

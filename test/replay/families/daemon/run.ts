@@ -8,7 +8,7 @@ import type { Config, Event, Given } from "./forms.ts";
 
 const minute: Millis = 60_000;
 
-/** Tells the story of a set, and what became of it. */
+/** Plays the story of a set, and returns the outcome. */
 export async function runDaemonStory({ config, given, steps }: CaseInput<Config, Given, Event>): Promise<Outcome> {
   const story = new DaemonStory(new CaseTime(config.startTime), config, given);
   const { update } = story;

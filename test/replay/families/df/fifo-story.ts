@@ -25,7 +25,7 @@ export interface Happened {
   readonly changes?: readonly Change<StoredObject>[];
 }
 
-/** A DeltaFIFO with its store on a disk of its own, and what is done with it. */
+/** A DeltaFIFO with its store on a separate disk, and the operations on it. */
 export class FifoStory {
   readonly #config: Config;
   readonly #database = inMemory(cacheMigrations);
@@ -65,7 +65,7 @@ export class FifoStory {
     return [...this.#indexer.list()].map(shownObject);
   }
 
-  /** In the order of the pops. A mark of a key that waits is shown with what waits for it. */
+  /** In the order of the pops. The mark of a pending key is shown with its pending deltas. */
   get queue(): readonly Entry[] {
     const waiting = new Map<Key, QueuedRow[]>();
     for (const row of this.#rows()) waiting.set(row.key, [...(waiting.get(row.key) ?? []), row]);
@@ -79,7 +79,7 @@ export class FifoStory {
     return placed.sort((a, b) => a.place - b.place).map(({ entry }) => entry);
   }
 
-  /** What the queue refuses to do it says in the outcome. */
+  /** Operations that the queue refuses appear in the outcome. */
   happen(event: Event): Happened {
     try {
       return this.#happen(event);
@@ -155,7 +155,7 @@ export class FifoStory {
     replacement.commit(position);
   }
 
-  /** One object at a time, to see which of them the queue only marks. */
+  /** One object at a time, to see which ones the queue only marks. */
   #page(objects: readonly StoredObject[]): void {
     const replacement = this.#underWay("page");
     for (const object of objects) {
@@ -183,7 +183,7 @@ export class FifoStory {
     throw new MalformedCase([`${what} comes without a beginReplace in front of it`]);
   }
 
-  /** The queue skips keys that come to nothing; what it took is what no longer waits. */
+  /** The queue skips keys without a resulting change; it took those that are no longer pending. */
   #pop(most: number): Happened {
     const popped: Entry[] = [];
     const changes: Change<StoredObject>[] = [];
@@ -208,7 +208,7 @@ export class FifoStory {
     return !this.#isJournaled(key) && deltas.some(({ marked }) => !marked);
   }
 
-  /** What the first list of all brought never waited in the journal. */
+  /** The objects of the very first list were never pending in the journal. */
   #filled(changesOfKey: readonly Change<StoredObject>[], waited: readonly Entry[]): readonly Entry[] {
     return changesOfKey.flatMap(({ key, after }) => {
       const isOfJournal = !this.#isJournaled(key) && waited.some((entry) => entry.key === key);
@@ -217,7 +217,7 @@ export class FifoStory {
     });
   }
 
-  /** Marks tell nobody anything: they are no loss. */
+  /** Marks cause no reports, so losing them does no harm. */
   #restart(): void {
     this.#replacement = undefined;
     this.#marks.clear();
@@ -259,7 +259,7 @@ export class FifoStory {
   }
 }
 
-/** Versions are numbers wherever one is newer than another. */
+/** Versions are numbers if their order matters. */
 function newest(objects: readonly StoredObject[]): string {
   const versions = objects.map((object) => identityOf(object).version);
   return versions.reduce((most, version) => (Number(version) > Number(most) ? version : most), versions[0] ?? "0");

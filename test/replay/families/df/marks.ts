@@ -8,13 +8,13 @@ export interface ShownDelta {
   readonly marked?: true;
 }
 
-/** An object that a list showed as it is stored. The queue has no row for it; `behind` is the row in front of its place. */
+/** An object that a list showed as it is stored. The queue has no row for it; `behind` is the preceding row. */
 export interface Mark {
   readonly behind: number;
   readonly deltas: readonly ShownDelta[];
 }
 
-/** What lists marked and nobody popped yet. Marks of a list under way count once it is complete. */
+/** Marks of lists that have not been popped yet. Marks of a list in progress count once it is complete. */
 export class Marks {
   readonly #marks = new Map<Key, Mark>();
   #staged: { readonly key: Key; readonly behind: number; readonly delta: ShownDelta }[] = [];

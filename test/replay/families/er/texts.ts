@@ -68,7 +68,7 @@ export const portsForm = list(either([portNumber, fullPort], { about: "A port.",
 export const showAddress = ({ ip, targetRef }: SubsetAddress): string =>
   `${ip}${targetRef?.uid ? `/${targetRef.uid}` : ""}${targetRef?.name ? `→${targetRef.name}` : ""}`;
 
-/** The number alone where there is no more to say. */
+/** Only the number if nothing else is set. */
 export const showPort = ({ name = "", port, protocol = "", appProtocol }: SubsetPort): number | string =>
   name === "" && protocol === "" && appProtocol === undefined
     ? port

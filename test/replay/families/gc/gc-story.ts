@@ -16,7 +16,7 @@ import type { Event, Given, GivenNode, GivenPod } from "./forms.ts";
 
 const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
 
-/** A site on which the garbage collection works, alone: nobody judges the boards. */
+/** A site on which only pod garbage collection runs: boards are not judged. */
 export class GcStory {
   readonly site: Site;
   readonly #time: CaseTime;

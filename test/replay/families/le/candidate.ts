@@ -26,7 +26,7 @@ export interface Logged {
   readonly message: string;
 }
 
-/** That a candidate saw another holder than before: upstream's OnNewLeader. */
+/** A candidate observed a new holder: upstream's OnNewLeader. */
 export interface Seen {
   readonly atMs: Millis;
   readonly by: string;

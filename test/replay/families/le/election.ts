@@ -12,7 +12,7 @@ type Other = NonNullable<Given["others"]>[number];
 
 const usual: ReadonlyMap<string, CandidateGiven> = new Map([["baz", {}]]);
 
-/** Candidates and one Lease, on a clock of their own. */
+/** Candidates and one Lease, on a separate clock. */
 export class Election {
   readonly clock: VirtualClock;
   readonly server: LeaseServer;
@@ -43,7 +43,7 @@ export class Election {
     for (const [name, one] of candidates) this.clock.after(one.startsAtMs ?? 0, () => this.#startOnce(name, one));
   }
 
-  /** Up to the step and no further: what is due at its very instant comes after it. */
+  /** Advances exactly to the step: timers due at its instant fire after it. */
   async happen(atMs: Millis, event: Event): Promise<void> {
     await this.clock.approach(atMs - this.clock.now().mono);
     this.#happen(event);
@@ -170,7 +170,7 @@ export class Election {
     if (everyMs > 0 && next <= untilMs) this.clock.after(everyMs, () => this.#renewOther(other));
   }
 
-  /** What happens to it at the very instant at which it starts happens to one that runs. */
+  /** Events at the very instant of its start find it running. */
   #candidate(name: string): Candidate {
     const given = this.#givenOf(name);
     const { startsAtMs = 0 } = given;

@@ -63,7 +63,7 @@ export interface Refusal {
   readonly body: string;
 }
 
-/** An answer of the server, or the error of a link that brought none. */
+/** The server's answer, or the error of a link without one. */
 export function refusalOf(failure: Failure): Refusal | TransportError {
   if (typeof failure === "string" && isLinkWord(failure)) {
     return new TransportError(linkWords[failure], `the server: ${failure}`);

@@ -6,12 +6,12 @@ import type { LogFields, Logger, LogLevel } from "../../../../agent/base/logger.
 export interface Interruption {
   readonly atMs: Millis;
   readonly error: string;
-  /** By the reflector's own pace; a time that the server asked for may be longer. */
+  /** By the reflector's own backoff; a delay requested by the server may be longer. */
   readonly waitMs: Millis;
   readonly level: LogLevel;
 }
 
-/** Keeps what the reflector says of tries that failed. */
+/** Records the reflector's log entries about failed attempts. */
 export class HeardLog implements Logger {
   readonly interruptions: Interruption[] = [];
   readonly #clock: Clock;

@@ -32,7 +32,7 @@ interface Notification {
   readonly after: string | undefined;
 }
 
-/** One shared informer, with its reflector, its client and its cache, against a server with a script. */
+/** One shared informer, with its reflector, client and cache, against a scripted server. */
 export class Mirror {
   readonly clock: VirtualClock;
   readonly server: ScriptedServer;
@@ -145,7 +145,7 @@ export class Mirror {
     }
   }
 
-  /** As an earlier run of the informer left it. */
+  /** The state that an earlier run of the informer left. */
   #store({ objects, resourceVersion }: NonNullable<Given["stored"]>): void {
     const database = this.#database;
     const indexer = new Indexer<Namespace>({ database, resource: name, indices: {}, decodedBytes: room.decodedBytes });

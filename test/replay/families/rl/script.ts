@@ -6,7 +6,7 @@ export type Page = Failing | (Required<Pick<ListAnswer, "items" | "resourceVersi
 
 const isFailing = (answer: object): answer is Failing => "error" in answer;
 
-/** The answers that are still to be given. */
+/** The answers that remain to be given. */
 export class Script {
   readonly #lists: Page[][] = [];
   readonly #watches: (Failing | WatchAnswer)[] = [];
@@ -21,7 +21,7 @@ export class Script {
     for (const answer of watches) this.#watches.push(...(isFailing(answer) ? repeated(answer) : [answer]));
   }
 
-  /** The next answer to a list; the pages of the last one again where there is no other. */
+  /** The next answer to a list; the pages of the last one again if there are no more. */
   nextList(): Page {
     const next = this.#rest.shift();
     if (next) return next;

@@ -23,7 +23,7 @@ export interface Request {
 
 const usualBookmarks: Millis = 60_000;
 
-/** An API server that answers as the script of the case says. */
+/** An API server that answers according to the case's script. */
 export class ScriptedServer {
   readonly requests: Request[] = [];
   readonly #clock: Clock;

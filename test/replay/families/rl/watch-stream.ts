@@ -1,4 +1,4 @@
-/** The body of a watch that is open: lines that come one after the other, until it ends. */
+/** The body of an open watch: successive lines, until it ends. */
 export class WatchStream implements AsyncIterable<Uint8Array> {
   readonly #lines: string[] = [];
   #ended: { readonly error: unknown } | undefined;

@@ -16,7 +16,7 @@ export interface ServiceFamilyOptions {
   readonly about: string;
   readonly examples: readonly object[];
   controllersOf(given: Given, config: Config, story: ServiceStory): readonly WorkloadController[];
-  /** What else there is to tell at a time. */
+  /** Further parts of the outcome at a time. */
   readonly more?: { readonly schema: Readonly<Record<string, JsonSchema>>; show(story: ServiceStory): Outcome };
 }
 
@@ -31,7 +31,7 @@ const counts: JsonSchema = {
   },
 };
 
-/** A family in which controllers of services work on a site. */
+/** A family in which service controllers run on a site. */
 export const serviceFamily = ({
   name,
   title,

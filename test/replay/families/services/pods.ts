@@ -54,7 +54,7 @@ const portsForm = either(
   { about: "The ports that its containers name.", examples: [{ http: 8080 }] },
 );
 
-/** What a pod can say about itself, when it comes and when it changes. */
+/** The members of a pod that a case can set, on creation and on a change. */
 export const podMembers = {
   ready: optional(
     choice(["T", "F", "U", "-"], { about: "Its Ready condition: T True (the default), F False, U Unknown, - none." }),
@@ -122,7 +122,7 @@ export const podForm: Form<ShortPod | Readonly<Record<string, unknown>>> = eithe
 
 const isShort = (pod: FormOf<typeof podForm>): pod is ShortPod => !isWhole(pod);
 
-/** The objects that a pod of a case stands for. `order`: how many were made before, for their addresses. */
+/** The full objects of a case's pod. `order`: how many pods were created before, for their addresses. */
 export function podsFrom(
   given: FormOf<typeof podForm>,
   time: CaseTime,
@@ -156,7 +156,7 @@ function podFrom(given: ShortPod, time: CaseTime, { nowMs, order }: { nowMs: num
   };
 }
 
-/** The same pod, as far as it is said, with something else about it. */
+/** The same pod with the given members changed. */
 export function changedPod(pod: Pod, change: Omit<ShortPod, "name" | "count">, time: CaseTime, nowMs: number): object {
   const { ready, sinceMs } = change;
   return {

@@ -44,7 +44,7 @@ const servicePort = either(
 
 const family = choice(["IPv4", "IPv6"], { about: "A family." });
 
-/** What a service says, when it comes and when it changes. */
+/** The members of a service that a case can set, on creation and on a change. */
 export const serviceMembers = {
   selector: optional(
     either([labelsForm("Labels that a pod must have."), nothing({ about: "None: its endpoints are made by hand." })], {
@@ -115,7 +115,7 @@ const usualSpec = {
   ports: [{ port: 80, targetPort: 80, protocol: "TCP" }],
 };
 
-/** The same service with something else about it. */
+/** The same service with the given members changed. */
 export const changedService = (
   service: Service,
   change: Omit<ShortService, "name" | "uid" | "createdMs">,

@@ -22,7 +22,7 @@ interface Port {
 const portText = ({ name = "", port, protocol = "TCP", appProtocol }: Port): string =>
   `${name}:${port}/${protocol}${appProtocol === undefined ? "" : `/${appProtocol}`}`;
 
-/** By the name of what it leads to, or by its IP. */
+/** By the name of its target, or by its IP. */
 const targetOf = ({ ip, targetRef }: SubsetAddress): string => targetRef?.name ?? ip;
 
 export const showEndpoints = (all: readonly Endpoints[], time: CaseTime): Outcome =>
@@ -48,7 +48,7 @@ const showSubset = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subs
   hostnames: [...addresses, ...notReadyAddresses].flatMap(({ hostname }) => hostname ?? []),
 });
 
-/** By the service, each list by the names of the slices. */
+/** By service, each list sorted by the names of the slices. */
 export function showSlices(all: readonly EndpointSlice[], time: CaseTime): Outcome {
   const byService = new Map<string, object[]>();
   for (const slice of [...all].sort(byName)) {

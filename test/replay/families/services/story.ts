@@ -11,10 +11,10 @@ import { changedPod, keyOfName, placeOf, podsFrom } from "./pods.ts";
 import { changedService, serviceFrom } from "./services.ts";
 import { namesFrom, sliceFrom } from "./slices.ts";
 
-/** A loop of which it can be asked what it remembers of a service. */
+/** A loop that exposes its memory of a service. */
 type ServiceLoop = Loop & { memoryOf(key: string): unknown };
 
-/** A site with services and pods, on which these controllers work, and nobody judges the boards. */
+/** A site with services and pods, on which these controllers run and boards are not judged. */
 export class ServiceStory {
   readonly site: Site;
   readonly #time: CaseTime;
@@ -38,7 +38,7 @@ export class ServiceStory {
     for (const loop of this.#loops) this.site.start(loop);
   }
 
-  /** What the controllers remember of the services that there are. */
+  /** The controllers' memories of the existing services. */
   get memories(): readonly unknown[] {
     const keys = this.site.api.all(services).map(keyOf);
     return this.#loops.flatMap((loop) => keys.map((key) => loop.memoryOf(key)));
@@ -123,7 +123,7 @@ export class ServiceStory {
     }
   }
 
-  /** The service of that name; without one the only one that there is. */
+  /** The service with that name; without a name, the only one. */
   serviceNamed(name: string | undefined): Service {
     if (name !== undefined) return this.#service(name);
     const [only, ...more] = this.site.api.all(services);

@@ -21,7 +21,7 @@ import type { Config, Event, Given, GivenNode, GivenPod } from "./forms.ts";
 
 type Loop = ControlLoop<unknown, EvictionTimer | undefined>;
 
-/** A site on which taint eviction works, alone: no monitor pass ever judges its boards. */
+/** A site on which only taint eviction runs: no monitor pass ever judges its boards. */
 export class EvictionStory {
   readonly site: Site;
   readonly #time: CaseTime;
@@ -49,7 +49,7 @@ export class EvictionStory {
     this.#states.close();
   }
 
-  /** Until when the timer of each pod runs that has one. */
+  /** The end of each pod's timer, for pods that have one. */
   get timers(): Outcome {
     const found = this.#keys().flatMap((key) => {
       const timer = this.#loop?.memoryOf(key);

@@ -23,7 +23,7 @@ interface PodStory {
   readonly markedMs: Millis[];
 }
 
-/** What was done to each pod, by its key. */
+/** The acts on each pod, by its key. */
 export function toldOf({ writes, events }: Journal, keys: readonly string[]): ReadonlyMap<string, PodStory> {
   const stories = new Map<string, PodStory>(keys.map((key) => [key, untold()]));
   const storyOf = (object: string): PodStory => {

@@ -5,7 +5,7 @@ const board = text({ about: "A board, by its name." });
 const boards = list(board, { about: "Boards, by name, in this order." });
 const duration = (about: string) => number({ about: `${about} In milliseconds.`, min: 0, max: latest });
 
-/** What became of a turn: upstream's (bool, time.Duration) of an ActionFunc, and what happened meanwhile. */
+/** The result of a turn: upstream's (bool, time.Duration) of an ActionFunc, and events during the turn. */
 const turnResult = record(
   {
     done: optional(flag({ about: "True (the default): its turn is over. False: it has to go again." })),

@@ -17,10 +17,10 @@ import type { Event, TurnResult } from "./forms.ts";
 
 const anyone = (): boolean => true;
 
-/** Upstream adds a nanosecond to the wait, so that a board whose turn failed is not due in the very instant. */
+/** Upstream adds a nanosecond to the wait, so that a board whose turn failed is not due at the same instant. */
 const nanosecond: Millis = 1e-6;
 
-/** More turns than this are a case that never ends: a turn that takes longer than its board has to wait. */
+/** A case with more turns than this would never end: a turn takes longer than its board has to wait. */
 const mostTurns = 10_000;
 
 export const at = (mono: Millis): Instant => ({ mono, wall: mono });
@@ -33,7 +33,7 @@ interface Tried {
   readonly processAtMs: Millis;
 }
 
-/** The queue of one zone, and what is done with it. */
+/** The queue of one zone, and the operations on it. */
 export class QueueStory {
   readonly tried: Tried[] = [];
   #queue: EvictionQueue;
@@ -124,7 +124,7 @@ export class QueueStory {
     }
   }
 
-  /** Answers the instant at which the turn is over. */
+  /** Returns the instant at which the turn ends. */
   #turn(entry: QueuedBoard, result: TurnResult, now: Instant): Instant {
     const { name, addedAt, due } = entry;
     const { done: isDone = true, waitMs = 0, takesMs = 0, remove = [], add = [] } = result;

@@ -9,7 +9,7 @@ interface Delivery {
   readonly by: string;
 }
 
-/** A work queue, and who works on it. */
+/** A work queue and its workers. */
 export class QueueStory {
   readonly delivered: Delivery[] = [];
   readonly ended: { readonly atMs: Millis; readonly by: string }[] = [];
@@ -58,7 +58,7 @@ export class QueueStory {
     this.#queue.shutDown();
   }
 
-  /** Answers by item, where the event is a question. */
+  /** Results by item, if the event is a query. */
   happen(event: Event): readonly number[] | undefined {
     switch (event.do) {
       case "add":
