@@ -30,7 +30,7 @@ export const atMs = number({
   max: latest,
 });
 
-const step = record({ atMs, event: json({ about: "What happens; of the family's own form." }) }, { about: "A step." });
+const step = record({ atMs, event: json({ about: "An event, in the family's own form." }) }, { about: "A step." });
 
 export const envelope = {
   id: text({
@@ -42,9 +42,11 @@ export const envelope = {
   family: text({ about: "The family, which says what given, events and outcome mean.", examples: ["HD"] }),
   note: optional(text({ about: "A sentence for people: what the case is about, and which rule it follows from." })),
   config: optional(json({ about: "Parameters that differ from the family's defaults." })),
-  given: optional(json({ about: "What is there when the case begins." })),
-  steps: optional(list(step, { about: "What happens, in the order of time; events of one instant in their order." })),
-  expect: optional(json({ about: "What the outcome must hold; without it the outcome is printed." })),
+  given: optional(json({ about: "The state when the case begins." })),
+  steps: optional(
+    list(step, { about: "The events in chronological order; events at the same instant in the order given." }),
+  ),
+  expect: optional(json({ about: "The expected outcome; without it the outcome is printed." })),
 };
 
 const form = record(envelope, { about: "A case." });

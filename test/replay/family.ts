@@ -40,7 +40,7 @@ export interface CaseInput<Config, Given, Event> {
 /** A family that validates its cases strictly, once, before anything runs. */
 export function family<Config, Given, Event>(options: FamilyOptions<Config, Given, Event>): ReplayFamily {
   const steps = list(record({ atMs, event: options.event }, { about: "One thing that happens." }), {
-    about: "What happens, in the order of time. Events of one instant happen in the order in which they stand.",
+    about: "The events in chronological order. Events at the same instant happen in the order given.",
   });
   const contents = record({ config: options.config, given: options.given, steps }, { about: "" });
   return {
@@ -73,7 +73,7 @@ const schemaOf = <Config, Given, Event>(
     expect: {
       type: "object",
       description:
-        "What the outcome must hold. It is written like the outcome ($defs.outcome), and every member may be left out: " +
+        "The expected outcome. It is written like the outcome ($defs.outcome), and every member may be left out: " +
         "an object matches where each member that it names matches; a list matches item by item, with exactly as many " +
         "items; null matches null and a member that is not there; anything else must be equal. In place of any value a " +
         "matcher ($defs.matcher) may stand. Without expect the outcome is printed and nothing is compared.",

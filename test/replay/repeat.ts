@@ -14,7 +14,7 @@ export const repeatSchema: JsonSchema = {
   additionalProperties: false,
   properties: {
     repeat: { type: "integer", minimum: 0, maximum: mostCopies, description: "The number of copies." },
-    item: { description: "What is copied: any value that the list takes." },
+    item: { description: "The item to copy: any value valid in the list." },
   },
   examples: [{ repeat: 300, item: { name: "p{n:3}", node: "n{n/100}" } }],
 };

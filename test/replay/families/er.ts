@@ -22,7 +22,10 @@ export const er = family({
     "No time passes: subsets go in, and come out with each address once for each port (upstream's RepackSubsets); " +
     "truncated shows what is left of them if they hold more than 1000 addresses. There are no steps.",
   config: record({}, { about: "This family has no parameters." }),
-  given: record({ subsets: list(subset, { about: "The subsets, in their order." }) }, { about: "What is packed." }),
+  given: record(
+    { subsets: list(subset, { about: "The subsets, in their order." }) },
+    { about: "The subsets to pack." },
+  ),
   event: record({}, { about: "This family has no events: leave steps out." }),
   outcome: {
     type: "object",

@@ -19,8 +19,8 @@ const state = {
     additionalProperties: {
       type: "object",
       properties: {
-        phase: { type: "string", description: "Not there: nobody has written one." },
-        node: { type: "string", description: "Its board; not there: bound to none." },
+        phase: { type: "string", description: "Absent: none was written." },
+        node: { type: "string", description: "Its board; absent: not bound." },
         disrupted: {
           type: "object",
           description: "Its condition DisruptionTarget, if it has one.",

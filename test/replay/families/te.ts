@@ -21,7 +21,7 @@ const objects = {
       type: "object",
       properties: {
         uid: { type: "string" },
-        node: { type: "string", description: "Its board; not there: not assigned." },
+        node: { type: "string", description: "Its board; absent: not bound." },
         disrupted: { type: "boolean", description: "It carries the condition DisruptionTarget." },
       },
     },

@@ -29,7 +29,7 @@ const event = tagged(
     sync: "The service is synced: the time of what caused the change is asked for.",
     delete: "The service is deleted, and seen to be.",
   },
-  { about: "What happens to the one service of the case." },
+  { about: "An event of the only service of the case." },
 );
 
 const answer = {

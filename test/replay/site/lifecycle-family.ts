@@ -32,7 +32,7 @@ const given = record(
     nodes: optional(list(nodeForm, { about: "Nodes, besides those of zones.", named: nameOfNode })),
     pods: optional(list(podForm, { about: "Pods.", named: nameOfPod })),
   },
-  { about: "What is there at 0 ms." },
+  { about: "The state at 0 ms." },
 );
 
 const event = tagged(

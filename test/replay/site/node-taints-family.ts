@@ -29,10 +29,7 @@ export const nodeTaintsFamily = ({ name, title, about, examples }: NodeTaintsFam
     title,
     about: `${about} ${common}`,
     config: record({ startTime }, { about: "Parameters that differ from the defaults." }),
-    given: record(
-      { nodes: list(nodeForm, { about: "Nodes.", named: nameOfNode }) },
-      { about: "What is there at 0 ms." },
-    ),
+    given: record({ nodes: list(nodeForm, { about: "Nodes.", named: nameOfNode }) }, { about: "The state at 0 ms." }),
     event: tagged("do", nodeEvents, nodeEventNotes, { about: "What happens." }),
     outcome,
     examples,

@@ -51,7 +51,7 @@ export const zonesSchema: JsonSchema = {
       },
       tokens: {
         type: "number",
-        description: "What its bucket holds now, from 0 (drained) to 1 (the next board may be tainted at once).",
+        description: "The level of its bucket, from 0 (drained) to 1 (the next board may be tainted at once).",
       },
       waiting: {
         type: "array",

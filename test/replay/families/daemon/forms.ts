@@ -70,7 +70,7 @@ export const podForm = record(
   {
     name: optional(text({ about: "Its name; by default pod-1, pod-2, ... in the order in which they stand." })),
     node: optional(nodeName),
-    bound: optional(flag({ about: "false: it was made for that board, and nobody has bound it yet. Default true." })),
+    bound: optional(flag({ about: "false: it was created for that board and is not bound yet. Default true." })),
     of: optional(
       choice(["new", "old", "other"], {
         about:
@@ -157,7 +157,7 @@ export const given = record(
       }),
     ),
   },
-  { about: "What is there before the controller starts, which is at 0 ms, after the events of that instant." },
+  { about: "The state before the controller starts, which is at 0 ms, after the events at that instant." },
 );
 
 const refusal = {

@@ -25,7 +25,7 @@ export const outcomeSchema: JsonSchema = {
     },
     looks: {
       type: "array",
-      description: "When the set was looked at, whatever came of it: who is not woken does not stand here.",
+      description: "The times at which the set was processed, whatever the result.",
       items: count,
     },
     created: {
@@ -41,7 +41,7 @@ export const outcomeSchema: JsonSchema = {
     boards: {
       type: "object",
       description:
-        "What is right for each board: shouldRun, shouldContinue (docs/kubernetes-rules.md#daemon-eligibility).",
+        "The decision for each board: shouldRun, shouldContinue (docs/kubernetes-rules.md#daemon-eligibility).",
       additionalProperties: {
         type: "object",
         properties: { shouldRun: { type: "boolean" }, shouldContinue: { type: "boolean" } },
@@ -50,7 +50,7 @@ export const outcomeSchema: JsonSchema = {
     update: {
       type: "object",
       description:
-        "How an update stands, and its next step by the rule alone; at the top of the outcome: before anything was done.",
+        "The state of an update, and its next step by the rule alone; at the top of the outcome, before any write.",
       properties: {
         desired: { ...count, description: "Boards that should have a pod." },
         maxUnavailable: { ...count, description: "In boards: shares are worked out." },
@@ -83,7 +83,7 @@ export const outcomeSchema: JsonSchema = {
     },
     status: {
       type: "object",
-      description: "The status of the set, as the API has it. A count of 0 that was never written is not there.",
+      description: "The status of the set in the API. A count of 0 that was never written is absent.",
       properties: Object.fromEntries(
         [
           "desiredNumberScheduled",

@@ -57,7 +57,7 @@ export const event = tagged(
           { type: choice(["Added", "Updated", "Deleted"], { about: "What happened." }), object: objectForm },
           { about: "A delta." },
         ),
-        { about: "What arrived, in its order." },
+        { about: "The deltas that arrived, in order." },
       ),
       resourceVersion,
     },
@@ -66,7 +66,7 @@ export const event = tagged(
     beginReplace: {},
     page: { objects: objects("A page of the list.") },
     commitReplace: {
-      resourceVersion: text({ about: "The position from which the watch goes on after the list." }),
+      resourceVersion: text({ about: "The position from which the watch continues after the list." }),
     },
     abortReplace: {},
     resync: {},
@@ -102,7 +102,7 @@ export const event = tagged(
     pop: "Takes the oldest key with all its deltas, applies them to the store and tells what changed.",
     restart: "The power fails and the program starts again: what is on disk is all there is.",
   },
-  { about: "What is done with the queue." },
+  { about: "An operation on the queue." },
 );
 
 export type Event = FormOf<typeof event>;
@@ -140,8 +140,8 @@ const change = {
   type: "object",
   properties: {
     key: { type: "string" },
-    before: { ...object, description: "The state before; not there: it appeared." },
-    after: { ...object, description: "The state afterwards; not there: it is gone." },
+    before: { ...object, description: "The state before; absent: it was added." },
+    after: { ...object, description: "The state afterwards; absent: it was deleted." },
   },
 };
 const changes = {
@@ -154,7 +154,7 @@ const changes = {
 const state = {
   synced: { type: "boolean", description: "HasSynced: the first list has been popped." },
   depth: { type: "integer", description: "How many keys wait in the journal." },
-  position: { type: "string", description: "From where the watch resumes; not there: a list is needed." },
+  position: { type: "string", description: "Where the watch resumes; absent: a list is needed." },
 };
 
 export const outcome = {
@@ -163,7 +163,11 @@ export const outcome = {
     ...state,
     popped: { type: "array", description: "All keys that were popped, in order, with their deltas.", items: entry },
     changes,
-    queue: { type: "array", description: "What still waits at the end, in the order of the pops.", items: entry },
+    queue: {
+      type: "array",
+      description: "The deltas still pending at the end, in the order of the pops.",
+      items: entry,
+    },
     stored: { type: "array", description: "The store at the end, by key.", items: object },
     merged: { type: "integer", description: "How many deltas were merged because there were too many of one object." },
     steps: {

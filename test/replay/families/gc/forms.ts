@@ -74,7 +74,7 @@ export const given = record(
     nodes: optional(list(nodeForm, { about: "The boards when the case begins." })),
     pods: optional(list(podForm, { about: "The pods when the case begins." })),
   },
-  { about: "What is there before the controller starts, which is at 0 ms, after the events of that instant." },
+  { about: "The state before the controller starts, which is at 0 ms, after the events at that instant." },
 );
 
 const reasons = ["Conflict", "NotFound", "Forbidden", "InternalError", "Timeout"] as const;

@@ -43,7 +43,7 @@ export const config = record(
     latencyMs: optional(duration("How long each request is under way before the API server sees it; 0 by default.")),
     startTime,
   },
-  { about: "What all candidates have in common. The Lease carries whole seconds of the duration." },
+  { about: "The settings that all candidates share. The Lease carries whole seconds of the duration." },
 );
 
 const leaseFields = {
@@ -81,7 +81,7 @@ export type Fault = RecordOf<typeof fault>;
 
 const candidateForm = record(
   {
-    identity: optional(text({ about: "What it writes into the Lease; its name by default." })),
+    identity: optional(text({ about: "The identity that it writes into the Lease; by default its name." })),
     startsAtMs: optional(duration("When its process starts; 0 by default.")),
     followers: optional(followers),
     wallAheadMs: optional(
@@ -89,7 +89,7 @@ const candidateForm = record(
     ),
     formerIdentity: optional(
       text({
-        about: "Who led from this board before, where that process is provably gone: its Lease may be taken over.",
+        about: "The identity of this board's former process, if it is provably gone: its Lease may be taken over.",
       }),
     ),
     formerTerm: optional(whole({ about: "The highest leaseTransitions that this board remembers.", min: 0 })),
@@ -105,16 +105,18 @@ export const given = record(
   {
     lease: optional(
       either([nothing({ about: "There is none." }), record(leaseFields, { about: "The Lease." })], {
-        about: "The Lease when the case begins; null, the default: there is none.",
+        about: "The Lease when the case begins; null, the default, if there is none.",
       }),
     ),
-    candidates: optional(map(candidateForm, { about: "Who stands for election, by name; by default one called baz." })),
+    candidates: optional(map(candidateForm, { about: "The candidates, by name; by default one called baz." })),
     others: optional(
       list(
         record(
           {
             holder: text({ about: "Its identity." }),
-            leaseDurationSeconds: optional(whole({ about: "What it writes; as the Lease has it by default." })),
+            leaseDurationSeconds: optional(
+              whole({ about: "The values that it writes; by default those of the Lease." }),
+            ),
             fromMs: optional(duration("Its first write; 0 by default.")),
             everyMs: duration("The time between its writes."),
             untilMs: duration("Its last write is not later than that."),
@@ -126,7 +128,7 @@ export const given = record(
     ),
     faults: optional(list(record(fault, { about: "Requests that go wrong." }), { about: "From the beginning." })),
   },
-  { about: "The API server and who stands for election. An API server that is healthy answers at once." },
+  { about: "The API server and the candidates. A healthy API server answers at once." },
 );
 
 export type LeaseGiven = RecordOf<typeof leaseFields>;
@@ -160,7 +162,7 @@ export const event = tagged(
     stepDown: { candidate, restMs: duration("For how long it does not stand again.") },
     standing: {
       candidate,
-      why: optional(text({ about: "Why it does not stand from now on; not there: it stands again." })),
+      why: optional(text({ about: "Why it does not stand from now on; absent: it stands again." })),
     },
     setWall: { candidate, aheadMs: remoteTime("As wallAheadMs in given.candidates.") },
     look: {},

@@ -1,6 +1,6 @@
 const lease = {
   type: "object",
-  description: "The Lease as it is at that time; not there: it does not exist.",
+  description: "The Lease at that time; absent: it does not exist.",
   properties: {
     holder: { type: "string", description: '"": it was released.' },
     leaseDurationSeconds: { type: "integer" },
@@ -95,10 +95,10 @@ export const outcome = {
           problems: {
             type: "array",
             items: { type: "string" },
-            description: "What is wrong with them, or why it ended.",
+            description: "Their problems, or why it ended.",
           },
           role: { enum: ["leader", "follower"], description: "While it runs." },
-          holder: { type: "string", description: "Who holds the Lease, as far as it knows." },
+          holder: { type: "string", description: "The holder of the Lease, as far as it knows." },
           transitions: { type: "integer", description: "leaseTransitions, as far as it knows." },
           missedRenewals: { type: "integer", description: "Attempts to renew that failed, in its last term." },
           notStanding: { type: "string", description: "Why it does not stand for election, while that is so." },

@@ -83,7 +83,7 @@ const watchEvent = tagged(
 export type WatchEvent = FormOf<typeof watchEvent>;
 
 const watchAnswer = {
-  events: optional(list(watchEvent, { about: "What the stream says, in its order." })),
+  events: optional(list(watchEvent, { about: "The content of the stream, in order." })),
   endsAfterMs: optional(duration("When the stream ends; by default after the timeoutSeconds that were asked for.")),
   end: optional(
     choice(["close", "reset"], {
@@ -130,7 +130,7 @@ export const given = record(
     stored: optional(
       record(
         { objects: objects("What is cached."), resourceVersion: version("The position of the watch.") },
-        { about: "What an earlier run left on disk; nothing by default." },
+        { about: "The state that an earlier run left on disk; by default none." },
       ),
     ),
   },

@@ -3,7 +3,7 @@ const state = {
   store: { ...texts, description: "The cached objects, as name@version, by name." },
   resourceVersion: {
     type: "string",
-    description: "The position from which the next watch goes on; not there: none yet.",
+    description: "The position from which the next watch continues; absent: none yet.",
   },
   synced: { type: "boolean", description: "The first list is complete and can be read." },
   live: { type: "boolean", description: "A watch is open, and something came within watchStallMs." },
@@ -11,7 +11,7 @@ const state = {
   lists: { type: "integer", description: "Lists begun, however many pages they have; those of a new process only." },
   watches: { type: "integer", description: "Watches that opened, likewise." },
   rejected: { type: "integer", description: "Objects and lines that could not be used." },
-  problem: { type: "string", description: "Why the last try failed; not there as soon as one worked." },
+  problem: { type: "string", description: "Why the last attempt failed; absent once one has succeeded." },
 };
 
 export const outcome = {
@@ -40,7 +40,7 @@ export const outcome = {
     interruptions: {
       type: "array",
       description:
-        "Every try that failed and is followed by a wait, in order. A watch that the server ended after a while is none.",
+        "Every failed attempt that is followed by a wait, in order. A watch that the server ended after a while is not a failure.",
       items: {
         type: "object",
         properties: {
@@ -49,7 +49,7 @@ export const outcome = {
           waitMs: { type: "number", description: "By the backoff; a Retry-After can be longer." },
           level: {
             enum: ["debug", "warn", "error"],
-            description: "debug: nobody has to know. warn: degraded. error: somebody must act.",
+            description: "debug: only for diagnosis. warn: degraded. error: an operator must act.",
           },
         },
       },
@@ -57,7 +57,7 @@ export const outcome = {
     waits: { type: "array", items: { type: "number" }, description: "The waits alone." },
     told: {
       type: "array",
-      description: "What handlers were told, in order: appeared (no before), changed, gone (no after).",
+      description: "The changes reported to handlers, in order: added (no before), changed, deleted (no after).",
       items: {
         type: "object",
         properties: {

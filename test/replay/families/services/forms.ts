@@ -28,7 +28,7 @@ const nodeForm = record(
   {
     name: board,
     zone: optional(zone),
-    cpu: optional(text({ about: "What it can do: allocatable CPU, such as 4 or 500m; it does not say by default." })),
+    cpu: optional(text({ about: "Its allocatable CPU, such as 4 or 500m; by default it reports none." })),
   },
   { about: "A board that is ready." },
 );
@@ -62,13 +62,13 @@ const endpointsMembers = {
 
 const endpointsForm = record(
   { name: text({ about: "Its name: that of a service, if it has one." }), ...endpointsMembers },
-  { about: "Endpoints that are there already, or that somebody makes by hand." },
+  { about: "Endpoints that already exist, or are written by hand." },
 );
 
 const tracked = record(
   {
     slice: text({ about: "The name of the slice." }),
-    generation: whole({ about: "What our last write made of it; -1: we deleted it.", min: -1 }),
+    generation: whole({ about: "Its version after our last write; -1: we deleted it.", min: -1 }),
   },
   { about: "A write of ours." },
 );
@@ -100,7 +100,7 @@ export const given = record(
       }),
     ),
   },
-  { about: "What is there when the controllers start, which is at 0 ms, after the events of that instant." },
+  { about: "The state when the controllers start, which is at 0 ms, after the events at that instant." },
 );
 
 const refused = ["Conflict", "AlreadyExists", "Forbidden", "Invalid", "InternalError", "Timeout"] as const;

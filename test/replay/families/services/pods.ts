@@ -74,7 +74,7 @@ export const podMembers = {
         list(text({ about: "An address." }), { about: "Several, the first one is podIP; an empty list: none yet." }),
       ],
       {
-        about: "Its addresses. By default an IPv4 address of its own.",
+        about: "Its addresses. By default a unique IPv4 address.",
         examples: ["10.0.0.1", ["10.0.0.1", "fd00::1"], []],
       },
     ),

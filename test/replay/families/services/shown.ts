@@ -106,7 +106,7 @@ const labels = { type: "object", description: "All labels." };
 const annotations = { type: "object", description: "All annotations but the trigger time." };
 const triggerMs = {
   type: ["number", "null"],
-  description: "The annotation endpoints.kubernetes.io/last-change-trigger-time, in ms of the case; null: not there.",
+  description: "The annotation endpoints.kubernetes.io/last-change-trigger-time, in ms of the case; null: absent.",
 };
 
 export const endpointsSchema: JsonSchema = {

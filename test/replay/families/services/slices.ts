@@ -54,7 +54,7 @@ export const sliceForm = record(
     noPorts: optional(flag({ about: "It has no ports." })),
     family: optional(choice(["IPv4", "IPv6"], { about: "IPv4 by default." })),
     labels: optional(labelsForm("Its labels besides those of the controller; those of the service by default.")),
-    managedBy: optional(text({ about: "Who looks after it; this controller by default." })),
+    managedBy: optional(text({ about: "The controller that manages it; this one by default." })),
     ownerUid: optional(text({ about: "The uid of the service that owns it; that of the service by default." })),
     generation: optional(whole({ about: "metadata.generation; 1 by default.", min: 1 })),
     zoneHints: optional(

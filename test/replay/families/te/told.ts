@@ -52,7 +52,7 @@ const times = (description: string): JsonSchema => ({ type: "array", items: { ty
 
 export const podStorySchema: JsonSchema = {
   type: "object",
-  description: "What was done to every pod of the case, by namespace/name. Pods of the same name share an entry.",
+  description: "The acts on every pod of the case, by namespace/name. Pods of the same name share an entry.",
   additionalProperties: {
     type: "object",
     properties: {

@@ -33,7 +33,7 @@ const fullTaint = record(
   {
     key: text({ about: "Its key." }),
     value: optional(text({ about: "Its value." })),
-    effect: text({ about: "NoExecute; other effects evict nobody." }),
+    effect: text({ about: "NoExecute; other effects evict no pod." }),
     timeAdded: optional(text({ about: "Tells it from one of the same name that was added at another time." })),
   },
   { about: "A taint as in a Node." },
@@ -67,17 +67,17 @@ const briefToleration = mapped(
 
 const fullToleration = record(
   {
-    key: optional(text({ about: "Any key if it is not there." })),
+    key: optional(text({ about: "Any key if absent." })),
     operator: optional(text({ about: "Equal (the default) or Exists." })),
     value: optional(text({ about: "For Equal." })),
-    effect: optional(text({ about: "Any effect if it is not there." })),
-    tolerationSeconds: optional(number({ about: "For so long; for good if it is not there." })),
+    effect: optional(text({ about: "Any effect if absent." })),
+    tolerationSeconds: optional(number({ about: "For this long; for good if absent." })),
   },
   { about: "A toleration as in a Pod." },
 );
 
 export const tolerationsForm = list(either([briefToleration, fullToleration], { about: "A toleration." }), {
-  about: "All tolerations of the pod, in their order: the first that matches a taint speaks for it.",
+  about: "All tolerations of the pod, in their order: the first that matches a taint decides.",
 });
 
 function splitOnce(value: string, at: string): [string, string | undefined] {

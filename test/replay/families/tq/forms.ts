@@ -11,12 +11,10 @@ const turnResult = record(
     done: optional(flag({ about: "True (the default): its turn is over. False: it has to go again." })),
     waitMs: optional(duration("Where it is not done: how long it waits at least before it goes again. 0 by default.")),
     takesMs: optional(duration("How long the turn takes; the clock of this Try is so much later after it.")),
-    remove: optional(
-      list(board, { about: "Boards that somebody else removes while this turn is under way (Remove)." }),
-    ),
-    add: optional(list(board, { about: "Boards that somebody else adds while this turn is under way (Add)." })),
+    remove: optional(list(board, { about: "Boards that are removed during this turn (Remove)." })),
+    add: optional(list(board, { about: "Boards that are added during this turn (Add)." })),
   },
-  { about: "What becomes of a board's turn." },
+  { about: "The result of a board's turn." },
 );
 
 export type TurnResult = FormOf<typeof turnResult>;
@@ -46,7 +44,7 @@ export const given = record(
             { about: "A token bucket that is not full." },
           ),
         ],
-        { about: "What limits the turns when the case begins." },
+        { about: "The limiter of the turns when the case begins." },
       ),
     ),
     waiting: optional(
@@ -59,7 +57,7 @@ export const given = record(
           },
           { about: "A board that waits already. It counts as seen." },
         ),
-        { about: "Who waits when the case begins, in the order in which they came." },
+        { about: "The boards waiting when the case begins, in order of arrival." },
       ),
     ),
     seen: optional(list(board, { about: "Boards that had their turn before, and were not removed since." })),
@@ -84,7 +82,7 @@ export const event = tagged(
               about: "One result for all of its turns in this try, or a list.",
             },
           ),
-          { about: "What becomes of a turn, by the name of the board. A board that is not named is done." },
+          { about: "The result of a turn, by the name of the board. The turn of a board that is not named succeeds." },
         ),
       ),
     },
@@ -97,11 +95,11 @@ export const event = tagged(
     removeFromQueue: "Its turn is over: it does not wait any more, and stays seen.",
     replace: "Another time for a board that waits; a board that does not wait is left alone.",
     clear: "Removes everybody.",
-    try: "Hands out turns until the limiter has no token, the head is not due yet, or nobody waits.",
+    try: "Grants turns until the limiter has no token, the head is not due yet, or no board waits.",
     swapLimiter: "Another rate, as after a change of the zone's state.",
     look: "Nothing; the state at that time is in the outcome.",
   },
-  { about: "What is done with the queue." },
+  { about: "An operation on the queue." },
 );
 
 export type Event = FormOf<typeof event>;
@@ -109,7 +107,7 @@ export type Event = FormOf<typeof event>;
 const names = { type: "array", items: { type: "string" } };
 const limiter = {
   type: "object",
-  description: "What limits the turns.",
+  description: "The limiter of the turns.",
   properties: {
     kind: { enum: ["always", "never", "bucket"] },
     qps: { type: "number", description: "Boards per second; 0 for never. Not there for always." },
@@ -117,8 +115,8 @@ const limiter = {
   },
 };
 const state = {
-  order: { ...names, description: "Who waits, the head first." },
-  seen: { ...names, description: "Upstream's set: who is not added again, by name in alphabetical order." },
+  order: { ...names, description: "The waiting boards, the head first." },
+  seen: { ...names, description: "Upstream's set: the boards that are not added again, in alphabetical order." },
   limiter,
 };
 

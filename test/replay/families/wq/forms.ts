@@ -31,7 +31,10 @@ export const given = record(
             }),
           ),
         },
-        { about: "What takes items by itself: get, work, then forget or, where it failed, addRateLimited, then done." },
+        {
+          about:
+            "The workers that take items on their own: get, work, then forget or, after a failure, addRateLimited, then done.",
+        },
       ),
     ),
   },
@@ -47,7 +50,7 @@ export const event = tagged(
     forget: which,
     numRequeues: which,
     when: which,
-    get: { by: optional(text({ about: "Who asks; worker by default." })) },
+    get: { by: optional(text({ about: "The worker that requests an item; by default worker." })) },
     done: { item },
     shutDown: {},
     look: {},
@@ -64,7 +67,7 @@ export const event = tagged(
     shutDown: "Nothing new is taken in, delayed items are dropped, ready ones are still handed out.",
     look: "Nothing: the case lasts at least until then, and the state is in the outcome.",
   },
-  { about: "What is done with the queue." },
+  { about: "An operation on the queue." },
 );
 
 export type Given = FormOf<typeof given>;
@@ -73,7 +76,7 @@ export type Event = FormOf<typeof event>;
 const state = {
   ready: { type: "integer", description: "Items that can be taken: upstream's Len." },
   delayed: { type: "integer", description: "Items that come back by themselves." },
-  processing: { type: "array", items: { type: "string" }, description: "Items that somebody works on." },
+  processing: { type: "array", items: { type: "string" }, description: "Items being processed." },
 };
 const delivery = {
   type: "object",
@@ -92,10 +95,10 @@ export const outcome = {
     },
     ended: {
       type: "array",
-      description: "Who asked for an item and was told that there will be none any more.",
+      description: "Workers that requested an item and were notified of the shutdown.",
       items: { type: "object", properties: { atMs: { type: "number" }, by: { type: "string" } } },
     },
-    waiting: { type: "array", items: { type: "string" }, description: "Who asked and still waits at the end." },
+    waiting: { type: "array", items: { type: "string" }, description: "Workers that still wait at the end." },
     requeues: {
       type: "object",
       description: "The failures of every item of the case at the end; 0 once it was forgotten.",
