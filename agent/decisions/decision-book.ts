@@ -63,7 +63,7 @@ interface Story {
   record: DecisionRecord;
   /** When something last happened in it, even if only another failure. */
   movedAt: Instant;
-  /** True: it has failed again, and the stored number of failures is too low. */
+  /** True if it has failed again, so that the stored number of failures is too low. */
   isBehind: boolean;
 }
 

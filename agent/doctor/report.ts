@@ -20,7 +20,7 @@ const tones: Readonly<Record<VerdictLevel, Tone>> = {
   skip: "dim",
 };
 
-/** The width of the report in columns: that of the terminal, but from 60 to 120. */
+/** The width of the report in columns: that of the terminal, limited to the range from 60 to 120. */
 export const reportWidth = ({ columns }: { readonly columns: number }): number => Math.max(60, Math.min(columns, 120));
 
 /** One line per check, with its hint in the lines below. */

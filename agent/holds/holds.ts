@@ -33,7 +33,7 @@ export interface Holds {
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Confirmations that the silent boards of a zone are dead, by zone. */
   readonly confirmed: ReadonlyMap<string, Hold>;
-  /** How often operators have changed the holds: of two copies, the one with more changes is newer. */
+  /** How often operators have changed the holds: the copy with more changes is the newer one. */
   readonly changes: number;
   readonly foreign: Foreign;
 }

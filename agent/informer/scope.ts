@@ -24,7 +24,7 @@ export interface Selection {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** True: objects are listed and watched without spec and status. */
+  /** True if objects are listed and watched without spec and status. */
   readonly metadataOnly?: boolean;
 }
 

@@ -26,7 +26,7 @@ export class Deafness {
   readonly #ambient: Ambient;
   readonly #deps: DeafnessDeps;
   #since: Instant | undefined;
-  /** How long the deafness must have lasted when the connection is next renewed. */
+  /** The duration of the deafness at which the connection is renewed next. */
   #renewAfter: Millis;
 
   constructor(ambient: Ambient, deps: DeafnessDeps) {

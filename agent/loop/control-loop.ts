@@ -42,8 +42,8 @@ export interface ControlLoopDeps<State, Memory> {
   /** Stores the memories of a controller that has durable ones; undefined: they are lost when the term ends. */
   readonly store?: MemoryStore;
   /**
-   * Permits for sweeps over the caches: of the loops that share them, only one sweeps at a time. Concurrent sweeps
-   * would block the event loop longer, and decode pods faster than the garbage collector frees them.
+   * Permits for sweeps over the caches: only one of the loops that share them sweeps at a time. Concurrent sweeps would
+   * block the event loop longer, and decode pods faster than the garbage collector frees them.
    */
   readonly sweeps?: Permits;
   /**

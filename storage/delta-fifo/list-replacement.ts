@@ -138,7 +138,7 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
     const rows = this.#journal.queuedKeys(after, ceiling, page);
     for (const { key } of rows) {
       const newest = this.#journal.newest(key);
-      // A staged row means that the key was listed, or that its deletion is staged. Of two deletions the older is kept.
+      // A staged row means that the key was listed, or that its deletion is staged. The older of two deletions is kept.
       if (newest === undefined || newest.seq > ceiling || newest.type === "Deleted") continue;
       this.#journal.put(key, "Deleted", newest, null);
     }

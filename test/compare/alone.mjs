@@ -44,7 +44,7 @@ export default {
       hold: 8,
     },
     {
-      name: "the second is deleted: still nobody is ready",
+      name: "the second is deleted: still no board is ready",
       do: (site) => site.removeNode("n2"),
       hold: 5,
     },

@@ -2,7 +2,7 @@
 const ready = (now, ...nodes) => nodes.every((node) => now.condition(node) === "True" && !now.taints(node).length);
 
 export default {
-  title: "boards change while nobody looks",
+  title: "boards change while no controller runs",
   steps: [
     {
       name: "eight boards, two of them not well",

@@ -22,7 +22,7 @@ export default {
       until: (now) => now.daemon("agent").updatedNumberScheduled === 1 && now.daemon("agent").numberReady === 3,
     },
     {
-      name: "the set goes, its pods and revisions stay and are nobody's",
+      name: "the set is deleted, its pods and revisions stay without an owner",
       do: async (site) => {
         await site.delete("daemonset/agent", { propagationPolicy: "Background" });
         for (const pod of await site.names("Pod")) await orphaned(site, `pod/${pod}`);

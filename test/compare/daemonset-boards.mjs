@@ -47,7 +47,7 @@ export default {
       until: (now) => now.rolled("disks", 2),
     },
     {
-      name: "no new pods on n1: those that are there stay, and nobody counts anew",
+      name: "no new pods on n1: existing ones stay, and the counts are unchanged",
       do: (site) => site.taint("n1", { key: "maintenance", effect: "NoSchedule" }),
       hold: 3,
     },

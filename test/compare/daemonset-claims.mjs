@@ -18,7 +18,7 @@ export default {
       until: (now) => now.rolled("agent", 2) && now.gone("early"),
     },
     {
-      name: "a pod of other labels is nobody's",
+      name: "a pod of other labels has no owner",
       do: (site) => orphan(site, "other", "n1", { app: "other" }),
       hold: 2,
       until: (now) => now.podReady("other") === "True",

@@ -1,6 +1,6 @@
 // The controllers are away while something happens.
 export default {
-  title: "what happened while nobody looked is made up for",
+  title: "changes made while no controller runs are caught up on",
   steps: [
     {
       name: "three boards",

@@ -51,7 +51,7 @@ export default {
       hold: 6,
     },
     {
-      name: "a3 is back: the zone is partly disrupted, and nobody is tainted",
+      name: "a3 is back: the zone is partly disrupted, and no board is tainted",
       do: (site) => site.wake("a3"),
       until: (now) => ready(now, "a3"),
       hold: 14,

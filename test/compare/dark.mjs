@@ -22,7 +22,7 @@ export default {
       timing: 3,
     },
     {
-      name: "those are deleted, the others fall silent: nobody is evicted",
+      name: "those are deleted, the others fall silent: no eviction",
       do: async (site) => {
         await site.removeNode("a0");
         await site.removeNode("b0");

@@ -38,7 +38,7 @@ export default {
       until: (now) => now.slices("web")[0].ports.length === 2,
     },
     {
-      name: "another selector: nobody, then everybody again",
+      name: "another selector: no pod, then all of them again",
       do: (site) => site.patch("service/web", { spec: { selector: { app: "web", tier: "back" } } }),
       until: (now) => now.serving("web", 0),
     },

@@ -62,7 +62,7 @@ export default {
       until: (now) => now.endpoints("headless")?.ready === 4 && now.endpoints("portless")?.ready === 4,
     },
     {
-      name: "services that are not ours, and one that matches nobody",
+      name: "services that are not ours, and one that matches no pod",
       do: async (site) => {
         await site.service("outside", { type: "ExternalName", externalName: "example.com", selector: { app: "web" } });
         await site.service("by-hand", {});

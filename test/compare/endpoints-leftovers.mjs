@@ -1,4 +1,4 @@
-// What is left behind while nobody looks.
+// Leftovers of changes made while no controller runs.
 const leader = { "control-plane.alpha.kubernetes.io/leader": "{}" };
 const made = (name, annotations) => ({
   kind: "Endpoints",
@@ -29,7 +29,7 @@ export default {
       hold: 2,
     },
     {
-      name: "while nobody looks",
+      name: "while no controller runs",
       do: async (site) => {
         await site.stopControllers();
         await site.delete("service/lost");

@@ -47,7 +47,7 @@ export default {
       hold: 3,
     },
     {
-      name: "and by hand while nobody leads",
+      name: "and by hand while no leader is active",
       do: async (site) => {
         await site.stopControllers();
         for (const name of names(41, 50)) await site.delete(`pod/${name}`);

@@ -3,7 +3,7 @@ const taints = [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }];
 const free = (now, node) => now.condition(node) !== "True" && !now.tainted(node, "unreachable:NoExecute");
 
 export default {
-  title: "tainted Nodes that nobody knows yet",
+  title: "tainted Nodes that are new",
   options: { "node-startup-grace-period": "10m" },
   before: (site) => site.node("first", { silent: true, taints }),
   steps: [

@@ -52,7 +52,7 @@ export default {
       hold: 5,
     },
     {
-      name: "all of zone b: nobody is ready anywhere",
+      name: "all of zone b: no board is ready anywhere",
       do: (site) => site.silence("b2", "a4"),
       until: (now) =>
         now.condition("b2") === "Unknown" &&

@@ -1,6 +1,6 @@
 // All boards themselves report that they are not ready.
 export default {
-  title: "nobody is ready by its own word",
+  title: "every board reports that it is not ready",
   // So low that no board finds a free token when the site goes dark: otherwise kube-controller-manager's own outcome
   // varies.
   options: { "node-eviction-rate": "0.1" },

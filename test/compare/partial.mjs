@@ -16,7 +16,7 @@ export default {
       timing: 6,
     },
     {
-      name: "two more fall silent: nobody else is tainted",
+      name: "two more fall silent: no other board is tainted",
       do: (site) => site.silence("n2", "n3"),
       until: (now) => now.condition("n2") === "Unknown" && now.condition("n3") === "Unknown",
       hold: 12,

@@ -20,7 +20,7 @@ export default {
       timing: 3,
     },
     {
-      name: "three of each: nobody more",
+      name: "three of each: no further board",
       do: (site) => site.silence("a2", "a3", "b2", "b3"),
       until: (now) => ["a2", "a3", "b2", "b3"].every((n) => now.condition(n) === "Unknown"),
       hold: 10,

@@ -51,7 +51,7 @@ export default {
     },
     { name: "no wish any more", do: near(null), until: (now) => hints(now).every((one) => one === undefined) },
     {
-      name: "the label of a zone changes: nobody looks",
+      name: "the label of a zone changes: no sync follows",
       do: (site) => site.label("node/n1", { "topology.kubernetes.io/zone": "north" }),
       hold: 3,
     },

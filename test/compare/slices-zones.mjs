@@ -39,7 +39,7 @@ export default {
       until: (now) => none(now),
     },
     {
-      name: "a board without a zone comes: nobody looks",
+      name: "a board without a zone joins: no sync follows",
       do: async (site) => {
         await site.report("n2", { Ready: "True" });
         await site.node("n3");

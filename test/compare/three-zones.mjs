@@ -30,7 +30,7 @@ export default {
     },
     { name: "the nameless zone too", do: (site) => site.silence("u2"), until: (now) => lost(now, "u2"), hold: 8 },
     {
-      name: "a4 is the last: nobody is evicted any more",
+      name: "a4 is the last: no further eviction",
       do: (site) => site.silence("a4"),
       until: (now) => now.condition("a4") === "Unknown" && !now.tainted("u1", "unreachable:NoExecute"),
       hold: 8,

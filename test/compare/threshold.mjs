@@ -15,7 +15,7 @@ export default {
       timing: 3,
     },
     {
-      name: "two more fall silent: three of ten, nobody else is tainted",
+      name: "two more fall silent: three of ten, no other board is tainted",
       do: (site) => site.silence("n2", "n3"),
       until: (now) => now.condition("n2") === "Unknown" && now.condition("n3") === "Unknown",
       hold: 14,

@@ -87,7 +87,7 @@ export default {
       timing: 2.5,
     },
     {
-      name: "a second taint that nobody tolerates",
+      name: "a second taint that no pod tolerates",
       do: (site) => site.taint("n4", taint("e")),
       until: (now) => now.gone("welcome"),
       timing: 2,

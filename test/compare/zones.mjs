@@ -28,7 +28,7 @@ export default {
       timing: 3,
     },
     {
-      name: "and the other one: nobody is evicted any more",
+      name: "and the other one: no further eviction",
       do: (site) => site.silence("b2"),
       until: (now) =>
         ["a1", "a2", "b1", "b2"].every(

@@ -15,10 +15,10 @@ export interface Mount {
 }
 
 /**
- * The mount with the longest mount point that contains the folder, from /proc/self/mountinfo. Of several mounts on one
- * point, the last is in effect. The folder is read-only if the mount is, or if the kernel made the file system
- * read-only after an error of the medium. A board that runs a hundred pods has a thousand mounts, so only matching
- * lines are parsed.
+ * The mount with the longest mount point that contains the folder, from /proc/self/mountinfo. If several mounts share a
+ * mount point, the last one is in effect. The folder is read-only if the mount is, or if the kernel made the file
+ * system read-only after an error of the medium. A board that runs a hundred pods has a thousand mounts, so only
+ * matching lines are parsed.
  */
 export function mountOf(files: BoardFiles, folder: string): Mount | undefined {
   const table = files.read("/proc/self/mountinfo") ?? "";

@@ -9,7 +9,7 @@ import { type Environment, type ExecCredential, ExecPlugin } from "./exec-creden
 import { type KubeconfigSection, kubeconfigContext } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
 
-/** How requests are authenticated; all are undefined with a client certificate from the kubeconfig alone. */
+/** How requests are authenticated. All members are undefined if the kubeconfig has only a client certificate. */
 interface Identity {
   readonly plugin: ExecPlugin | undefined;
   readonly credential: ExecCredential | undefined;

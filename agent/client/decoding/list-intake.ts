@@ -34,7 +34,7 @@ export interface ListIntake {
   takeMetadata(metadata: unknown): void;
 }
 
-/** A rejected item, reduced to its name, namespace, uid and resourceVersion, if these could be read. */
+/** A rejected item whose identity could be read. It has only name, namespace, uid and resourceVersion. */
 export interface Unusable<T> {
   readonly identity: T;
   readonly why: string;

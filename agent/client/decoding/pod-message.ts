@@ -2,8 +2,8 @@ import { mirrorAnnotation } from "../../api/pods.ts";
 import { entry, flag, list, map, message, number, part, pointer, quantities, text, time } from "./protobuf.ts";
 
 /*
- * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. Of a Pod, only the fields that
- * the cache keeps are listed, and the annotation of mirror pods, which a drain reads: when a trim function keeps a
+ * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. For Pods, lists only the
+ * fields that the cache keeps, and the annotation of mirror pods, which a drain reads: when a trim function keeps a
  * further field, add that field here.
  */
 

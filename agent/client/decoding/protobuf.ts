@@ -15,7 +15,7 @@ export interface ProtobufField {
   readonly type: "text" | "number" | "flag" | "time" | ProtobufMessage;
   /** once: a zero or empty value counts as absent. pointer: zero is a value if the field is present. */
   readonly form: "once" | "pointer" | "list" | "map";
-  /** Of a map: the only key to read. All other entries are skipped, and do not count. */
+  /** For a map, the only key to read. All other entries are skipped, and do not count. */
   readonly only?: string;
 }
 

@@ -53,7 +53,7 @@ export class Http1Wire implements Wire {
     return this.#retired && this.isIdle;
   }
 
-  /** Always true: each exchange has a connection to itself. */
+  /** Always true, because each exchange has its own connection. */
   hasRoom(): boolean {
     return true;
   }

@@ -31,7 +31,7 @@ export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<M
       return { kind: "mirrored", endpoints: made, slices };
     }
     if (slices.length === 0) return undefined;
-    // Endpoints or a service that only left our cache stay mirrored.
+    // Endpoints stay mirrored if they, or their service, have only left our cache.
     const isInApi =
       (made === undefined && (await site.fetch(endpoints, key)) !== undefined) ||
       (service === undefined && (await site.fetch(services, key)) !== undefined);

@@ -9,8 +9,8 @@ type Offers = Map<string, boolean>;
 /**
  * Packs the same addresses and ports into as few subsets as possible, in kube-controller-manager's order
  * (docs/kubernetes-rules.md#endpoint-subsets). Ports offered by the same addresses share a subset. An address is
- * identified by its IP and the uid of its target; of duplicates the first is used. An address listed as both ready and
- * not ready for a port is not ready.
+ * identified by its IP and the uid of its target; the first of several duplicates is used. An address listed as both
+ * ready and not ready for a port is not ready.
  */
 export function* repack(subsets: readonly Subset[]): Steps<readonly Subset[]> {
   const addresses = new Map<string, SubsetAddress>();
