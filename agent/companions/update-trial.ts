@@ -30,7 +30,7 @@ export const trialTime: Millis = 600_000;
 /** From this number of crashes on, the update counts as unhealthy. */
 export const tooManyCrashes = 3;
 
-/** The reasons for which a process may end that count as a crash. */
+/** The reasons for the end of a process that count as a crash. */
 const crashCauses: ReadonlySet<string> = new Set(["unclean", "watchdog", "failure"]);
 
 /** The record after a start. Returns the same object if nothing changed, so that the caller need not store it. */

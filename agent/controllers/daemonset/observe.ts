@@ -143,8 +143,8 @@ function silenceOf(node: Node, verdicts: BoardVerdicts, { settings }: BoardVerdi
 }
 
 /**
- * Boards of unbound pods that have a Node neither in the cache nor in the API. If the API has it, the Node and its pods
- * have only left the site (docs/judgement.md#site-scope).
+ * Boards that unbound pods were created for and whose Node is in neither the cache nor the API. If the API has the
+ * Node, it and its pods have merely left the site (docs/judgement.md#site-scope).
  */
 async function vanished(mine: readonly Pod[], site: SiteView): Promise<readonly string[]> {
   const gone: string[] = [];
