@@ -83,6 +83,7 @@ export class Agent {
       ...seat,
       ...site,
       ...shared,
+      history: api.history,
       decisions,
       bootId,
       fitness,

@@ -105,6 +105,7 @@ export class ServerHistory {
   #doubts = 1;
   /** Number of doubts that are answered. */
   #answered = 0;
+  #mayBeFormer: boolean;
   /** How many more lost connections begin a new chain while a restore is remembered. */
   #listingDoubts: number;
   /** The question that the server is currently being asked, shared by all callers of `prove`. */
@@ -126,6 +127,7 @@ export class ServerHistory {
     this.#lists = new WakeSignal(ambient.clock);
     this.#known = this.#latest = deps.known?.witness;
     this.#chain = deps.wasRestored ? this.#newChain() : (deps.known?.chain ?? this.#newChain());
+    this.#mayBeFormer = deps.wasRestored;
     this.#listingDoubts = deps.wasRestored ? mostListingDoubts : 0;
     this.#restoreFound.promise.catch(() => {});
   }
@@ -153,6 +155,11 @@ export class ServerHistory {
   /** A random name of the current chain. */
   get chain(): string {
     return this.#chain;
+  }
+
+  /** Whether lists and watches may show a history that a restore undid: true while a restore is remembered. */
+  get mayBeFormer(): boolean {
+    return this.#mayBeFormer;
   }
 
   /**
@@ -296,6 +303,7 @@ export class ServerHistory {
     await sleep(this.#ambient.clock, restoreMemory, signal);
     if (signal.aborted) return;
     this.#listingDoubts = 0;
+    this.#mayBeFormer = false;
     this.#chain = this.#newChain();
     this.#deps.restoreForgotten();
   }

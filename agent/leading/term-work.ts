@@ -22,6 +22,7 @@ import type { Term } from "../execution/fence.ts";
 import { HeldActs, type HeldCounts } from "../holds/held-acts.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
+import type { ServerHistory } from "../informer/server-history.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import { isHeld, linkOf } from "../judgement/link.ts";
 import { memoryArea } from "../loop/memory-store.ts";
@@ -50,6 +51,7 @@ export interface TermWorkDeps {
   readonly executor: Executor;
   readonly decisions: DecisionBook;
   readonly verdictDeps: BoardVerdictDeps;
+  readonly history: Pick<ServerHistory, "mayBeFormer">;
   readonly workloads: readonly WorkloadName[];
   readonly controllers: LoadControllers;
   readonly holds: HoldBook;
@@ -144,7 +146,7 @@ export class TermWork {
   }
 
   #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
-    const { bootId, verdictDeps, holds, config, current } = this.#deps;
+    const { bootId, verdictDeps, history, holds, config, current } = this.#deps;
     const { settings } = verdictDeps;
     const shared = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now) };
     const recordOf = (board: string): BoardRecord | "no judge" | undefined => {
@@ -154,7 +156,7 @@ export class TermWork {
     return {
       ...this.#deps,
       nodeLifecycle: { settings, ...shared },
-      taintEviction: { settings, ...shared, recordOf },
+      taintEviction: { settings, ...shared, recordOf, mayBeFormer: () => history.mayBeFormer },
       podGC: { verdictDeps, terminatedThreshold: config.podGC.terminatedThreshold },
     };
   }

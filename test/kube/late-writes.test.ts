@@ -162,6 +162,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       board,
       taints: [{ key, effect: "NoExecute" }],
       isInStep: true,
+      mayBeFormer: false,
       ready: "Unknown",
       link,
       verdict: undefined,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { missingAssets } from "../support/kube/kube-cluster.ts";
 import { KubeSite } from "../support/kube/kube-site.ts";
-import { fill, touch } from "../support/load.ts";
+import { boardName, fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
 import { siteward } from "../support/siteward-command.ts";
@@ -147,6 +147,25 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await rest(3);
     expect(await daemonPods("ds2")).toBe(0);
     await mirrorsTheServer();
+  });
+
+  test("evicts no pod for a taint that an API server which was not restarted still shows", async () => {
+    agent().start();
+    const tolerations = [{ key: "repair", operator: "Exists", effect: "NoExecute", tolerationSeconds: 20 }];
+    const spec = { nodeName: boardName(0), tolerations, containers: [{ name: "main", image: "example/app:1" }] };
+    await cluster.request("POST", pods, { metadata: { name: "patient" }, spec });
+    await cluster.backUp("second");
+    await until("the agent leads", () => agent().isReady, 60);
+    const taints = [{ key: "repair", effect: "NoExecute" }];
+    await cluster.request("PATCH", `/api/v1/nodes/${boardName(0)}`, { spec: { taints } }, merge);
+    for (let round = 0; round < 100; round++) await touch(cluster, 2, `${round}`);
+    await cluster.restoreStoreAlone("second");
+    await until("it is reported", isSaid, 30, () => agent().log().slice(-2000));
+    await until("the agent leads again", () => agent().isReady, 60);
+    await rest(30);
+    const { metadata } = await cluster.request<{ metadata: object }>("GET", `${pods}/patient`);
+    expect(metadata).not.toHaveProperty("deletionTimestamp");
+    expect(agent().leads).toBe(true);
   });
 });
 

@@ -33,6 +33,8 @@ export interface TaintEvictionDeps {
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** Whether the API server may still serve a history that a restore undid; by default it does not. */
+  readonly mayBeFormer?: () => boolean;
 }
 
 /**
@@ -48,6 +50,7 @@ export const taintEviction = ({
   inherited,
   recordOf,
   holds: holdsAt = () => noHolds,
+  mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
   return {
@@ -84,6 +87,7 @@ export const taintEviction = ({
         board,
         taints,
         isInStep: isDoubted || [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)),
+        mayBeFormer: !isDoubted && mayBeFormer(),
         ready,
         link,
         verdict,

@@ -52,6 +52,8 @@ export type PodState =
       readonly taints: readonly Taint[];
       /** The cached pod and taints are up to date, except for changes made moments ago. */
       readonly isInStep: boolean;
+      /** The pod and taints may be those of a history that a restore of the server undid. */
+      readonly mayBeFormer: boolean;
       /** Status of the board's Ready condition; undefined: there is none. */
       readonly ready: string | undefined;
       readonly link: Link;
@@ -158,7 +160,8 @@ function decideBound(
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
   const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
-  const { link, verdict, isInStep } = state;
+  const { link, verdict } = state;
+  const isCertain = !state.mayBeFormer && (ofLifecycle || state.isInStep);
   const keys = due.map(({ taint }) => taint.key);
   const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
   const hold = ofLifecycle ? holdAt(state, now) : undefined;
@@ -167,7 +170,7 @@ function decideBound(
     return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
   }
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, isInStep, cause, grounds, link, verdict, settings }, now);
+  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, settings }, now);
 }
 
 /**
@@ -261,8 +264,8 @@ function decideOrphan(
     ? { board, verdict: "unproven", rule: "the toleration time ended after the Node was deleted" }
     : undefined;
   // The Node's deletion was confirmed by the API.
-  const isInStep = true;
-  return evict(pod, memory, { ofLifecycle, isInStep, cause, grounds, link, verdict: undefined, settings }, now);
+  const isCertain = true;
+  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, settings }, now);
 }
 
 /**
@@ -302,7 +305,7 @@ function evict(
   timer: EvictionTimer,
   {
     ofLifecycle,
-    isInStep,
+    isCertain,
     cause,
     grounds,
     link,
@@ -311,7 +314,8 @@ function evict(
   }: {
     /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
     readonly ofLifecycle: boolean;
-    readonly isInStep: boolean;
+    /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
+    readonly isCertain: boolean;
     readonly cause: Cause | undefined;
     readonly grounds: Grounds;
     readonly link: Link;
@@ -331,8 +335,8 @@ function evict(
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  // The deletion's only precondition would be the pod's uid, and the taint may be gone: read both from the API first.
-  if (!ofLifecycle && !isInStep) return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0 };
+  // The taint may be gone, so it is read from the API first, with the pod.
+  if (!isCertain) return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0 };
   const isFirst = timer.sentAt === undefined && timer.tries === 0;
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*

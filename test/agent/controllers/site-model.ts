@@ -62,6 +62,8 @@ export class SiteModel {
     },
     { log: { write: () => [], newest: () => [] }, board: "leader", bootId: "boot" },
   );
+  /** A restore of the API server is remembered, so that it may still serve the former history. */
+  wasRestored = false;
   now: Instant = { mono: 1_000_000, wall: Date.parse("2026-01-01T00:00:00Z") };
   #begin = this.now;
   #holds = noHolds;
@@ -166,6 +168,7 @@ export class SiteModel {
         inherited,
         holds,
         recordOf: (board: string) => this.memory.boards.get(board),
+        mayBeFormer: () => this.wasRestored,
       },
     };
     const eviction = registry["taint-eviction"](deps);

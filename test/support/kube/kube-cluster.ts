@@ -191,9 +191,22 @@ export class KubeCluster {
   /** Restores the store to the copy made under this name. */
   async restore(name: string): Promise<void> {
     await this.#down();
+    this.#putBack(name);
+    await this.#up();
+  }
+
+  /** Restores the store, and leaves the API server running, which goes on with what it has in its watch cache. */
+  async restoreStoreAlone(name: string): Promise<void> {
+    const [etcd, ...others] = this.#programs.splice(0);
+    if (etcd) await end(etcd, "SIGKILL");
+    this.#putBack(name);
+    this.#startEtcd();
+    this.#programs.push(...others);
+  }
+
+  #putBack(name: string): void {
     rmSync(this.#file("etcd"), { recursive: true });
     cpSync(this.#file(`backup-${name}`), this.#file("etcd"), { recursive: true });
-    await this.#up();
   }
 
   /** The store's count of writes. */

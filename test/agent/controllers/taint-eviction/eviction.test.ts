@@ -597,6 +597,35 @@ describe("a taint set by a person that may be gone while the watches are broken,
   });
 });
 
+describe("a taint that an API server still shows after its store was restored to a time before it", () => {
+  /** The watches deliver nothing but bookmarks of the former history. */
+  const outdated = async (taint: Taint, tolerated: Toleration): Promise<SiteModel> => {
+    const site = siteWith([taint], tolerated);
+    await site.run("50s");
+    site.api.link = "half-open";
+    site.wasRestored = true;
+    return site;
+  };
+  const ofOurs: Taint = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "T1" };
+
+  test.each([
+    ["set by a person", a, forA(100)],
+    ["of the lifecycle", ofOurs, toleration("not-ready", 100)],
+  ])("evicts no pod: one %s", async (_, taint, tolerated) => {
+    const site = await outdated(taint, tolerated);
+    site.setTaints("pi");
+    await site.run("85s");
+    expect(deletions(site)).toEqual([]);
+  });
+
+  test("evicts the pod in time where the restored store has it too", async () => {
+    const site = await outdated(a, forA(100));
+    await site.run("85s");
+    expect(deletions(site)).toEqual([100]);
+    expect(site.api.fetched).toEqual(expect.arrayContaining(["nodes pi", "pods default/web"]));
+  });
+});
+
 test("of a large pod a pass holds little while it waits, and no toleration that decides is lost", async () => {
   const tolerations = [...Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`)), forB(), forA(30), forA(60)];
   const { site } = countedSite([
