@@ -103,19 +103,19 @@ describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a 
     const open = await descriptors();
     const flood = async (): Promise<void> => {
       const floods = ["silent", "half", "slow", "huge", "endless"].map((way) => attack("member", way, 200));
-      await until("root gets an answer", async () => (await healthz("root")).stdout === "ok\n", 20);
+      await until("root gets an answer", async () => (await healthz("root")).stdout === "ok\n", 40);
       expect(await descriptors()).toBeLessThan(open + 300);
       await Promise.all(floods);
-      await until("the connections are closed", async () => (await descriptors()) <= open + 4, 20);
+      await until("the connections are closed", async () => (await descriptors()) <= open + 4, 60);
     };
     await flood();
-    // The first flood compiles code and makes the heap larger, by how much depends on the machine. A leak would grow again:
-    // the agent receives some 100 MB in each.
+    // The first flood compiles code and makes the heap larger, by how much depends on the machine. A leak would grow by far
+    // more again: the agent receives some 100 MB in each.
     const size = await rssAtRest();
     await flood();
-    await until("the second flood costs no more memory", async () => (await rss()) - size < 8, 60);
+    await until("the second flood costs no more memory", async () => (await rss()) - size < 25, 60);
     await isUnmoved();
-  });
+  }, 400_000);
 
   test("a removed socket is created again, and a link in its place is neither followed nor removed", async () => {
     const isBack = async (): Promise<boolean> => (await healthz("member")).stdout === "ok\n";
