@@ -31,6 +31,8 @@ export interface ApiCall extends Attempt {
   readonly lane?: Lane | undefined;
   /** See `HttpRequest.guard`. */
   readonly guard?: (() => void) | undefined;
+  /** See `Refusable`. */
+  readonly refused?: ((error: ApiError) => void) | undefined;
   /**
    * The time limit of each attempt: for `answer` until the whole answer has arrived, for `stream` until its headers
    * have, and then between the chunks of a list.
@@ -147,8 +149,10 @@ export class Exchange {
         return await this.#withBody(call, attempt);
       } catch (thrown) {
         const error = apiErrorOf(call, thrown);
-        if (isRetryable(error) && retries < mostRetries) wait = error.retryAfter;
-        else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
+        if (isRetryable(error) && retries < mostRetries) {
+          wait = error.retryAfter;
+          call.refused?.(error);
+        } else if (call.method === "GET" && error.status === 0 && error.reason === "Reset" && resets++ === 0) {
           wait = resetPause;
         }
         if (wait === undefined) throw error;

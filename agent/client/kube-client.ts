@@ -44,7 +44,15 @@ interface Selection {
   readonly metadataOnly?: boolean;
 }
 
-export interface ListOptions extends Selection {
+export interface Refusable {
+  /**
+   * Called for each refusal after which the request is repeated, because the server named a time for it. Such a request
+   * may last for five minutes without an answer that can be used.
+   */
+  readonly refused?: ((error: ApiError) => void) | undefined;
+}
+
+export interface ListOptions extends Selection, Refusable {
   readonly limit?: number | undefined;
   readonly continue?: string | undefined;
   readonly resourceVersionMatch?: "Exact" | "NotOlderThan" | undefined;
@@ -70,7 +78,7 @@ export interface PageInLine {
   readonly onContinue: (token: string) => void;
 }
 
-export interface WatchOptions extends Selection {
+export interface WatchOptions extends Selection, Refusable {
   /** After this time the server ends the watch. */
   readonly timeoutSeconds: number;
 }
@@ -154,6 +162,7 @@ export class KubeClient {
       })}`,
       headers: this.#headers({ accept, "accept-encoding": "gzip" }),
       signal,
+      refused: options.refused,
     };
     const decoder = new ListDecoder(resource, { each, onContinue: inLine?.onContinue });
     const body = await this.#exchange.stream(call);
@@ -181,6 +190,7 @@ export class KubeClient {
       })}`,
       headers: this.#headers({ accept: options.metadataOnly ? partial("PartialObjectMetadata") : json }),
       signal,
+      refused: options.refused,
     };
     return watchEvents(await this.#exchange.stream(call), { resource, metadataOnly: options.metadataOnly }, call);
   }

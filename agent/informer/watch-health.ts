@@ -72,6 +72,12 @@ export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): 
   return received({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
 }
 
+/** The health once a first list delivers objects: an attempt that failed before no longer counts. */
+export const delivering = (health: WatchHealth): WatchHealth =>
+  health.lastReceived === undefined && health.notLiveSince !== undefined
+    ? { ...health, notLiveSince: undefined }
+    : health;
+
 /** The health after an event or a bookmark arrived. */
 export function received(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const stalled = health.lastReceived !== undefined && elapsed(health.lastReceived, now) >= limits.stall;

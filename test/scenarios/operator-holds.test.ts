@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assembly/agent.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
+import type { Impairment } from "./simulation/edge.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";
@@ -441,15 +442,19 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have .* stands by$/);
   });
 
-  test.each([
-    ["Nodes", "/api/v1/nodes"],
-    ["Leases", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"],
-  ])("leaves it if even its first lists of %s are refused", async (_, path) => {
+  test.each<[string, Impairment]>([
+    ["lists of Nodes are refused", { is: "collection refused", path: "/api/v1/nodes" }],
+    [
+      "lists of Leases are refused",
+      { is: "collection refused", path: "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases" },
+    ],
+    ["lists of Nodes are put off", { is: "collection refused", path: "/api/v1/nodes", retryAfter: 30 }],
+  ])("leaves it if even its first %s", async (_, impairment) => {
     story = new Story(3);
     const site = story;
     const [first, ...others] = site.site.boards;
     if (!first) throw new Error("the site has no boards");
-    first.agentEdge.impair({ is: "collection refused", path }, "late");
+    first.agentEdge.impair(impairment, "late");
     site.site.time.at(0, () => first.powerOn(realWall));
     for (const board of others) site.site.time.at(20 * second, () => board.powerOn(realWall));
     site.site.keeper.start();
@@ -462,6 +467,21 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(first.agent?.agent.elector.view().ended?.why).toMatch(/^its watches of boards have delivered nothing new/);
     await site.run(2 * minute);
     expect(problems(site.leader)).toEqual([]);
+  });
+
+  test("says so if the server puts off even its first watches", async () => {
+    story = new Story(1);
+    const site = story;
+    const [first] = site.site.boards;
+    if (!first) throw new Error("the site has no boards");
+    const mend = first.agentEdge.impair({ is: "watches put off", retryAfter: 30 }, "late");
+    first.powerOn(realWall);
+    await site.run(3 * minute);
+    expect(site.leader).toBe(first);
+    expect(problems(first)).toMatchObject([{ type: "LeaderDeaf" }]);
+    mend();
+    await site.run(2 * minute);
+    expect(problems(first)).toEqual([]);
   });
 
   test("keeps it where no other board stands by, and says so until they work again", async () => {

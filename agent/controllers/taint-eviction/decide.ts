@@ -335,8 +335,12 @@ function evict(
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  // The taint may be gone, so it is read from the API first, with the pod.
-  if (!isCertain) return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0 };
+  // The taint may be gone, so it is read from the API first, with the pod. Until then the story of a held-back eviction
+  // continues.
+  if (!isCertain) {
+    const due = isTerminating(pod) ? [] : [{ on: subjectOf(refOf(pod)), grounds, restraint: undefined }];
+    return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0, due };
+  }
   const isFirst = timer.sentAt === undefined && timer.tries === 0;
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*

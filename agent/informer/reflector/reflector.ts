@@ -18,6 +18,7 @@ import { checkPosition, hasReached } from "./position-checks.ts";
 import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
+import { reporting } from "./reporting-client.ts";
 import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
 import { guardAgainstStall, StalledError, type StallGuard } from "./stall-guard.ts";
 import {
@@ -118,7 +119,6 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
 /**
  * Mirrors a selection of one resource into a store: lists, then watches, and so on, as client-go's Reflector does.
  * Three things differ, for slow and metered links:
- *
  * 1. If the store has a position, there is no first list: the watch resumes there.
  * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
  *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a
@@ -159,9 +159,10 @@ export class Reflector<T extends KubeObject> {
 
   constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
     this.#ambient = ambient;
-    this.#deps = deps;
-    this.#rejections = new Rejections(deps.rejections);
     this.#health = new WatchHealthTracker(ambient.clock, deps.limits);
+    const client = reporting(deps.client, this.#health, (...refusal) => this.#report(...refusal));
+    this.#deps = { ...deps, client };
+    this.#rejections = new Rejections(deps.rejections);
     this.#resumption = new WatchResumption(deps.proof);
   }
 
@@ -243,14 +244,14 @@ export class Reflector<T extends KubeObject> {
   }
 
   /** Logs a failure, and shows it in the status unless it is routine. */
-  #report(error: unknown, wait: Millis): void {
+  #report(error: unknown, wait: Millis, what = "watch interrupted"): void {
     const isRelist = dispositionOf(error) === "relist";
     const hint = hintFor(error);
     const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
     // Failures of the link are reported elsewhere, once for all watches.
     const isNew = problem !== this.#logged && !isRelist && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
-    this.#ambient.log[level]("watch interrupted", { error, hint, wait: Math.round(wait) });
+    this.#ambient.log[level](what, { error, hint, wait: Math.round(wait) });
     // An expired position or a silent connection is routine: the next attempt repairs it.
     const isRoutine = hint === undefined && (isRelist || error instanceof StalledError);
     if (!isRoutine || this.#logged !== undefined) this.#problem = problem;

@@ -1,6 +1,7 @@
 import type { Clock, Instant } from "../../base/clock.ts";
 import {
   closed,
+  delivering,
   isFlowing,
   neverConnected,
   opened,
@@ -59,6 +60,18 @@ export class WatchHealthTracker {
   /** The server has answered another request about the resource of the silent watch. */
   answered(): void {
     this.#received({ isNews: false, isProof: false });
+  }
+
+  /** An object of a list arrived. */
+  listed(): void {
+    this.#health = delivering(this.#health);
+  }
+
+  /** The server refused a request about the resource. Returns whether it matters: not while the watch is open. */
+  refused(): boolean {
+    if (this.#health.connected) return false;
+    this.closed();
+    return true;
   }
 
   /** The watch ended. Proofs that have not been applied by now do not count. */

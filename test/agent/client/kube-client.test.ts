@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { controllerRevisions, endpointSlices, leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { silent } from "../../../agent/base/logger.ts";
-import { isGone, isNotFound, isTooLargeResourceVersion } from "../../../agent/client/api-error.ts";
+import { type ApiError, isGone, isNotFound, isTooLargeResourceVersion } from "../../../agent/client/api-error.ts";
 import { CredentialsError } from "../../../agent/client/credentials/credentials-error.ts";
 import { KubeClient } from "../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../agent/client/request-limiter.ts";
@@ -466,6 +466,28 @@ test("429 and 5xx are retried after exactly the time that the server names, ten 
   await forever.clock.advance("10m");
   expect(await failed).toMatchObject({ reason: "TooManyRequests" });
   expect(forever.requests).toHaveLength(11);
+});
+
+test("each refusal after which a list or a watch is repeated is reported at once", async () => {
+  const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "30" } };
+  const { client, clock } = site([busy]);
+  const reports: (readonly [number, string])[] = [];
+  const refused = ({ reason, verb }: ApiError): void => {
+    reports.push([clock.now().mono, `${verb} ${reason}`]);
+  };
+  const begun = clock.now().mono;
+  const stop = new AbortController();
+  const listed = failure(client.list(nodes, { refused }, () => {}, stop.signal));
+  const watched = failure(client.watch(nodes, { timeoutSeconds: 300, refused }, stop.signal));
+  await clock.advance("31s");
+  expect(reports.map(([at, what]) => `${at - begun} ${what}`).sort()).toEqual([
+    "0 list TooManyRequests",
+    "0 watch TooManyRequests",
+    "30000 list TooManyRequests",
+    "30000 watch TooManyRequests",
+  ]);
+  stop.abort(new Error("the test is over"));
+  await Promise.all([listed, watched]);
 });
 
 test("a Retry-After of an hour is shortened to half a minute", async () => {

@@ -142,6 +142,21 @@ describe("the records of a site", () => {
     expect(site.exists("web-pi-3")).toBe(true);
   });
 
+  test("frozen after the taint, soon after a restore of the server: the hold and the eviction are one story", async () => {
+    const site = await calmSite();
+    site.wasRestored = true;
+    site.silence("pi-3");
+    await site.run("55s");
+    freezeSite(site, "10m");
+    await site.run("30m");
+    expect(told(site)).toEqual([
+      "done board-marked node/pi-3",
+      "done board-tainted node/pi-3",
+      "held pod-evicted pod/default/web-pi-3 freeze",
+      "done pod-evicted pod/default/web-pi-3",
+    ]);
+  });
+
   test("on which the leader's own board falls silent: the taint is held by the verdict", async () => {
     const site = await calmSite();
     site.silence("pi-1");

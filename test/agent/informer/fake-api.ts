@@ -4,7 +4,7 @@ import { type Resource, resourceName } from "../../../agent/api/resources.ts";
 import type { Clock } from "../../../agent/base/clock.ts";
 import { elapsed } from "../../../agent/base/clock.ts";
 import { ApiError } from "../../../agent/client/api-error.ts";
-import type { ListOptions, ListResult, WatchOptions } from "../../../agent/client/kube-client.ts";
+import type { ListOptions, ListResult, Refusable, WatchOptions } from "../../../agent/client/kube-client.ts";
 import type { WatchEvent } from "../../../agent/client/watch-stream.ts";
 import type { InformerClient } from "../../../agent/informer/informer-client.ts";
 
@@ -124,7 +124,12 @@ export class FakeApi implements InformerClient {
     each: (object: T) => void,
     signal: AbortSignal,
   ): Promise<ListResult> {
-    const request: Request = { verb: "list", resource: resourceName(resource), at: this.#now, options };
+    const request: Request = {
+      verb: "list",
+      resource: resourceName(resource),
+      at: this.#now,
+      options: withoutReport(options),
+    };
     this.beforePage(request);
     return this.#answer(request, () => {
       signal.throwIfAborted();
@@ -157,7 +162,12 @@ export class FakeApi implements InformerClient {
     options: WatchOptions,
     signal: AbortSignal,
   ): Promise<AsyncIterable<WatchEvent<T>>> {
-    const request: Request = { verb: "watch", resource: resourceName(resource), at: this.#now, options };
+    const request: Request = {
+      verb: "watch",
+      resource: resourceName(resource),
+      at: this.#now,
+      options: withoutReport(options),
+    };
     return this.#answer(request, () => {
       const from = Number(options.resourceVersion);
       const watch = new FakeWatch(this.#clock, request, signal);
@@ -316,3 +326,7 @@ function isSelected(object: KubeObject, { namespace, labelSelector, fieldSelecto
     (board === undefined || (spec?.nodeName ?? "") === board)
   );
 }
+
+/** The options without the callback that every reflector passes. */
+const withoutReport = <Options extends Refusable>({ refused: _, ...options }: Options): Omit<Options, "refused"> =>
+  options;

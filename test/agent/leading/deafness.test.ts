@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import type { Instant, Millis } from "../../../agent/base/clock.ts";
 import {
   closed,
+  delivering,
   neverConnected,
   opened,
   received,
@@ -43,7 +44,7 @@ function leader(timing = { sickFor: 60 * second, renewDeadline: 40 * second }) {
 }
 
 /** What happened to a watch, and when, in seconds. */
-type History = readonly (readonly [seconds: number, is: "opened" | "closed" | "news" | "bookmark"])[];
+type History = readonly (readonly [seconds: number, is: "opened" | "closed" | "listed" | "news" | "bookmark"])[];
 
 function healthAt(now: number, history: History): WatchHealth {
   return history
@@ -51,6 +52,7 @@ function healthAt(now: number, history: History): WatchHealth {
     .reduce((health: WatchHealth, [seconds, is]) => {
       if (is === "opened") return opened(health, limits, at(seconds));
       if (is === "closed") return closed(health, limits, at(seconds));
+      if (is === "listed") return delivering(health);
       const after = received(health, limits, at(seconds));
       return is === "news" ? renewed(after, at(seconds)) : after;
     }, neverConnected);
@@ -180,6 +182,14 @@ test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends at once
   expect(deafness.sickness(at(155))).toBeUndefined();
   follow(160, 600, resource === "Nodes" ? flaps : busy, resource === "Leases" ? flaps : busy);
   expect(deafness.sickness(at(600))?.since).toEqual(at(100));
+});
+
+test("a first list that broke once and delivers again, however slowly, makes no leader deaf", () => {
+  const { deafness, follow } = leader();
+  const nodes: History = [[30, "closed"], ...repeat(20, 30, [[50, "listed"]])];
+  const leases: History = [[2, "opened"], ...repeat(130, 5, [[5, "news"]])];
+  follow(0, 600, nodes, leases);
+  expect(deafness.sickness(at(600))).toBeUndefined();
 });
 
 test("a list of Nodes that is still under way does not prolong the deafness of a list of Leases that failed once", () => {

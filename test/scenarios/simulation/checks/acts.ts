@@ -19,6 +19,8 @@ export interface Act {
   readonly order: number;
   /** Whether it took effect. */
   readonly isDone: boolean;
+  /** Whether there was nothing left to act on, which counts as done. */
+  readonly isGone: boolean;
   /** Whether the agent received the answer. */
   readonly isAnswered: boolean;
   /** The uid that the write requires of its object. */
@@ -49,7 +51,18 @@ export function actsOf(history: History): readonly Act[] {
     if (act === undefined) continue;
     const { process, sentAt, order, isAnswered } = write;
     const zone = zones.get(act.board) ?? "";
-    acts.push({ ...act, zone, process, sentAt, triedAt, order, isDone, isAnswered, uid: uidIn(write) });
+    acts.push({
+      ...act,
+      zone,
+      process,
+      sentAt,
+      triedAt,
+      order,
+      isDone,
+      isGone: write.effect?.status === 404,
+      isAnswered,
+      uid: uidIn(write),
+    });
   }
   return acts;
 }

@@ -39,6 +39,7 @@ function complaintsAbout(
     triedAt: evictedAt,
     order: 1,
     isDone: true,
+    isGone: false,
     isAnswered: true,
     uid: undefined,
   };

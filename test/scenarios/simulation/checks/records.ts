@@ -44,7 +44,7 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
   });
 }
 
-const isMet = ({ is, isDone }: Act): boolean => isDone || is === "evict";
+const isMet = ({ is, isDone, isGone }: Act): boolean => isDone || (is === "evict" && isGone);
 
 function recordsOf({ storage }: SimBoard) {
   const { sql, values } = newestDecisions(undefined, most);
