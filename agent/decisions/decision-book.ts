@@ -9,6 +9,7 @@ import { type ChangeSummary, DecisionChanges } from "./decision-changes.ts";
 import {
   type DecisionRecord,
   type DueAct,
+  restraintNow,
   type StoredMoment,
   type StoryState,
   type Subject,
@@ -300,8 +301,8 @@ export class DecisionBook implements Decisions {
   #change(story: Story, state: StoryState): void {
     story.record = { ...story.record, state, last: this.#now() };
     story.movedAt = this.#ambient.clock.now();
-    const { act, on, board, by, term, because, restraints, error } = story.record;
-    const why = state === "held" ? restraints.at(-1)?.why : undefined;
+    const { act, on, board, by, term, because, error } = story.record;
+    const why = restraintNow(story.record)?.why;
     const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
     if (state === "failed") this.#ambient.log.warn(sentences[state], fields);
     else this.#ambient.log.info(sentences[state], fields);

@@ -1,4 +1,4 @@
-import { type DecisionRecord, type StoryState, subjectText } from "./decision-record.ts";
+import { type DecisionRecord, restraintNow, type StoryState, subjectText } from "./decision-record.ts";
 import type { RecordedAct, Restraint } from "./grounds.ts";
 
 /** One change of a decision record. */
@@ -54,8 +54,9 @@ export class DecisionChanges {
   }
 }
 
-function named({ act, state, on, board, by, because, last, restraints, error }: DecisionRecord): NamedChange {
-  const why = state === "held" ? restraints.at(-1)?.why : undefined;
+function named(record: DecisionRecord): NamedChange {
+  const { act, state, on, board, by, because, last, error } = record;
+  const why = restraintNow(record)?.why;
   return {
     at: last.at,
     act,

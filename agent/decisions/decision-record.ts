@@ -72,6 +72,10 @@ export interface DecisionRecord {
 export const subjectText = ({ kind, namespace, name }: Subject): string =>
   [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join("/");
 
+/** Why the act is held back now; undefined: it is not. */
+export const restraintNow = ({ state, restraints }: DecisionRecord): Restraint | undefined =>
+  state === "held" ? restraints.at(-1) : undefined;
+
 /**
  * Parses a record that another process or version may have written; undefined if it is not one. `because` and
  * `restraints` may contain kinds that this version does not know.

@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { type DecisionRecord, type StoredMoment, subjectText } from "./decision-record.ts";
+import { type DecisionRecord, restraintNow, type StoredMoment, subjectText } from "./decision-record.ts";
 import type { Grounds, Restraint, SilenceFacts } from "./grounds.ts";
 
 /** Shows a moment to the reader. */
@@ -14,7 +14,7 @@ interface StoryLine {
 
 /** The current state of a story, in one sentence. */
 export function headlineOf(record: DecisionRecord, time: ShowTime): string {
-  const { on, state, first, last, leader, term, restraints, failures, error } = record;
+  const { on, state, first, last, leader, term, failures, error } = record;
   const subject = subjectText(on);
   const done = doneText(record);
   const who = `by ${leader} (term ${term})`;
@@ -22,7 +22,7 @@ export function headlineOf(record: DecisionRecord, time: ShowTime): string {
     case "done":
       return `${subject} was ${done} at ${time(last)} ${who}, because ${becauseText(record)}`;
     case "held": {
-      const restraint = restraints.at(-1);
+      const restraint = restraintNow(record);
       const why = restraint ? `: ${restraintText(restraint)}` : "";
       return `${subject} is to be ${done}, which has been held back since ${time(first)} ${who}${why}`;
     }

@@ -94,7 +94,12 @@ export type Action = Common &
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 
 /** Whether a write failed because the object changed after it was read. */
-export const isConflict = (error: Error): boolean => "reason" in error && error.reason === "Conflict";
+export const isConflict = (error: Error): boolean => isFor(error, "Conflict");
+
+/** Whether a write was refused because its object is too large. */
+export const isOversized = (error: Error): boolean => isFor(error, "RequestEntityTooLarge");
+
+const isFor = (error: Error, reason: string): boolean => "reason" in error && error.reason === reason;
 
 /** The keys of a resource's objects whose write failed with a conflict. */
 export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<KubeObject>): ReadonlySet<string> =>

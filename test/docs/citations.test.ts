@@ -109,7 +109,7 @@ test("every source that a comment or a page cites exists", () => {
 
 test("sections of pages are never cited by number", () => {
   const bare =
-    /\b(?:judgement|interfaces|budgets|kubernetes|architecture) \d+(?:\.\d+)+|\b(?:judgement|interfaces) \d|"note": "\d+(?:\.\d+)*[ :,]/g;
+    /\b(?:judgement|interfaces|budgets|kubernetes|architecture) \d+(?:\.\d+)+|\b(?:[Jj]udgement|[Ii]nterfaces) \d|"note": "\d+(?:\.\d+)*[ :,]/g;
   const found = files.flatMap((file) =>
     [...textOf(file).matchAll(bare)]
       .map(([text]) => `${file}: ${text}`)

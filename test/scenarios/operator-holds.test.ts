@@ -474,7 +474,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     const site = story;
     const [first] = site.site.boards;
     if (!first) throw new Error("the site has no boards");
-    const mend = first.agentEdge.impair({ is: "watches put off", retryAfter: 30 }, "late");
+    const mend = first.agentEdge.impair({ is: "watches refused", retryAfter: 30 }, "late");
     first.powerOn(realWall);
     await site.run(3 * minute);
     expect(site.leader).toBe(first);

@@ -1,6 +1,7 @@
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
+import { rest } from "../support/rest.ts";
 import type { Ran } from "../support/systemd-host.ts";
 import { Board, root, whyNoHost } from "./board.ts";
 
@@ -49,7 +50,7 @@ describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a 
   async function rssAtRest(): Promise<number> {
     let least = await rss();
     for (let second = 0; second < 20; second++) {
-      await new Promise((resolve) => setTimeout(resolve, 1000));
+      await rest(1);
       least = Math.min(least, await rss());
     }
     return least;

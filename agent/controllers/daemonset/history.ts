@@ -98,9 +98,6 @@ export function* historyWrites(
   return [...labels, ...raised, ...(duplicates.length > 0 ? yield* relabelled(pods, old, hashOf(kept)) : [])];
 }
 
-/** Whether the API refused the revision because it is too large; the template has to change before it is tried again. */
-export const isOversized = (error: Error): boolean => "reason" in error && error.reason === "RequestEntityTooLarge";
-
 /** Deletes the duplicates of the current revision; called once no pod has their hash any more. */
 export const duplicateDeletions = ({ present }: History): readonly Action[] => present.slice(1).map(deletion);
 

@@ -5,6 +5,7 @@ import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import type { DueAct } from "../../decisions/decision-record.ts";
 import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
 import {
@@ -296,8 +297,12 @@ const heldBack = (
   actions: [],
   memory: timer,
   requeueAfter,
-  due: timer.sentAt === undefined && !isTerminating(pod) ? [{ on: subjectOf(refOf(pod)), grounds, restraint }] : [],
+  due: timer.sentAt === undefined ? dueOn(pod, grounds, restraint) : [],
 });
+
+/** The eviction of a pod as a due act; none if the pod is already being deleted. */
+const dueOn = (pod: Pod, grounds: Grounds, restraint: Restraint | undefined): readonly DueAct[] =>
+  isTerminating(pod) ? [] : [{ on: subjectOf(refOf(pod)), grounds, restraint }];
 
 /** Deletes the pod, unless our own verdict is the reason and the link or the verdict does not permit it now. */
 function evict(
@@ -338,7 +343,7 @@ function evict(
   // The taint may be gone, so it is read from the API first, with the pod. Until then the story of a held-back eviction
   // continues.
   if (!isCertain) {
-    const due = isTerminating(pod) ? [] : [{ on: subjectOf(refOf(pod)), grounds, restraint: undefined }];
+    const due = dueOn(pod, grounds, undefined);
     return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0, due };
   }
   const isFirst = timer.sentAt === undefined && timer.tries === 0;
@@ -357,7 +362,7 @@ function evict(
     memory: { ...timer, sentAt: now },
     requeueAfter: patience,
     // If the deletion meets a conflict, the story of a held-back eviction continues.
-    due: [{ on: subjectOf(target), grounds, restraint: undefined }],
+    due: dueOn(pod, grounds, undefined),
   };
 }
 

@@ -20,10 +20,9 @@ export type Impairment =
   /** Open watches deliver nothing; everything else works. */
   | { readonly is: "watches stalled" }
   /** Open watches are reset and new ones refused; everything else works. */
-  | { readonly is: "watches refused" }
+  | { readonly is: "watches refused"; readonly retryAfter?: number }
   /** Requests for this collection are refused, lists and watches alike; everything else works. */
   | { readonly is: "collection refused"; readonly path: string; readonly retryAfter?: number }
-  | { readonly is: "watches put off"; readonly retryAfter: number }
   /** A share of the requests is refused before having any effect. */
   | { readonly is: "storm"; readonly status: number; readonly share: number; readonly retryAfter: number | undefined };
 
@@ -179,11 +178,12 @@ export class Edge {
 
   /** The refusal that a request meets in transit, if any. */
   refusal({ isWatch, path }: Pick<Exchange, "isWatch" | "path">): Refusal | undefined {
-    if (isWatch && this.#has("watches refused")) return { status: 500, retryAfter: undefined };
+    for (const impairment of this.#impairments) {
+      if (isWatch && impairment.is === "watches refused") return { status: 500, retryAfter: impairment.retryAfter };
+    }
     for (const impairment of this.#impairments) {
       if (impairment.is === "collection refused" && path.split("?")[0] === impairment.path)
         return { status: 429, retryAfter: impairment.retryAfter };
-      if (isWatch && impairment.is === "watches put off") return { status: 429, retryAfter: impairment.retryAfter };
       if (impairment.is === "storm" && this.#random.next() < impairment.share) return impairment;
     }
     return undefined;

@@ -105,3 +105,18 @@ export interface History {
   /** Log entries at level "error", and uncaught errors. */
   readonly complaints: { readonly at: Millis; readonly text: string }[];
 }
+
+/** A history in which nothing has happened yet. */
+export const emptyHistory = (setting: Setting): History => ({
+  setting,
+  writes: [],
+  leases: [],
+  nodes: new Map(),
+  signs: new Map(),
+  processes: new Map(),
+  troubles: new Map(),
+  outages: [],
+  restores: [],
+  holds: [],
+  complaints: [],
+});

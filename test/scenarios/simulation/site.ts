@@ -1,7 +1,7 @@
 import { silent } from "../../../agent/base/logger.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { BoardClock } from "./board-clock.ts";
-import type { History } from "./history.ts";
+import { emptyHistory } from "./history.ts";
 import { PodKeeper } from "./pod-keeper.ts";
 import { Recorder } from "./recorder.ts";
 import { realWall, type Schedule } from "./schedule.ts";
@@ -24,19 +24,7 @@ export class Site {
 
   constructor({ setting, seed }: Schedule, { everything }: { readonly everything: boolean }) {
     const random = new SeededRandom(seed ^ 0x5eed);
-    const history: History = {
-      setting,
-      writes: [],
-      leases: [],
-      nodes: new Map(),
-      signs: new Map(),
-      processes: new Map(),
-      troubles: new Map(),
-      outages: [],
-      restores: [],
-      holds: [],
-      complaints: [],
-    };
+    const history = emptyHistory(setting);
     const { time } = this;
     this.recorder = new Recorder(time, history, { everything });
     let processes = 0;

@@ -1,5 +1,6 @@
 import type { Millis } from "../../../agent/base/clock.ts";
 import type { HttpRequest } from "../../../agent/client/transport/transport.ts";
+import { emptyHistory } from "./history.ts";
 import { Recorder, type Sent } from "./recorder.ts";
 import type { Setting } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
@@ -19,23 +20,7 @@ export class Tally extends Recorder {
   readonly harm: string[] = [];
 
   constructor(time: VirtualTime, setting: Setting) {
-    super(
-      time,
-      {
-        setting,
-        writes: [],
-        leases: [],
-        nodes: new Map(),
-        signs: new Map(),
-        processes: new Map(),
-        troubles: new Map(),
-        outages: [],
-        restores: [],
-        holds: [],
-        complaints: [],
-      },
-      { everything: false },
-    );
+    super(time, emptyHistory(setting), { everything: false });
     this.#time = time;
   }
 

@@ -1,11 +1,10 @@
+import { decisionBound } from "../../../../agent/decisions/decision-book.ts";
 import { readDecision } from "../../../../agent/decisions/decision-record.ts";
-import { newestDecisions } from "../../../../storage/decision-log.ts";
+import { DecisionLog } from "../../../../storage/decision-log.ts";
 import type { SimBoard } from "../sim-board.ts";
 import type { Site } from "../site.ts";
 import { type Act, actsOf, actText } from "./acts.ts";
 
-/** How many records are read from each board: more than it may keep. */
-const most = 1000;
 /** A board with this many records may have deleted older ones. */
 const mayBeFull = 300;
 
@@ -47,9 +46,8 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
 const isMet = ({ is, isDone, isGone }: Act): boolean => isDone || (is === "evict" && isGone);
 
 function recordsOf({ storage }: SimBoard) {
-  const { sql, values } = newestDecisions(undefined, most);
-  const rows = storage.state.prepare<{ text: string }>(sql).all(...values);
-  return rows.flatMap(({ text }) => readDecision(JSON.parse(text)) ?? []);
+  const texts = new DecisionLog(storage.state, decisionBound).newest(undefined, decisionBound.rows);
+  return texts.flatMap((text) => readDecision(JSON.parse(text)) ?? []);
 }
 
 function countOf(keys: readonly string[]): Map<string, number> {
