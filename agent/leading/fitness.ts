@@ -100,18 +100,34 @@ export class Fitness {
   }
 
   /**
-   * Why a deaf leader should step down. A process does so at most once an hour: if every API server is at fault,
-   * passing the Lease around does not help. A leader that has never listed the boards judges none, so it also does so
-   * where it knows no board that stands by.
+   * Whether a leader that is deaf may leave the Lease for that reason. A process does so at most once an hour: if every
+   * API server is at fault, passing the Lease around does not help.
+   */
+  mayLeaveDeaf(now: Instant): boolean {
+    return this.#leftDeaf === undefined || elapsed(this.#leftDeaf, now) >= calm;
+  }
+
+  /** Why a deaf leader should step down, if its cache does not show the board that it found to stand by. */
+  whyToLeaveTo(found: Peer, deafness: Sickness | undefined, now: Instant): string | undefined {
+    return this.#leftFor(reasonToStepDown(deafness, [found], { now, sickFor: this.#deps.leader.sickFor }), now);
+  }
+
+  /**
+   * Why a deaf leader should step down. One that has never listed the boards judges none, so it does so even where it
+   * knows no board that stands by.
    */
   #whyToLeaveDeaf(
     deafness: Sickness | undefined,
     limit: { readonly now: Instant; readonly sickFor: Millis },
   ): string | undefined {
-    if (this.#leftDeaf !== undefined && elapsed(this.#leftDeaf, limit.now) < calm) return undefined;
+    if (!this.mayLeaveDeaf(limit.now)) return undefined;
     const peers = this.#peers();
     const why = peers ? reasonToStepDown(deafness, peers, limit) : reasonToLeaveUnseen(deafness, limit);
-    if (why !== undefined) this.#leftDeaf = limit.now;
+    return this.#leftFor(why, limit.now);
+  }
+
+  #leftFor(why: string | undefined, now: Instant): string | undefined {
+    if (why !== undefined) this.#leftDeaf = now;
     return why;
   }
 

@@ -34,6 +34,7 @@ import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import { Deafness, type DeafnessDeps } from "./deafness.ts";
 import type { Fitness } from "./fitness.ts";
+import { StandbySearch } from "./standby-search.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -80,13 +81,15 @@ export class TermWork {
   readonly #deps: TermWorkDeps;
   readonly #held = new HeldActs();
   readonly #deafness: Deafness;
+  readonly #standbySearch: StandbySearch;
 
   constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    const { config, verdictDeps, renewConnection } = deps;
+    const { config, client, verdictDeps, renewConnection } = deps;
     const limits = verdictDeps.settings;
     this.#deafness = new Deafness(ambient, { limits, leader: config.leader, renewConnection });
+    this.#standbySearch = new StandbySearch(ambient, { client, scope: config.site, own: config.board.node });
   }
 
   /**
@@ -190,9 +193,22 @@ export class TermWork {
       if (signal.aborted) return;
       const now = clock.now();
       this.#deafness.look(this.#watches, now);
-      const why = fitness.whyToLeave(now, this.#deafness.sickness(now));
+      const deafness = this.#deafness.sickness(now);
+      const why = fitness.whyToLeave(now, deafness) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.patience);
     }
+  }
+
+  /** Why this deaf leader should step down, although its cache shows no board that stands by. */
+  async #whyToLeaveDeaf(signal: AbortSignal): Promise<string | undefined> {
+    const { clock } = this.#ambient;
+    const { fitness } = this.#deps;
+    if (!fitness.mayLeaveDeaf(clock.now())) return undefined;
+    const found = await this.#standbySearch.find(signal);
+    if (found === undefined || signal.aborted) return undefined;
+    const now = clock.now();
+    this.#deafness.look(this.#watches, now);
+    return fitness.whyToLeaveTo(found, this.#deafness.sickness(now), now);
   }
 
   /** The watches stop at the end of the term. This does not count as an outage, unless an outage ended the term. */

@@ -430,6 +430,29 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(site.taints(victim.plate.name)).toContain("unreachable:NoSchedule");
   });
 
+  test("leaves it to a board that announced that it stands by when the watches had failed already", async () => {
+    const site = await begun(4);
+    const first = site.leader;
+    const [to, dead] = [site.follower("b"), site.follower("a")];
+    first.agentEdge.impair({ is: "watches refused" }, "late");
+    await site.run(4 * minute);
+    expect(problems(first)).toMatchObject([{ type: "LeaderDeaf" }]);
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    const signal = new AbortController().signal;
+    void site.agent.client.patch(nodes, dead.plate, "merge", patch, { signal });
+    const status = { status: { conditions: [{ type: "Ready", status: "False" }] } };
+    dead.powerOff("none");
+    void site.agent.client.patch(nodes, { name: dead.plate.name, subresource: "status" }, "merge", status, { signal });
+    await site.run(10 * minute);
+    expect(site.leader).toBe(first);
+    void site.agent.client.patch(nodes, to.plate, "merge", patch, { signal });
+    await site.run(2 * minute);
+    await site.untilLed(first.plate.name);
+    expect(site.leader).toBe(to);
+    const why = first.agent?.agent.elector.view().ended?.why;
+    expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
+  });
+
   test("leaves it if they are accepted and deliver nothing, whatever lists say in between", async () => {
     const site = await begun(4);
     const first = site.leader;
