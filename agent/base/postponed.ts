@@ -2,11 +2,11 @@ import { type Clock, deadline, type Millis } from "./clock.ts";
 import type { HasDisposition } from "./errors.ts";
 
 /**
- * The pass ran out of time while its request waited for a free slot. Nothing was sent and nothing failed; a later pass
- * decides again.
+ * The pass ran out of time while its request waited for a free slot, or the safety valve holds the act. Nothing was
+ * sent and nothing failed; a later pass decides again.
  */
 export class PostponedError extends Error implements HasDisposition {
-  override readonly name = "PostponedError";
+  override readonly name: string = "PostponedError";
   readonly disposition = "refresh";
 }
 

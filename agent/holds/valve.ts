@@ -1,0 +1,173 @@
+import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { type Foreign, recordIn } from "../base/json.ts";
+
+/** The acts counted within the minute that begins at `at`. */
+export interface CountedActs {
+  readonly at: Instant;
+  readonly count: number;
+}
+
+/**
+ * The site's harmful acts of the last hour, which the safety valve limits (docs/judgement.md#safety-valve). They belong
+ * to the site, not to a process, and are passed from leader to leader in an annotation of the site's Lease.
+ */
+export interface Valve {
+  /** Oldest first. */
+  readonly acts: readonly CountedActs[];
+  /** Acts that were admitted and are not among `acts` yet: they are about to be sent, or under way. */
+  readonly admitted: number;
+  /** How many acts were ever admitted, by all leaders: the copy with more of them is the newer one. */
+  readonly total: number;
+  /** Acts before this instant are not known, and no further act is admitted within an hour of it; undefined: all are. */
+  readonly unknown: Instant | undefined;
+  /** Unknown fields, written by a newer program; passed on unchanged. */
+  readonly foreign: Foreign;
+}
+
+export const newValve: Valve = { acts: [], admitted: 0, total: 0, unknown: undefined, foreign: {} };
+
+const minute: Millis = 60_000;
+const hour: Millis = 3_600_000;
+/** An act counts for at least an hour, by the slowest clock of the site, wherever in its minute it was done. */
+const counts: Millis = 1.01 * hour + minute;
+
+/** The valve with one more act that was done. */
+export function withAct(valve: Valve, now: Instant): Valve {
+  const acts = recent(valve.acts, now);
+  const last = acts.at(-1);
+  if (last === undefined || elapsed(last.at, now) >= minute)
+    return { ...valve, acts: [...acts, { at: now, count: 1 }] };
+  return { ...valve, acts: [...acts.slice(0, -1), { at: last.at, count: last.count + 1 }] };
+}
+
+/** The valve without one of the acts that were counted at that instant. It has at least one of them. */
+export const withoutAct = (valve: Valve, at: Instant): Valve => ({
+  ...valve,
+  acts: valve.acts.flatMap((acts, index) => {
+    const next = valve.acts[index + 1];
+    const isMeant = acts.at.mono <= at.mono && (next === undefined || at.mono < next.at.mono);
+    if (!isMeant) return [acts];
+    return acts.count > 1 ? [{ ...acts, count: acts.count - 1 }] : [];
+  }),
+});
+
+/** Whether an act that was counted at that instant still counts. */
+export const isCounted = (at: Instant, now: Instant): boolean => elapsed(at, now) < counts;
+
+/** The acts of the last hour, and those that may follow at any moment. */
+export const actsWithin = ({ acts, admitted }: Valve, now: Instant): number =>
+  recent(acts, now).reduce((sum, { count }) => sum + count, admitted);
+
+/** Whether the acts of the last hour are known in part only. */
+export const isUnknown = ({ unknown }: Valve, now: Instant): boolean =>
+  unknown !== undefined && isCounted(unknown, now);
+
+/** How many further acts the limit permits now. */
+export const roomIn = (valve: Valve, limit: number, now: Instant): number =>
+  isUnknown(valve, now) ? 0 : Math.max(0, limit - actsWithin(valve, now));
+
+/** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */
+export function roomAt(valve: Valve, limit: number, now: Instant): Instant | undefined {
+  const known = valve.unknown && isUnknown(valve, now) ? shifted(valve.unknown, counts) : now;
+  let left = actsWithin(valve, now) - limit;
+  if (left < 0) return known;
+  for (const { at, count } of recent(valve.acts, now)) {
+    left -= count;
+    if (left < 0) return later(shifted(at, counts), known);
+  }
+  return undefined;
+}
+
+const later = (a: Instant, b: Instant): Instant => (a.mono > b.mono ? a : b);
+
+const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedActs[] =>
+  acts.filter(({ at }) => isCounted(at, now));
+
+/** What is known of the valve at the beginning of a term. */
+export interface KnownValve {
+  /** The valve in the Lease's annotation; undefined: there is none, or it cannot be read. */
+  readonly found: Valve | undefined;
+  /** This board's own copy; undefined: it has none. */
+  readonly own: OwnCopy | undefined;
+  /** The uid of the Lease. */
+  readonly lease: string;
+  /** Neither this board nor the API server knows of an earlier term of the site. */
+  readonly isFirst: boolean;
+  /** This board noticed that the API server was restored within the last hour. */
+  readonly isRestored: boolean;
+}
+
+export interface OwnCopy {
+  readonly valve: Valve;
+  /** The uid of the Lease that it belongs to. */
+  readonly lease: string;
+  /** When it was last known to be the same as on the Lease. */
+  readonly at: Instant;
+}
+
+/** A follower reads the Lease about once a minute, so in that time it misses few acts of another leader. */
+const trusted: Millis = 600_000;
+
+/**
+ * The valve with which a term begins. The annotation counts, unless this board remembers more acts on the same Lease,
+ * which was then restored from a backup. Without an annotation, or after a restore, this board's own copy counts if it is
+ * recent; otherwise the acts of the last hour are unknown, except on a site that has never had a leader.
+ */
+export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownValve, now: Instant): Valve {
+  const isNewer = own !== undefined && own.lease === lease && own.valve.total > (found?.total ?? 0);
+  const best = isNewer ? own.valve : (found ?? own?.valve ?? newValve);
+  const isRecent = own !== undefined && elapsed(own.at, now) < trusted;
+  const isKnown =
+    found !== undefined && !isRestored
+      ? true
+      : (isRecent && (found === undefined || own.valve.total >= found.total)) || (own === undefined && isFirst);
+  return isKnown ? best : { ...best, unknown: now };
+}
+
+/** Limits of the annotation: an hour has few minutes, and a longer text was not written by us. */
+const mostEntries = 100;
+const longestText = 16 * 1024;
+const mostActs = 1_000_000_000;
+
+/** Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count too briefly. */
+export function encodeValve({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
+  const ages = new Map<number, number>();
+  for (const { at, count } of recent(acts, now)) ages.set(ageOf(at, now), (ages.get(ageOf(at, now)) ?? 0) + count);
+  return JSON.stringify({
+    ...foreign,
+    v: 1,
+    total,
+    acts: [...ages],
+    ...(admitted > 0 && { admitted }),
+    ...(unknown !== undefined && isCounted(unknown, now) && { unknown: ageOf(unknown, now) }),
+  });
+}
+
+const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elapsed(at, now)) / minute);
+
+/**
+ * Decodes an annotation that was written before `written`. Acts that had been admitted count as done then. Undefined if
+ * there is no text, it has another version, or a member is invalid: an act that is left out would not count.
+ */
+export function decodeValve(text: string | undefined, written: Instant): Valve | undefined {
+  const found = recordIn(text ?? "", longestText) ?? {};
+  const { v: version, total, acts, admitted = 0, unknown, ...foreign } = found;
+  if (version !== 1 || !isCount(total, Number.MAX_SAFE_INTEGER) || !isCount(admitted)) return undefined;
+  if (!Array.isArray(acts) || acts.length > mostEntries || !acts.every(isEntry)) return undefined;
+  if (unknown !== undefined && !isCount(unknown)) return undefined;
+  const done = acts.map(([age, count]): CountedActs => ({ at: shifted(written, -age * minute), count }));
+  if (admitted > 0) done.push({ at: written, count: admitted });
+  return {
+    acts: done.sort((a, b) => a.at.mono - b.at.mono),
+    admitted: 0,
+    total,
+    unknown: unknown === undefined ? undefined : shifted(written, -unknown * minute),
+    foreign,
+  };
+}
+
+const isEntry = (value: unknown): value is readonly [age: number, count: number] =>
+  Array.isArray(value) && value.length === 2 && value.every((one) => isCount(one));
+
+const isCount = (value: unknown, most = mostActs): value is number =>
+  typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;
