@@ -2,6 +2,10 @@ import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
 /** The name of the board that a pod is bound to; undefined if it is not bound yet. */
+/** Whether a kubelet has ever taken up the pod: it sets the Ready condition then. */
+export const isTakenUp = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type }) => type === "Ready") ?? false;
+
 export const boardOf = ({ spec }: Pod): string | undefined => spec?.nodeName || undefined;
 
 /** The pod's deletion was requested, and the pod still exists. */

@@ -34,11 +34,11 @@ import type { SiteConnection } from "./site-connection.ts";
 export interface ReportedAgent
   extends Pick<Edges, "config" | "folder" | "rebuilt">,
     Pick<SiteConnection, "link" | "permissions" | "traffic">,
-    Pick<Election, "elector" | "holds">,
+    Pick<Election, "elector" | "holds" | "valve">,
     Pick<SiteCaches, "informers" | "claims" | "home">,
-    Pick<Execution, "executor"> {
+    Pick<Execution, "executor" | "limits"> {
   readonly current: CurrentTerm;
-  readonly decisions: Pick<DecisionBook, "heldCounts">;
+  readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   readonly work: Pick<TermWork, "deafSince" | "heldSince">;
   readonly openedAt: Instant;
 }
@@ -221,6 +221,7 @@ function holdsPart(holds: Holds, quiet: QuietHours | undefined, now: Instant): H
     })),
     pauses: running(holds.pauses).map(([controller, pause]) => ({ controller, ...origin(pause) })),
     confirmed: running(holds.confirmed).map(([target, hold]) => ({ target, ...origin(hold) })),
+    ...(holds.release && isRunning(holds.release, now) && { release: origin(holds.release) }),
     // If the end of the quiet hours is not known yet, it is checked again later; until then the next check counts as
     // the end.
     quietUntil: quiet && (quiet.until ?? shifted(now, quietLook)),

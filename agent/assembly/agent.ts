@@ -67,7 +67,7 @@ export class Agent {
     const events = new EventRecorder(ambient, { client: api.client, host: config.board.name });
     const announce = (event: EventAction, under: Term): void => events.record(event, under);
     const election = electionOf(ambient, edges, { seat, current, fitness, api, events });
-    const { elector, holds } = election;
+    const { elector, holds, valve } = election;
     const site = siteCaches(ambient, edges, { seat, current, api, elector, holds });
     const { caches, uncontested } = site;
     fitness.meet(() => peersOf(site.informers.informer(nodes), config.board.node));
@@ -76,9 +76,9 @@ export class Agent {
       board: config.board.name,
       bootId,
     });
-    const execution = executionOf(ambient, edges, { api, events, current, holds, caches, decisions });
+    const execution = executionOf(ambient, edges, { api, events, current, holds, caches, decisions, valve });
     const workloads = workloadsOf(config);
-    const shared = { config, client: api.client, current, elector, holds, ...execution };
+    const shared = { config, client: api.client, current, elector, holds, valve, ...execution };
     const work = new TermWork(ambient, {
       ...seat,
       ...site,

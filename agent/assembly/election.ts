@@ -1,8 +1,15 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type LeaderCallbacks, LeaderElector } from "../election/leader-elector.ts";
-import { budgetAnnotation, countersAnnotation, holdsAnnotation, LeaseLock } from "../election/lease-lock.ts";
+import {
+  budgetAnnotation,
+  countersAnnotation,
+  holdsAnnotation,
+  LeaseLock,
+  valveAnnotation,
+} from "../election/lease-lock.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { type EndedHold, HoldBook } from "../holds/hold-book.ts";
+import { ValveBook } from "../holds/valve-book.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { Fitness } from "../leading/fitness.ts";
 import type { TermWork } from "../leading/term-work.ts";
@@ -17,6 +24,8 @@ export interface Election {
   readonly elector: LeaderElector;
   readonly holds: HoldBook;
   readonly counters: CounterBook;
+  /** undefined: policy `kubernetes` has no safety valve. */
+  readonly valve: ValveBook | undefined;
 }
 
 export interface ElectionDeps {
@@ -45,7 +54,35 @@ export function electionOf(ambient: Ambient, edges: Edges, deps: ElectionDeps): 
     },
   });
   const counters = new CounterBook(ambient, { facts: seat.memo, site: config.site.name, publish });
-  return { elector, holds, counters };
+  const isLimited = config.judgement.policy === "evidence";
+  const valve = isLimited ? valveOf(ambient, deps, { elector, publish }) : undefined;
+  return { elector, holds, counters, valve };
+}
+
+function valveOf(
+  ambient: Ambient,
+  { seat, current, events }: ElectionDeps,
+  { elector, publish }: { readonly elector: LeaderElector; readonly publish: () => Promise<void> },
+): ValveBook {
+  return new ValveBook(ambient, {
+    memory: seat.valveMemory,
+    publish,
+    changed: (isHolding) => {
+      if (isHolding) ambient.log.warn("the safety valve holds harmful acts", {});
+      else ambient.log.info("the safety valve holds no act any more", {});
+      const { lease: about } = elector;
+      const { term } = current;
+      if (about === undefined || term === undefined) return;
+      const what = isHolding
+        ? ({ severity: "Warning", reason: "SafetyValveShut", message: "The safety valve holds harmful acts" } as const)
+        : ({
+            severity: "Normal",
+            reason: "SafetyValveOpen",
+            message: "The safety valve holds no act any more",
+          } as const);
+      events.record({ do: "event", about, ...what }, term);
+    },
+  });
 }
 
 function electorOf(
@@ -79,16 +116,18 @@ function electorOf(
 }
 
 /** The work of a term, and the annotations that each renewal writes on the Lease for the next leader. */
-export const leaderCallbacks = ({ holds, counters }: Election, work: TermWork): LeaderCallbacks => ({
+export const leaderCallbacks = ({ holds, counters, valve }: Election, work: TermWork): LeaderCallbacks => ({
   lead: (term, found) => work.lead(term, found),
   carried: {
     [budgetAnnotation]: () => work.budget(),
     [holdsAnnotation]: () => holds.carried(),
     [countersAnnotation]: () => counters.carried(),
+    [valveAnnotation]: () => valve?.carried(),
   },
   onRead: ({ lease, annotations, written }) => {
     holds.saw(annotations[holdsAnnotation], { lease, written });
     counters.observe(annotations[countersAnnotation]);
+    valve?.saw(annotations[valveAnnotation], { lease, written });
   },
 });
 

@@ -1,14 +1,18 @@
-import { leases, nodes } from "../api/resources.ts";
+import { leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import type { Instant } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 import { type BoardVerdictDeps, freezeOnBoard } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
+import { openValve, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
+import { releasedAt } from "../holds/holds.ts";
+import type { ValveBook, ValveView } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
+import type { ValveLimits } from "../leading/site-parts.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { Edges } from "./edges.ts";
 import type { SiteConnection } from "./site-connection.ts";
@@ -16,6 +20,8 @@ import type { SiteConnection } from "./site-connection.ts";
 /** The executor, and the sources of the verdicts and holds that permit or forbid an act. */
 export interface Execution {
   readonly verdictDeps: BoardVerdictDeps;
+  /** The limits of the safety valve, whether or not an operator released it; undefined: there is no valve. */
+  readonly limits: ValveLimits | undefined;
   readonly executor: Executor;
 }
 
@@ -26,12 +32,13 @@ export interface ExecutionDeps {
   readonly holds: HoldBook;
   readonly caches: Caches;
   readonly decisions: DecisionBook;
+  readonly valve: ValveBook | undefined;
 }
 
 export function executionOf(
   ambient: Ambient,
   { config }: Edges,
-  { api, events, current, holds, caches, decisions }: ExecutionDeps,
+  { api, events, current, holds, caches, decisions, valve: book }: ExecutionDeps,
 ): Execution {
   const { clock } = ambient;
   const settings = lifecycleSettings(config);
@@ -48,15 +55,56 @@ export function executionOf(
     const link = linkOf({ nodes: boards.health, leases: heartbeats.health }, settings, now);
     return isOutdated(link, since, settings, now);
   };
+  const { maxHarmPerHour, maxBoards } = config.safety;
+  const cachedPods = caches.informer(pods).lister;
+  const sitePods = (): number => cachedPods.size - cachedPods.countByIndex("byEnd", "ended");
+  const limit = book && actLimit(maxHarmPerHour, sitePods);
+  const isReleased = (now: Instant): boolean => releasedAt(holds.now(now), now) !== undefined;
+  const valveAt = (now: Instant): ValveNow => {
+    if (book === undefined || limit === undefined || isReleased(now)) return openValve;
+    return { shut: shutValve(book.view(limit(now), now), limit(now), now), boards: maxBoards ?? "half" };
+  };
   return {
-    verdictDeps: { settings, judge: () => current.judgeMemory(), holds: (now) => holds.now(now) },
+    limits: limit && { acts: limit, boards: maxBoards ?? "half" },
+    verdictDeps: {
+      settings,
+      judge: () => current.judgeMemory(),
+      holds: (now) => holds.now(now),
+      valve: valveAt,
+    },
     executor: new Executor(ambient, {
       client: api.client,
       events,
       inflight: config.client.inflight,
       isFrozen,
       isOutdated: hasOutageSince,
+      valve: book &&
+        limit && {
+          admit: (act) => book.admit(act, (now) => (isReleased(now) ? Number.POSITIVE_INFINITY : limit(now))),
+        },
       decisions,
     }),
   };
+}
+
+/** The limit without a setting: as many acts, or this share of the site's pods if that is more. */
+const leastActs = 10;
+const shareOfPods = 0.2;
+/** How long the number of pods is reused: the limit is asked for with each act. */
+const countedFor: Millis = 10_000;
+
+function actLimit(setting: number | undefined, sitePods: () => number): (now: Instant) => number {
+  if (setting !== undefined) return () => setting;
+  let counted: { readonly at: Instant; readonly limit: number } | undefined;
+  return (now) => {
+    if (counted === undefined || elapsed(counted.at, now) >= countedFor) {
+      counted = { at: now, limit: Math.max(leastActs, Math.floor(shareOfPods * sitePods())) };
+    }
+    return counted.limit;
+  };
+}
+
+function shutValve({ acts, isUnknown, opensAt }: ValveView, limit: number, now: Instant): ValveNow["shut"] {
+  if (opensAt !== undefined && !isAfter(opensAt, now)) return undefined;
+  return { restraint: { why: "valve", of: isUnknown ? "unknown" : "acts", count: acts, limit }, until: opensAt };
 }

@@ -3,6 +3,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { identityOf } from "../board/identity.ts";
 import { LeaderMemo } from "../election/leader-memo.ts";
 import { HoldMemory } from "../holds/hold-memory.ts";
+import { ValveMemory } from "../holds/valve-memory.ts";
 import type { Edges } from "./edges.ts";
 
 /** This board as a candidate: the Lease it competes for, its identity, and its memory that survives the process. */
@@ -14,6 +15,7 @@ export interface Seat {
   readonly memo: Memo;
   readonly leaderMemo: LeaderMemo;
   readonly holdMemory: HoldMemory;
+  readonly valveMemory: ValveMemory;
 }
 
 export function seatOf(ambient: Ambient, { config, folder, place, bootId }: Edges): Seat {
@@ -27,5 +29,6 @@ export function seatOf(ambient: Ambient, { config, folder, place, bootId }: Edge
     memo: facts,
     leaderMemo: new LeaderMemo({ facts, place, lease }),
     holdMemory: new HoldMemory(ambient, { facts, bootId, lease }),
+    valveMemory: new ValveMemory(ambient, { facts, bootId, lease }),
   };
 }

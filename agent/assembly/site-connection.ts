@@ -84,7 +84,7 @@ function historyOf(
   { cache }: Edges["folder"],
   { seat, client }: { readonly seat: Seat; readonly client: KubeClient },
 ): ServerHistory {
-  const { at, memo, leaderMemo, holdMemory } = seat;
+  const { at, memo, leaderMemo, holdMemory, valveMemory } = seat;
   return new ServerHistory(ambient, {
     client,
     at,
@@ -95,6 +95,7 @@ function historyOf(
       ambient.log.warn("the API server was restored", { error });
       memo.set("cache", "wary", "yes");
       holdMemory.restored();
+      valveMemory.restored();
       leaderMemo.restored();
       // The stored eviction timers belong to taints that the restored server may not have.
       memo.clear(memoryArea("taint-eviction"));

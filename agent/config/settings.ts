@@ -148,6 +148,22 @@ export const settings = section("Configuration of the siteward agent.", {
       max: "1d",
     }),
   }),
+  safety: section("The safety valve of policy evidence: how much harm it permits without an operator.", {
+    maxHarmPerHour: optional(
+      integer(10, "Maximum number of harmful acts in an hour: taints of boards and deletions of pods.", {
+        min: 0,
+        max: 1_000_000,
+      }),
+      "10, or a fifth of the site's pods if that is more",
+    ),
+    maxBoards: optional(
+      integer(1, "Maximum number of boards that are tainted at a time because they are silent.", {
+        min: 0,
+        max: 100_000,
+      }),
+      "half of the site's boards, but at least one",
+    ),
+  }),
   nodeLifecycle: section("When a board counts as lost, and how fast pods are evicted.", {
     monitorPeriod: duration("5s", "How often the boards are judged.", { min: "100ms", max: "10m" }),
     gracePeriod: duration("50s", "How long a board may stay silent before it counts as lost.", {

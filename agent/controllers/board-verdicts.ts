@@ -9,6 +9,7 @@ import type { SiteMemory } from "./node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
+import type { ValveNow } from "./safety-valve.ts";
 
 /** Verdicts on boards, for controllers that do not judge boards themselves but act on the result. */
 export interface BoardVerdicts {
@@ -29,6 +30,8 @@ export interface BoardVerdictDeps {
   readonly judge: () => SiteMemory | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** The safety valve at this time; by default it is open. */
+  readonly valve?: (now: Instant) => ValveNow;
 }
 
 /** The freeze that covers a board. Without a Node its zone is unknown, and a freeze of any zone applies. */

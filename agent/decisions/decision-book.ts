@@ -208,6 +208,12 @@ export class DecisionBook implements Decisions {
     return [...this.#totals].map(([why, total]) => ({ why, now: now.get(why) ?? 0, total }));
   }
 
+  /** The boards on which acts are held back for a reason now, in the order in which that began. */
+  boardsHeldBy(why: Restraint["why"]): readonly string[] {
+    const held = [...this.#open.values()].filter(({ heldBy }) => heldBy === why);
+    return [...new Set(held.map(({ record }) => record.board))];
+  }
+
   /** What became of acts since the last call; undefined if nothing did. */
   takeChanges(): ChangeSummary | undefined {
     return this.#changes.take();

@@ -60,6 +60,13 @@ export type Restraint =
   | { readonly why: "quarantine" }
   /** The verdict on the board permits no harm. */
   | { readonly why: "verdict"; readonly verdict: string; readonly rule: string }
+  /** The safety valve is shut: so many acts were done within an hour, or so many boards are tainted. */
+  | {
+      readonly why: "valve";
+      readonly of: "acts" | "boards" | "unknown";
+      readonly count: number;
+      readonly limit: number;
+    }
   /** Too many boards of the zone are not ready: its rate is 0. */
   | { readonly why: "zone"; readonly zone: string; readonly state: string }
   /** An operator froze evictions, or quiet hours are in force. */

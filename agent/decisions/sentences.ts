@@ -88,6 +88,8 @@ function restraintText(restraint: Restraint): string {
       return "after an outage, not every board had sent a heartbeat yet";
     case "verdict":
       return `the verdict was ${restraint.verdict}: ${restraint.rule}`;
+    case "valve":
+      return valveText(restraint);
     case "zone":
       return `too many boards of zone ${restraint.zone} were not ready (${restraint.state})`;
     case "freeze": {
@@ -99,6 +101,17 @@ function restraintText(restraint: Restraint): string {
       return `boards take turns after a freeze, and the turn of this one was ${ms(restraint.leftMs)} away`;
     default:
       return String(Object(restraint).why);
+  }
+}
+
+function valveText({ of, count, limit }: Extract<Restraint, { readonly why: "valve" }>): string {
+  switch (of) {
+    case "acts":
+      return `the safety valve was shut: ${count} harmful acts within an hour (limit ${limit})`;
+    case "boards":
+      return `the safety valve was shut: ${count} silent boards were tainted (limit ${limit})`;
+    default:
+      return "the safety valve was shut: the harmful acts of the last hour were unknown";
   }
 }
 

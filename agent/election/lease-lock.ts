@@ -12,6 +12,8 @@ import { isManaged, type LeaseRecord, recordOf, renewalMark, successorAnnotation
 export const budgetAnnotation = "siteward.dev/budget";
 /** Annotation that passes the operators' holds from leader to leader. */
 export const holdsAnnotation = "siteward.dev/holds";
+/** Annotation that passes the harmful acts of the last hour from leader to leader. */
+export const valveAnnotation = "siteward.dev/valve";
 /** Annotation that passes, from leader to leader, the highest counter accepted from each signing key. */
 export const countersAnnotation = "siteward.dev/counters";
 

@@ -51,7 +51,15 @@ export interface Cause {
   readonly verdict: string;
   /** The rule that permits the act, as a sentence. */
   readonly rule: string;
+  /** Set if the act harms nothing even if the verdict is wrong: no kubelet has taken up the pod. */
+  readonly isHarmless?: true;
 }
+
+/**
+ * Whether the safety valve limits acts with this cause. It does not if the cause is an operator's word, and not for pods
+ * that no kubelet has taken up: a tenant may bind any number of them to a lost board.
+ */
+export const isLimitedByValve = ({ verdict, isHarmless }: Cause): boolean => verdict !== "dead" && !isHarmless;
 
 interface Common {
   /**

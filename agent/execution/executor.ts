@@ -5,15 +5,16 @@ import type { Instant, Millis } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
 import { Permits } from "../base/concurrency/permits.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
-import { patiently } from "../base/postponed.ts";
-import { isNotFound } from "../client/api-error.ts";
+import { isPostponed, patiently } from "../base/postponed.ts";
+import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { RequestWait } from "../client/kube-client.ts";
 import type { Decisions } from "../decisions/decision-book.ts";
-import { type ActCount, ActCounts, actOf } from "./act-counts.ts";
+import { type Act, type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import {
   type Action,
   type Cause,
   type EventAction,
+  isLimitedByValve,
   type ObjectRef,
   type Outcome,
   placeOf,
@@ -69,6 +70,14 @@ export class OutdatedError extends Error implements HasDisposition {
   readonly disposition = "refresh";
 }
 
+/** Limits the harmful acts of a site (docs/judgement.md#safety-valve). */
+export interface SafetyValve {
+  /**
+   * Resolves once the act is counted, with a function to be called with its effect. Rejects if the valve holds the act.
+   */
+  admit(act: string): Promise<(effect: "done" | "uncertain" | "none") => void>;
+}
+
 /** The pass whose actions are executed. */
 export interface ActingPass {
   /** Name of the controller. */
@@ -121,6 +130,7 @@ export class Executor {
   readonly #inflight: number;
   readonly #isFrozen: (board: string) => boolean;
   readonly #isOutdated: (since: Instant) => boolean;
+  readonly #valve: SafetyValve | undefined;
   readonly #decisions: Pick<Decisions, "acted"> | undefined;
   readonly #permits: Permits;
   readonly #acts = new ActCounts();
@@ -135,6 +145,8 @@ export class Executor {
       readonly isFrozen?: (board: string) => boolean;
       /** Whether an outage has made observations from that instant invalid; undefined: never. */
       readonly isOutdated?: (since: Instant) => boolean;
+      /** Admits each act that the valve limits; undefined: none is limited. */
+      readonly valve?: SafetyValve | undefined;
       /** Records the outcome of acts with grounds; undefined: they are not recorded. */
       readonly decisions?: Pick<Decisions, "acted">;
     },
@@ -145,6 +157,7 @@ export class Executor {
     this.#inflight = deps.inflight;
     this.#isFrozen = deps.isFrozen ?? (() => false);
     this.#isOutdated = deps.isOutdated ?? (() => false);
+    this.#valve = deps.valve;
     this.#decisions = deps.decisions;
     this.#permits = new Permits(deps.inflight);
   }
@@ -174,8 +187,30 @@ export class Executor {
     return outcomes;
   }
 
-  /** Executes a chain and returns its first failure; undefined: there was none. */
+  /**
+   * Executes a chain and returns its first failure; undefined: there was none. If the valve holds an act, nothing of its
+   * chain is done: it prepares the act, or reports it.
+   */
   async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
+    const limited = this.#valve && chain.find(({ action }) => isLimited(action, pass.by));
+    if (this.#valve === undefined || limited === undefined) return await this.#run(chain, outcomes, term, pass);
+    const { action, index } = limited;
+    try {
+      fence(this.#ambient.clock, term)();
+      const settle = await this.#valve.admit(nameOf(action, pass.by));
+      const failure = await this.#run(chain, outcomes, term, pass);
+      settle(effectOf(outcomes[index]));
+      return failure;
+    } catch (thrown) {
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      for (const { action, index } of chain) outcomes[index] = { action, ok: false, error };
+      this.#record(outcomes[index], term, pass.by);
+      pass.moved();
+      return error;
+    }
+  }
+
+  async #run(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
     for (const { action, index } of chain) {
@@ -304,6 +339,30 @@ async function slowStart(
 const identityOf = ({ metadata: { name, namespace, uid, resourceVersion } }: KubeObject): KubeObject => ({
   metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) },
 });
+
+/** Whether the safety valve limits an act. Marks and withdrawn endpoints are not limited: a heartbeat takes them back. */
+function isLimited(action: Action, by: string | undefined): boolean {
+  if (action.do === "event" || action.cause === undefined || !isLimitedByValve(action.cause)) return false;
+  const act = actOf(action, by);
+  return act !== undefined && limitedActs.has(act);
+}
+
+const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "pod-collected", "pod-replaced"]);
+
+/** The name under which the valve recognises an act that is repeated. */
+const nameOf = (action: Action, by: string | undefined): string =>
+  `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
+
+/** The effect of an act by its outcome. An act that was sent and not refused may take effect. */
+function effectOf(outcome: Outcome | undefined): "done" | "uncertain" | "none" {
+  if (outcome === undefined) return "uncertain";
+  if (outcome.ok) return "done";
+  const { error } = outcome;
+  const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500;
+  return isRefused || isPostponed(error) || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
+}
+
+const unsent = [FencedError, FrozenError, OutdatedError, NotAttemptedError];
 
 /** Whether a harmful act removes pods: deletions, and the taint that leads to them. A not-ready mark does not. */
 const evicts = (action: Action): action is Action & { readonly cause: Cause } =>

@@ -18,6 +18,7 @@ import {
   nextEnd,
   noHolds,
   pruned,
+  releaseOf,
 } from "./holds.ts";
 
 /** The quiet hours now in force, in which nothing is evicted. `until` undefined: their end is unknown. */
@@ -42,8 +43,11 @@ export interface HoldBookDeps {
 }
 
 export interface EndedHold {
-  readonly kind: "freeze" | "pause" | "confirmation";
-  /** The scope of a freeze such as "site" or "zone/plant7", the paused controller, or the confirmed zone. */
+  readonly kind: "freeze" | "pause" | "confirmation" | "release";
+  /**
+   * The scope of a freeze such as "site" or "zone/plant7", the paused controller, the confirmed zone, or "valve" for a
+   * release of the safety valve.
+   */
   readonly subject: string;
   readonly hold: Hold;
 }
@@ -54,6 +58,8 @@ export class TooManyHoldsError extends Error implements HasDisposition {
   readonly disposition = "drop";
 }
 
+/** No holds of the kinds that permit harm. */
+const permitting = { confirmed: new Map(), release: undefined } as const;
 /** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
 /**
@@ -117,10 +123,10 @@ export class HoldBook {
     const now = clock.now();
     const found = decodeHolds(text, written);
     if (text !== undefined && found === undefined) log.warn("the Lease's annotation of holds cannot be read", {});
-    // Confirmations permit harm and may have been revoked, so they are not taken from this board's own copy.
+    // Confirmations and releases permit harm and may be over, so they are not taken from this board's own copy.
     const isOlder = this.#memory.isOlder(text, lease);
     const home = this.#memory.home(lease);
-    const remembered = home === "elsewhere" ? noHolds : { ...this.#memory.read(now), confirmed: new Map() };
+    const remembered = home === "elsewhere" ? noHolds : { ...this.#memory.read(now), ...permitting };
     const holds = (isOlder ? undefined : found) ?? remembered;
     this.#lease = lease;
     this.#isUndecided = found === undefined && home === "undecided";
@@ -135,6 +141,7 @@ export class HoldBook {
       freezes: [...this.#holds.freezes.keys()],
       pauses: [...this.#holds.pauses.keys()],
       confirmed: [...this.#holds.confirmed.keys()],
+      released: this.#holds.release !== undefined,
     });
     // The Lease was recreated or restored: it needs the holds for the next leader.
     if (!this.#isUndecided && (found === undefined || isOlder)) this.#publishLater();
@@ -290,7 +297,12 @@ export class HoldBook {
       [...holds]
         .filter(([, hold]) => isRunning(hold, since) && !isRunning(hold, now))
         .map(([subject, hold]) => ({ kind, subject, hold }));
-    const all = [...ended("freeze", freezes), ...ended("pause", pauses), ...ended("confirmation", confirmed)];
+    const all = [
+      ...ended("freeze", freezes),
+      ...ended("pause", pauses),
+      ...ended("confirmation", confirmed),
+      ...ended("release", releaseOf(this.#holds)),
+    ];
     for (const one of all) this.#deps.over(one);
     if (this.#pending === undefined) this.#holds = pruned(this.#holds, now);
     return all.length > 0;

@@ -33,15 +33,23 @@ export interface Holds {
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Confirmations that the silent boards of a zone are dead, by zone. */
   readonly confirmed: ReadonlyMap<string, Hold>;
+  /** While it runs, the safety valve holds nothing back; undefined: none was ordered. */
+  readonly release: Hold | undefined;
   /** How often operators have changed the holds: the copy with more changes is the newer one. */
   readonly changes: number;
   readonly foreign: Foreign;
 }
 
-export const noHolds: Holds = { freezes: new Map(), pauses: new Map(), confirmed: new Map(), changes: 0, foreign: {} };
+export const noHolds: Holds = {
+  freezes: new Map(),
+  pauses: new Map(),
+  confirmed: new Map(),
+  release: undefined,
+  changes: 0,
+  foreign: {},
+};
 
-export const isNothing = ({ freezes, pauses, confirmed }: Holds): boolean =>
-  freezes.size + pauses.size + confirmed.size === 0;
+export const isNothing = (holds: Holds): boolean => sizeOf(holds) === 0;
 
 /**
  * Whether two copies have the same holds. Their ends may differ by up to `within`, since only remaining times are
@@ -54,7 +62,11 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
       const twin = other.get(key);
       return twin !== undefined && Math.abs(elapsed(twin.end, end)) <= within;
     });
-  const isSame = same(a.freezes, b.freezes) && same(a.pauses, b.pauses) && same(a.confirmed, b.confirmed);
+  const isSame =
+    same(a.freezes, b.freezes) &&
+    same(a.pauses, b.pauses) &&
+    same(a.confirmed, b.confirmed) &&
+    same(releaseOf(a), releaseOf(b));
   return isSame && a.changes === b.changes;
 }
 
@@ -90,6 +102,13 @@ export function confirmedBy({ confirmed }: Holds, zone: string, now: Instant): s
   return hold && isRunning(hold, now) ? hold.by : undefined;
 }
 
+/** The running release of the safety valve; undefined: there is none. */
+export const releasedAt = ({ release }: Holds, now: Instant): Hold | undefined =>
+  release && isRunning(release, now) ? release : undefined;
+
+/** The release under its name, if there is one. */
+export const releaseOf = ({ release }: Holds): ReadonlyMap<string, Hold> => new Map(release && [["valve", release]]);
+
 export const isRunning = ({ end }: Hold, now: Instant): boolean => isAfter(end, now);
 
 /** Whether a scope covers a board. */
@@ -119,15 +138,19 @@ export function pruned(holds: Holds, now: Instant): Holds {
   const freezes = running(holds.freezes, ({ slowEnd }) => slowEnd);
   const pauses = running(holds.pauses, ({ end }) => end);
   const confirmed = running(holds.confirmed, ({ end }) => end);
-  const isSame = freezes.size + pauses.size + confirmed.size === sizeOf(holds);
-  return isSame ? holds : { ...holds, freezes, pauses, confirmed };
+  const release = releasedAt(holds, now);
+  const next = { ...holds, freezes, pauses, confirmed, release };
+  return sizeOf(next) === sizeOf(holds) ? holds : next;
 }
 
-const sizeOf = ({ freezes, pauses, confirmed }: Holds): number => freezes.size + pauses.size + confirmed.size;
+const sizeOf = ({ freezes, pauses, confirmed, release }: Holds): number =>
+  freezes.size + pauses.size + confirmed.size + (release ? 1 : 0);
 
 /** The next end of a hold; undefined: none runs. */
-export function nextEnd({ freezes, pauses, confirmed }: Holds, now: Instant): Instant | undefined {
-  const ends = [...freezes.values(), ...pauses.values(), ...confirmed.values()].map(({ end }) => end);
+export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
+  const { freezes, pauses, confirmed } = holds;
+  const all = [freezes, pauses, confirmed, releaseOf(holds)];
+  const ends = all.flatMap((holds) => [...holds.values()]).map(({ end }) => end);
   return ends.reduce<Instant | undefined>(
     (first, end) => (isAfter(end, now) && (first === undefined || end.mono < first.mono) ? end : first),
     undefined,
@@ -150,7 +173,7 @@ export const longestReason = 256;
  * Encodes the remaining time of each hold, not its end, because boards share no clock. The field `until` is for human
  * readers only.
  */
-export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Holds, now: Instant): string {
+export function encodeHolds({ freezes, pauses, confirmed, release, changes, foreign }: Holds, now: Instant): string {
   const encoded = ({ end, by, reason, foreign }: Hold): Foreign => ({
     ...foreign,
     left: secondsUntil(end, now),
@@ -171,6 +194,7 @@ export function encodeHolds({ freezes, pauses, confirmed, changes, foreign }: Ho
     freezes: Object.fromEntries(frozen),
     pauses: all(pauses),
     confirmed: all(confirmed),
+    ...(release && { release: encoded(release) }),
   });
 }
 
@@ -182,12 +206,14 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
  * text, or it has another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
-  const { v: version, freezes, pauses, confirmed, changes, ...foreign } = recordIn(text ?? "", longestText) ?? {};
+  const found = recordIn(text ?? "", longestText) ?? {};
+  const { v: version, freezes, pauses, confirmed, release, changes, ...foreign } = found;
   if (version !== 1) return undefined;
   return {
     freezes: entriesOf(freezes, (entry, key) => freezeOf(entry, key, written)),
     pauses: entriesOf(pauses, (entry) => holdOf(entry, written)),
     confirmed: entriesOf(confirmed, (entry) => holdOf(entry, written)),
+    release: holdOf(asRecord(release), written),
     changes: typeof changes === "number" && Number.isSafeInteger(changes) && changes > 0 ? changes : 0,
     foreign,
   };

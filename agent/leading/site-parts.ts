@@ -3,11 +3,14 @@ import { elapsed, type Instant } from "../base/clock.ts";
 import type { Config } from "../config/settings.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
+import { taintedBoards } from "../controllers/node-lifecycle/tainted-boards.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
+import { mostTainted, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { freezeOn, type Holds } from "../holds/holds.ts";
+import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
 import type {
@@ -18,15 +21,27 @@ import type {
   NamedBoard,
   NamedBoards,
   Parts,
+  ValvePart,
   ZonePart,
 } from "../status/parts.ts";
 import type { CurrentTerm } from "./current-term.ts";
+
+/** The limits of the safety valve, whether or not an operator released it. */
+export interface ValveLimits {
+  /** Harmful acts in an hour. */
+  readonly acts: (now: Instant) => number;
+  /** Boards that may be tainted at a time. */
+  readonly boards: ValveNow["boards"];
+}
 
 export interface ReportedSite {
   readonly config: Config;
   readonly current: Pick<CurrentTerm, "site" | "timers">;
   readonly executor: Pick<Executor, "acts">;
-  readonly decisions: Pick<DecisionBook, "heldCounts">;
+  readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
+  /** The safety valve and its limits; undefined: there is none. */
+  readonly valve: Pick<ValveBook, "view" | "holdingSince"> | undefined;
+  readonly limits: ValveLimits | undefined;
   readonly holds: Holds;
   readonly quiet: QuietHours | undefined;
   readonly watches: readonly InformerStats[];
@@ -114,7 +129,27 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     acts,
     heldActs: of.decisions.heldCounts(),
     oldestMs: oldest && elapsed(oldest, now),
+    valve: valvePart(site, of, now),
     held: since && { why: "quarantine after an outage: not every board has reported again", since },
+  };
+}
+
+function valvePart(
+  { boards }: SiteMemory,
+  { valve, limits, decisions }: ReportedSite,
+  now: Instant,
+): ValvePart | undefined {
+  if (valve === undefined || limits === undefined) return undefined;
+  const limit = limits.acts(now);
+  const { acts, isUnknown } = valve.view(limit, now);
+  const heldSince = valve.holdingSince;
+  return {
+    acts,
+    limit,
+    boards: taintedBoards(boards),
+    mostBoards: mostTainted({ shut: undefined, boards: limits.boards }, boards.size),
+    ...(isUnknown && { isUnknown }),
+    ...(heldSince && { heldSince, heldOn: decisions.boardsHeldBy("valve").slice(0, mostNamed) }),
   };
 }
 

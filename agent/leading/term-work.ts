@@ -15,12 +15,13 @@ import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
 import type { Found } from "../election/leadership.ts";
-import { budgetAnnotation, holdsAnnotation } from "../election/lease-lock.ts";
+import { budgetAnnotation, holdsAnnotation, valveAnnotation } from "../election/lease-lock.ts";
 import { TermOver } from "../election/term.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { Term } from "../execution/fence.ts";
 import { HeldActs, type HeldCounts } from "../holds/held-acts.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
+import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { ServerHistory } from "../informer/server-history.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
@@ -56,6 +57,8 @@ export interface TermWorkDeps {
   readonly workloads: readonly WorkloadName[];
   readonly controllers: LoadControllers;
   readonly holds: HoldBook;
+  /** undefined: policy `kubernetes` has no safety valve. */
+  readonly valve: ValveBook | undefined;
   readonly mirrored: readonly Resource<KubeObject>[];
   readonly current: CurrentTerm;
   readonly fitness: Fitness;
@@ -72,6 +75,8 @@ export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>
 /** How often the leader checks its own fitness. */
 const fitnessCheck: Millis = 5000;
 
+/** The number of a site's first term, before which nothing was done. */
+const firstTerm = 0;
 /** How often the leader checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
 
@@ -118,13 +123,14 @@ export class TermWork {
    * Does the work of a term until the term is over. Each controller starts once its caches are in sync with the site.
    */
   async lead(term: Term, { lease, annotations, written }: Found): Promise<void> {
-    const { config, holds, controllers, current, statusChanged } = this.#deps;
+    const { config, holds, valve, controllers, current, statusChanged } = this.#deps;
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
-    // Must precede the first await, so that every renewal writes the holds that were found on the Lease.
+    // Must precede the first await, so that every renewal writes the holds and acts that were found on the Lease.
     holds.begin(annotations[holdsAnnotation], { lease, written });
+    valve?.begin(annotations[valveAnnotation], { lease, written }, term.number === firstTerm);
     const budget = decodeBudget(annotations[budgetAnnotation], begun);
     try {
       const { controlLoops } = await controllers();
@@ -141,6 +147,7 @@ export class TermWork {
       await tasks.join();
     } finally {
       holds.end();
+      valve?.end();
       current.end();
       this.#deafness.end();
       if (config.standby === "cold") this.#pauseWatches(term);
@@ -151,7 +158,8 @@ export class TermWork {
   #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
     const { bootId, verdictDeps, history, holds, config, current } = this.#deps;
     const { settings } = verdictDeps;
-    const shared = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now) };
+    const { valve } = verdictDeps;
+    const shared = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now), ...(valve && { valve }) };
     const recordOf = (board: string): BoardRecord | "no judge" | undefined => {
       const memory = current.judgeMemory();
       return memory === "no judge" ? memory : memory?.boards.get(board);
@@ -261,6 +269,12 @@ export class TermWork {
     this.#held.record({ boards, pods: current.timers(now)?.due ?? 0 }, log, now);
   }
 
+  /** Notes whether the safety valve holds acts. */
+  #watchValve(): void {
+    const { valve, decisions } = this.#deps;
+    valve?.observe(decisions.heldCounts().some(({ why, now }) => why === "valve" && now > 0));
+  }
+
   get #watches(): Record<"nodes" | "leases", WatchHealth> {
     const { informers } = this.#deps;
     return { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
@@ -274,6 +288,7 @@ export class TermWork {
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageCheck, signal);
       this.#countHeld();
+      this.#watchValve();
       const latest = restored();
       if (latest > last) current.wakeAll();
       last = latest;

@@ -1,10 +1,10 @@
-import { elapsed, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems } from "./beside-health.ts";
-import { boardProblems } from "./board-problems.ts";
+import { boardProblems, timeOf } from "./board-problems.ts";
 import { lagProblems } from "./judge-problems.ts";
-import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
+import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
 
 /** Time for which a rebuilt cache is reported, in milliseconds. */
@@ -178,6 +178,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
       hint: "ends by itself",
     });
   }
+  if (eviction?.valve?.heldSince) found.push(valveProblem(eviction.valve, eviction.valve.heldSince, now));
   for (const conflict of selectionConflicts) {
     const { site, lease } = conflict;
     const [namespace, name] = lease.split("/");
@@ -190,6 +191,25 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
     });
   }
   return found;
+}
+
+function valveProblem(
+  { acts, limit, boards, mostBoards, isUnknown, heldOn = [] }: ValvePart,
+  since: Instant,
+  now: Instant,
+): ProblemPart {
+  const reasons = [
+    ...(isUnknown ? ["the acts of the last hour are unknown, because the site's Lease did not have them"] : []),
+    ...(!isUnknown && acts >= limit ? [`${acts} in the last hour (limit ${limit})`] : []),
+    ...(boards >= mostBoards ? [`${boards} silent boards are tainted (limit ${mostBoards})`] : []),
+  ];
+  const on = heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")} and perhaps others`;
+  return {
+    type: "SafetyValveShut",
+    severity: "critical",
+    message: `harmful acts${on} have been held since ${timeOf(since, now)}: ${reasons.join("; ") || "the limit was reached"}`,
+    hint: `siteward why last says what was done and is held; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
+  };
 }
 
 function claimed({ boards, some, namespaces }: SelectionConflictPart): string {

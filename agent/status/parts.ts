@@ -148,10 +148,16 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
   readonly qps: number;
 }
 
-export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen"> {
+export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen" | "valve"> {
   /** The quarantine after an outage: why it holds evictions, and since when. */
   readonly held: { readonly why: string; readonly since: Instant } | undefined;
+  /** Absent under policy `kubernetes`. */
+  readonly valve?: ValvePart | undefined;
 }
+
+type ValveSection = NonNullable<Section<"eviction">["valve"]>;
+
+export type ValvePart = At<ValveSection, "heldSince">;
 
 type HoldsSection = Section<"holds">;
 
@@ -161,7 +167,9 @@ type HoldsSection = Section<"holds">;
  */
 export type HoldsPart = {
   readonly [K in "freezes" | "pauses" | "confirmed"]: readonly At<HoldsSection[K][number], "until">[];
-} & At<Pick<HoldsSection, "quietUntil">, "quietUntil">;
+} & At<Pick<HoldsSection, "quietUntil">, "quietUntil"> & {
+    readonly release?: At<NonNullable<HoldsSection["release"]>, "until"> | undefined;
+  };
 
 export interface ProblemPart {
   readonly type: string;

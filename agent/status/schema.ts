@@ -124,6 +124,8 @@ const pause = record({ controller: text, until: text, by: text, reason: optional
 
 const confirmed = record({ target: optional(text), until: text, by: text, reason: optional(text) });
 
+const release = record({ until: text, by: text, reason: optional(text) });
+
 const named = record({ count, some: list(record({ name: text, neverHeard: optional(yesNo), since: text })) });
 
 const boards = record({
@@ -142,6 +144,22 @@ const judgement = record({
   ageMs: optional(span),
   /** Silent boards whose conditions in the API have not been updated yet. */
   unwritten: count,
+});
+
+/** The safety valve: how many harmful acts it permits without an operator. */
+const valve = record({
+  /** Harmful acts of the last hour, by all leaders, and how many are permitted. */
+  acts: count,
+  limit: count,
+  /** Boards that are tainted because they are silent, and how many may be. */
+  boards: count,
+  mostBoards: count,
+  /** Set if the acts of the last hour are not all known; then none is permitted. */
+  isUnknown: optional(yesNo),
+  /** Since when acts have been held; absent while none is. */
+  heldSince: optional(text),
+  /** The first few boards on which acts are held. */
+  heldOn: optional(list(text)),
 });
 
 const eviction = record({
@@ -164,6 +182,7 @@ const eviction = record({
   held: optional(text),
   /** Freezes ordered by operators. */
   frozen: optional(list(freeze)),
+  valve: optional(valve),
 });
 
 const controller = record({
@@ -273,6 +292,8 @@ export const status = record({
       freezes: list(freeze),
       pauses: list(pause),
       confirmed: list(confirmed),
+      /** While it runs, the safety valve holds nothing back. */
+      release: optional(release),
       /** End of the quiet hours. */
       quietUntil: optional(text),
     }),

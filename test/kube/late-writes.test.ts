@@ -81,6 +81,7 @@ const nothing: Omit<GcPass, "kind"> = {
   missing: [],
   fates: new Map(),
   orphans: [],
+  shut: undefined,
   unbound: [],
 };
 const document = readFileSync(path.resolve(import.meta.dirname, "../../docs/late-writes.md"), "utf8");
@@ -168,6 +169,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       verdict: undefined,
       silentSince: undefined,
       hold: undefined,
+      shut: undefined,
       inherited: undefined,
     } as const;
     return former.send(evict(state, undefined, lifecycle, now()).actions, sent(method, `/pods/${name}`));

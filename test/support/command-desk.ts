@@ -112,6 +112,7 @@ export class CommandBoard {
       thaw: (scope, _, dryRun) => plan(`thaw ${"target" in scope ? scope.target : "site"}`, dryRun),
       pause: (controller, ttl, _, dryRun) => plan(`pause ${controller} ${ttl}`, dryRun),
       resume: (controller, _, dryRun) => plan(`resume ${controller}`, dryRun),
+      releaseValve: (ttl, _, dryRun) => plan(`release valve ${ttl}`, dryRun),
       confirmZoneDead: (zone, _ttl, _author, dryRun) => plan(`confirm zone ${zone}`, dryRun),
       confirmBoardDead: (board, _, dryRun) => plan(`confirm board ${board}`, dryRun),
       stepDown: (to, holdOff, _, dryRun) => plan(`step down ${to} ${holdOff}`, dryRun),

@@ -62,6 +62,7 @@ export interface SiteControls {
   standing(): Standing;
   freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   thaw(scope: FreezeScope, author: Author, dryRun: boolean): Promise<Effect>;
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;

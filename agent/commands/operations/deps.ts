@@ -7,6 +7,7 @@ import type { EventAction, ObjectRef } from "../../execution/actions.ts";
 import type { Executor } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";
 import type { HoldBook } from "../../holds/hold-book.ts";
+import type { ValveBook } from "../../holds/valve-book.ts";
 import type { CurrentTerm } from "../../leading/current-term.ts";
 import type { Caches } from "../../loop/site-view.ts";
 import type { Author } from "../desk/controls.ts";
@@ -19,6 +20,8 @@ export interface OperationsDeps {
   readonly elector: LeaderElector;
   readonly current: CurrentTerm;
   readonly holds: HoldBook;
+  /** undefined: policy `kubernetes` has no safety valve. */
+  readonly valve: Pick<ValveBook, "holdingSince"> | undefined;
   /** The caches of the site's objects, without boards that another site claims. */
   readonly caches: Caches;
   readonly verdictDeps: BoardVerdictDeps;

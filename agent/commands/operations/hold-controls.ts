@@ -85,6 +85,27 @@ export class HoldControls {
     );
   }
 
+  /** Releases the safety valve, whether or not it holds acts now: more may be due soon. */
+  async releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    const { valve, holds } = this.#deps;
+    if (valve === undefined) return refused(409, "no-valve", "policy kubernetes has no safety valve", {});
+    const requested = holdUntil(this.#now(), ttl, author);
+    const releaseIn = ({ release }: Holds): Hold => noShorter(requested, release);
+    const result = () => ({
+      until: isoTime(Math.round(releaseIn(holds.ordered).end.wall)),
+      wasHolding: valve.holdingSince !== undefined,
+    });
+    const answer = result();
+    if (dryRun) return done(answer);
+    const edit: Edit = (before) => ({ ...before, release: releaseIn(before) });
+    return this.#change(
+      edit,
+      "once written",
+      () => answer,
+      () => this.#emit("SafetyValveReleased", `Safety valve released for ${ttl / 1000}s`, author),
+    );
+  }
+
   async pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     const unknown = this.#unknown(controller);
     if (unknown) return unknown;

@@ -40,6 +40,10 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(() => this.#holds.thaw(scope, author, dryRun));
   }
 
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.releaseValve(ttl, author, dryRun));
+  }
+
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => this.#holds.pause(controller, ttl, author, dryRun));
   }

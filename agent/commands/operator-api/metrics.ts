@@ -187,7 +187,8 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
 
 const controllerStates = ["running", "standby", "off", "failing", "paused"] as const;
 
-function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Metric[] {
+function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Status): Metric[] {
+  const valve = eviction?.valve;
   const byZone = (value: (zone: (typeof zones)[number]) => number): readonly Sample[] =>
     zones.map((zone) => ({ labels: { zone: zone.name }, value: value(zone) }));
   const byController = (value: (one: (typeof controllers)[number]) => number | undefined): readonly Sample[] =>
@@ -237,6 +238,28 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
       "acts_held_now",
       "Acts that can interrupt services and are held back now, by reason.",
       (eviction?.heldActs ?? []).map(({ why, now }) => ({ labels: { why }, value: now })),
+    ),
+    gauge(
+      "valve_acts",
+      "Harmful acts of the last hour, by all leaders, as the safety valve counts them.",
+      one(valve?.acts),
+    ),
+    gauge("valve_acts_limit", "Harmful acts that the safety valve permits in an hour.", one(valve?.limit)),
+    gauge("valve_boards", "Boards that are tainted because they are silent.", one(valve?.boards)),
+    gauge(
+      "valve_boards_limit",
+      "Boards that the safety valve permits to be tainted at a time.",
+      one(valve?.mostBoards),
+    ),
+    gauge(
+      "valve_shut",
+      "1 while the safety valve holds harmful acts.",
+      one(valve && yes(valve.heldSince !== undefined)),
+    ),
+    gauge(
+      "valve_released",
+      "1 while an operator has released the safety valve.",
+      one(valve && yes(holds?.release !== undefined)),
     ),
     gauge(
       "boards_away",

@@ -2,6 +2,7 @@ import { pods as podResource, resourceName } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import { isPostponed } from "../../base/postponed.ts";
 import { atOnce, endsStep, type Steps } from "../../base/steps.ts";
 import { type Action, isOversized, type Outcome, overtakenBy } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
@@ -10,7 +11,7 @@ import { availabilityOf, untilAvailable, watchReadiness } from "./availability.t
 import { collisionCounted } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
 import { type SetPass, type SetState, sooner, stages } from "./pass.ts";
-import { isNamespaceEnding, podEvents } from "./pod-writes.ts";
+import { heldRecheck, isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
 import { withOwnWrite } from "./status-fingerprint.ts";
 
@@ -88,12 +89,15 @@ export function* remembering(
       return yield* (failed || changesPods(actions) ? finished : next)(pass, updated, now);
     case "duplicates":
       return yield* (failed ? finished : next)(pass, updated, now);
-    case "pods":
+    case "pods": {
+      // No object changes when the safety valve opens.
+      const recheck = sooner(pass.recheck, failures.some(isPostponed) ? heldRecheck : undefined);
       return yield* next(
-        { ...pass, wrote: true, failed, events: podEvents(pass.work.set, outcomes) },
+        { ...pass, wrote: true, failed, recheck, events: podEvents(pass.work.set, outcomes) },
         { ...updated, overtaken: overtakenBy(outcomes, podResource) },
         now,
       );
+    }
     case "status": {
       // Without a fingerprint the next pass writes the status again.
       const { fingerprint: before } = updated;

@@ -1,6 +1,7 @@
 import type { DaemonSet } from "../../api/core.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { isPostponed } from "../../base/postponed.ts";
 import { mappedBy, type Steps } from "../../base/steps.ts";
 import type { Grounds } from "../../decisions/grounds.ts";
 import { type Action, type Cause, deletionTarget, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
@@ -15,7 +16,7 @@ import { updateStep } from "./rolling-update.ts";
 /** Maximum number of pods of a set that a pass creates, and of pods that it deletes. */
 const burst = 250;
 /** How soon a held deletion is checked again. */
-const heldRecheck: Millis = 5000;
+export const heldRecheck: Millis = 5000;
 
 export interface PodWrites {
   readonly actions: readonly Action[];
@@ -119,8 +120,8 @@ function eventText(
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
     const { error } = outcome;
-    // After a conflict the pod is read again, and the next pass makes a new decision.
-    if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error)) return undefined;
+    // After a conflict the pod is read again, and the next pass makes a new decision. A postponed write did not fail.
+    if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error) || isPostponed(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
     return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };
   }

@@ -3,12 +3,14 @@ import type { Action, ObjectRef } from "../../execution/actions.ts";
 import { freezeOn } from "../../holds/holds.ts";
 import { isHeld } from "../../judgement/link.ts";
 import type { Decision } from "../../loop/controller.ts";
+import { isLimited } from "../safety-valve.ts";
 import { type Known, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
 import { markNotReady } from "./pods-not-ready.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { roomForTaints } from "./tainted-boards.ts";
 import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts";
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { addAll, putFirst, removeAll } from "./zones/eviction-queue.ts";
@@ -30,7 +32,7 @@ export function act(
     const fate = { written: pass.written.get(name), tried: pass.tried.has(name) };
     return judgeBoard(examined, fate, memory, { settings, now });
   });
-  const { holds, inherited } = pass;
+  const { holds, valve, inherited } = pass;
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
@@ -38,20 +40,22 @@ export function act(
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
-  const isFrozen = ({ name, zone }: Judged): boolean =>
-    freezeOn(holds, { board: name, zone: zoneName(zone) }, now) !== undefined;
+  const isStopped = (board: Judged): boolean =>
+    freezeOn(holds, { board: board.name, zone: zoneName(board.zone) }, now) !== undefined ||
+    (valve.shut !== undefined && isLimited(board));
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
-    return plan === "swap" && isFrozen(board) ? "held" : plan;
+    return plan === "swap" && isStopped(board) ? "held" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
   const held = isHeld(memory.quarantine);
-  const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
+  const may = mayHaveTurn(records, { link: pass.link, held, holds, valve, now });
   const byName = new Map(boards.map((board) => [board.name, board]));
   const known = { link: pass.link, settings, now };
-  const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, known);
+  const room = roomForTaints(records, valve);
+  const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name), room }, known);
   // Boards whose turn cost a token are written first, ahead of a thousand others. A board in `back` whose taint could
   // not be removed is retried in the next pass.
   const writes = new Map(turns);
@@ -73,7 +77,7 @@ export function act(
       ),
       judgedAt: now,
       behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
-      pass: { stage: "acts", since: pass.at, link: pass.link, holds, writes, marks: pods.marks },
+      pass: { stage: "acts", since: pass.at, link: pass.link, holds, valve, writes, marks: pods.marks },
     },
   };
 }

@@ -8,6 +8,7 @@ import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
+import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
 import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
@@ -26,6 +27,8 @@ export interface NodeLifecycleDeps {
   readonly inherited: () => Budget | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** The safety valve at this time; by default it is open. */
+  readonly valve?: (now: Instant) => ValveNow;
 }
 
 /** The key of the whole site: whether a board may be tainted depends on all other boards. */
@@ -47,6 +50,7 @@ export const nodeLifecycle = ({
   settings,
   inherited,
   holds: held = () => noHolds,
+  valve: valveAt = () => openValve,
 }: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
@@ -61,8 +65,9 @@ export const nodeLifecycle = ({
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
     const link = linkOf(watches, settings, site.now);
     const holds = held(site.now);
+    const valve = valveAt(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds });
+      return await observeTurns(site, memory, { link, holds, valve });
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
@@ -76,6 +81,7 @@ export const nodeLifecycle = ({
       kind: "monitor",
       link,
       holds,
+      valve,
       boards,
       missing,
       next: next.map(({ sighting }) => sighting.node.metadata.name),
@@ -154,9 +160,9 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
 async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
-  { link, holds }: { readonly link: Link; readonly holds: Holds },
+  { link, holds, valve }: { readonly link: Link; readonly holds: Holds; readonly valve: ValveNow },
 ): Promise<SiteState> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now: site.now });
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, valve, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
   const gone: string[] = [];
@@ -166,7 +172,7 @@ async function observeTurns(
     if (node === undefined) gone.push(name);
     else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
   }
-  return { kind: "drain", link, holds, boards: link.live ? await reread(boards, site, memory) : boards, gone };
+  return { kind: "drain", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };
 }
 
 /**

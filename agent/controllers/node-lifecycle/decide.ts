@@ -25,6 +25,7 @@ import {
 } from "./pass.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { endOf, settle } from "./settle.ts";
+import { roomForTaints } from "./tainted-boards.ts";
 import { mayHaveTurn, planTurns, type TurnCandidate } from "./turn-writes.ts";
 
 /**
@@ -105,7 +106,7 @@ function monitor(
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const { link, holds, pods, inherited } = state;
+  const { link, holds, valve, pods, inherited } = state;
   const examined = state.boards.map((sighting) =>
     examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now }),
   );
@@ -124,6 +125,7 @@ function monitor(
       stage: "conditions",
       link,
       holds,
+      valve,
       examined,
       pods,
       inherited,
@@ -246,7 +248,7 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
  * Taints the boards whose turn it is. Examines each again, because it may have reported since the last monitor pass.
  */
 function drain(
-  { link, holds, boards, gone }: DrainState,
+  { link, holds, valve, boards, gone }: DrainState,
   memory: SiteMemory,
   settings: NodeLifecycleSettings,
   now: Instant,
@@ -266,15 +268,15 @@ function drain(
       records.set(name, { ...record, mayTaint: false });
     }
   }
-  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine), holds, now });
+  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine), holds, valve, now });
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
   const { zones, writes } = planTurns(
     memory.zones,
-    { may, board: (name) => candidates.get(name) },
+    { may, board: (name) => candidates.get(name), room: roomForTaints(records, valve) },
     { link, settings, now },
   );
-  const pass = { stage: "acts", since: now, link, holds, writes, marks: new Map() } as const;
+  const pass = { stage: "acts", since: now, link, holds, valve, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
   return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
 }

@@ -6,10 +6,12 @@ import { freezeOn, type Holds } from "../../holds/holds.ts";
 import { isHeld, type Link, later } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import { frozen } from "../restraints.ts";
+import { isLimited, mostTainted, type ValveNow } from "../safety-valve.ts";
 import type { NodeHealth } from "./health.ts";
 import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
+import { taintedBoards } from "./tainted-boards.ts";
 import { deservedBy } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
@@ -56,14 +58,20 @@ function silenceOf(
 /** The NoExecute taints that are due but not written: held back, or waiting for their board's turn. */
 export function dueTaints(
   { boards, zones, quarantine }: SiteMemory,
-  { holds, ...known }: Known & { readonly holds: Holds },
+  { holds, valve, ...known }: Known & { readonly holds: Holds; readonly valve: ValveNow },
 ): readonly DueAct[] {
+  const shut = valveRestraint(boards, valve);
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
   for (const [name, record] of boards) {
     if (record.taint || record.unwritten || deservedBy(record.ready) === undefined) continue;
     const zone = zones.get(record.zone);
-    const restraint = restraintOn(name, record, zone, { ...known, holds, isInQuarantine: isHeld(quarantine) });
+    const restraint = restraintOn(name, record, zone, {
+      ...known,
+      holds,
+      shut,
+      isInQuarantine: isHeld(quarantine),
+    });
     const list = restraint ? held : waiting;
     if (list.length === mostDue || (restraint === undefined && !zone?.queue.waiting.has(name))) continue;
     const on = { kind: nodes.kind, name, uid: record.health.uid };
@@ -77,11 +85,29 @@ export function dueTaints(
  */
 const mostDue = 100;
 
+/** Why the safety valve permits no further taint; undefined: it does. */
+function valveRestraint(boards: SiteMemory["boards"], valve: ValveNow): Restraint | undefined {
+  if (valve.shut) return valve.shut.restraint;
+  const [tainted, limit] = [taintedBoards(boards), mostTainted(valve, boards.size)];
+  return tainted < limit ? undefined : { why: "valve", of: "boards", count: tainted, limit };
+}
+
 function restraintOn(
   board: string,
   { zone: key, ready, verdict }: BoardRecord,
   zone: ZoneRecord | undefined,
-  { link, settings, holds, isInQuarantine, now }: Known & { readonly holds: Holds; readonly isInQuarantine: boolean },
+  {
+    link,
+    settings,
+    holds,
+    shut,
+    isInQuarantine,
+    now,
+  }: Known & {
+    readonly holds: Holds;
+    readonly shut: Restraint | undefined;
+    readonly isInQuarantine: boolean;
+  },
 ): Restraint | undefined {
   const name = zoneName(key);
   const freeze = freezeOn(holds, { board, zone: name }, now);
@@ -90,6 +116,7 @@ function restraintOn(
     if (!link.live) return { why: "not-live" };
     if (isInQuarantine) return { why: "quarantine" };
     if (!permitsHarm(verdict, settings.policy)) return { why: "verdict", ...verdict };
+    if (shut && isLimited({ ready, verdict })) return shut;
   }
   return zone?.queue.rate === 0 ? { why: "zone", zone: name, state: zone.state } : undefined;
 }

@@ -5,6 +5,7 @@ import type { Grounds } from "../../decisions/grounds.ts";
 import { type Action, type Cause, type ObjectRef, refTo } from "../../execution/actions.ts";
 import type { Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
+import type { ValveNow } from "../safety-valve.ts";
 import type { Examined, Sighting } from "./health.ts";
 import type { Budget } from "./zones/budget.ts";
 
@@ -16,6 +17,7 @@ export interface MonitorState {
   readonly kind: "monitor";
   readonly link: Link;
   readonly holds: Holds;
+  readonly valve: ValveNow;
   readonly boards: readonly Sighting[];
   /** Boards no longer in the cache, which this pass looked up in the API. */
   readonly missing: ReadonlyMap<string, "deleted" | "released">;
@@ -45,6 +47,7 @@ export interface DrainState {
   readonly kind: "drain";
   readonly link: Link;
   readonly holds: Holds;
+  readonly valve: ValveNow;
   readonly boards: readonly Sighting[];
   /** Boards whose turn it is, but which are no longer in the cache. */
   readonly gone: readonly string[];
@@ -58,6 +61,7 @@ export interface MonitorPass {
   readonly stage: "conditions" | "retry";
   readonly link: Link;
   readonly holds: Holds;
+  readonly valve: ValveNow;
   readonly examined: readonly Examined[];
   readonly pods: ReadonlyMap<string, readonly ObjectRef[]>;
   readonly inherited: Budget | undefined;
@@ -84,6 +88,7 @@ export interface ActedPass {
   readonly since: Instant;
   readonly link: Link;
   readonly holds: Holds;
+  readonly valve: ValveNow;
   /** The taint writes, by board. */
   readonly writes: ReadonlyMap<string, TaintWrite>;
   /** Boards of the pods being marked, by pod key. */

@@ -54,14 +54,14 @@ export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
 /** Ends the pass. The next one is due at the next monitor pass or turn, whichever comes first. */
 function ended(
   memory: SiteMemory,
-  { link, holds }: ActedPass,
+  { link, holds, valve }: ActedPass,
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
+  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, valve, now });
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
   const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
-  const due = dueTaints(memory, { link, holds, settings, now });
+  const due = dueTaints(memory, { link, holds, valve, settings, now });
   return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter), due };
 }
 

@@ -9,6 +9,7 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
+import { openValve } from "../safety-valve.ts";
 import {
   decide,
   firstGcMemory,
@@ -60,7 +61,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     if (verdictDeps.judge() === undefined) return { kind: "unchecked" };
     const { held, freezeOn } = boardVerdicts(verdictDeps, site);
     if (held !== undefined) return { kind: "held", why: held };
-    if (isEarly) return { kind: "again", ...(await stillToGo(memory.overtaken, freezeOn, site)) };
+    const { shut } = verdictDeps.valve?.(now) ?? openValve;
+    if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, freezeOn, site)) };
     const missing = await site.inTurns(missingBoards(site));
     // Boards that have waited longest come first, and namespaces take turns: invented boards must not delay the others.
     const due = missing
@@ -69,7 +71,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const next = inTurns(due).slice(0, mostRequests);
     const fates = await fatesOf(names(next), site);
     const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
-    return { kind: "pass", ...toGo, missing: names(missing), fates };
+    return { kind: "pass", shut, ...toGo, missing: names(missing), fates };
   },
   decide,
   remember,

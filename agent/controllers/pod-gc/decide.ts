@@ -1,11 +1,21 @@
 import type { Pod } from "../../api/core.ts";
-import { boardOf, isFinished } from "../../api/pods.ts";
+import { boardOf, isFinished, isTakenUp } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
-import type { Because } from "../../decisions/grounds.ts";
-import { type Action, anyStateOf, type Cause, type Outcome, overtakenBy, refTo } from "../../execution/actions.ts";
+import type { DueAct } from "../../decisions/decision-record.ts";
+import type { Because, Grounds, Restraint } from "../../decisions/grounds.ts";
+import {
+  type Action,
+  anyStateOf,
+  type Cause,
+  type Outcome,
+  overtakenBy,
+  refTo,
+  subjectOf,
+} from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
+import { harmlessIfNew, type ValveNow } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
@@ -15,9 +25,11 @@ export interface GcMemory {
   readonly passAt: Instant | undefined;
   /** Keys of pods whose deletion met a conflict, because they changed after we read them. */
   readonly overtaken: ReadonlySet<string>;
+  /** The deletions that the last pass left to later ones, because the safety valve is shut. */
+  readonly held: readonly DueAct[];
 }
 
-export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, overtaken: new Set() };
+export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, overtaken: new Set(), held: [] };
 
 export type GcState =
   /** The key was enqueued between two passes; nothing is due. */
@@ -29,7 +41,7 @@ export type GcState =
   /**
    * Between two passes: the pods whose deletion met a conflict and that still have to be deleted, as read from the API.
    */
-  | ({ readonly kind: "again" } & Pick<GcPass, "outOfService" | "orphans">)
+  | ({ readonly kind: "again" } & Pick<GcPass, "outOfService" | "orphans" | "shut">)
   | GcPass;
 
 export interface GcPass {
@@ -42,6 +54,8 @@ export interface GcPass {
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered": the API did not answer. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
+  /** The safety valve, if it is shut: the pods of boards that were deleted stay. */
+  readonly shut: ValveNow["shut"];
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
   /** Terminating pods that were never bound. */
@@ -69,25 +83,51 @@ export const isDue = (from: Instant | undefined, now: Instant): boolean => from 
 export function decide(state: GcState, memory: GcMemory, now: Instant): Decision<GcMemory> {
   switch (state.kind) {
     case "early":
-      return { actions: [], memory, requeueAfter: untilPass(memory, now) };
+      return { actions: [], memory, requeueAfter: untilPass(memory, now), due: memory.held };
     case "unchecked":
       return { actions: [], memory, requeueAfter: untilChecked };
     case "again": {
-      const actions = collect({ ended: [], unbound: [], ...state }, now);
-      return { actions, memory: { ...memory, overtaken: new Set() }, requeueAfter: untilPass(memory, now) };
+      const orphans = state.shut ? state.orphans.map(ofNewPods) : state.orphans;
+      const actions = collect({ ended: [], unbound: [], ...state, orphans }, now);
+      const next = { ...memory, overtaken: new Set<string>() };
+      return { actions, memory: next, requeueAfter: untilPass(memory, now), due: memory.held };
     }
     case "held":
       // Boards may have been missing only because the link was down, so their quarantine starts over.
       return { actions: [], memory: { ...firstGcMemory, passAt: shifted(now, period) }, requeueAfter: period };
     case "pass": {
-      const waiting = nextWaiting(state, memory, now);
-      const next: GcMemory = { waiting, passAt: shifted(now, period), overtaken: new Set() };
-      return { actions: collect(state, now), memory: next, requeueAfter: period };
+      const permitted = state.shut ? { ...state, orphans: state.orphans.map(ofNewPods) } : state;
+      const held = state.shut ? heldDeletions(state.orphans, state.shut.restraint) : [];
+      const waiting = nextWaiting(permitted, memory, now);
+      const next: GcMemory = { waiting, passAt: shifted(now, period), overtaken: new Set(), held };
+      return { actions: collect(permitted, now), memory: next, requeueAfter: period, due: held };
     }
     default:
       return state satisfies never;
   }
 }
+
+/** Maximum number of deletions that are recorded as held by the safety valve. */
+const mostHeld = 100;
+
+/**
+ * The pods that no kubelet has taken up, which the safety valve does not limit. With others left, the board stays due:
+ * the next pass looks at its pods again.
+ */
+function ofNewPods({ board, pods: found, isPart }: Orphans): Orphans {
+  const fresh = found.filter((pod) => !isTakenUp(pod));
+  return { board, pods: fresh, isPart: isPart || fresh.length < found.length };
+}
+
+const heldDeletions = (orphans: readonly Orphans[], restraint: Restraint): readonly DueAct[] =>
+  orphans
+    .flatMap(({ board, pods: found }) => found.filter(isTakenUp).map((pod) => ({ board, pod })))
+    .slice(0, mostHeld)
+    .map(({ board, pod }) => ({ on: subjectOf(refTo(pods, pod)), grounds: collected(board, nodeDeleted), restraint }));
+
+const nodeDeleted: Because = { kind: "node-deleted" };
+
+const collected = (board: string, because: Because): Grounds => ({ act: "pod-collected", board, because });
 
 const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
@@ -139,7 +179,7 @@ function collect(
   };
   remove(ended, { anyState: true });
   remove(outOfService, { anyState: false, because: { kind: "out-of-service" } });
-  for (const { pods: found } of orphans) remove(found, { anyState: false, because: { kind: "node-deleted" } });
+  for (const { pods: found } of orphans) remove(found, { anyState: false, because: nodeDeleted });
   remove(unbound, { anyState: true });
   return actions;
 }
@@ -164,13 +204,13 @@ function failAndDelete(pod: Pod, { anyState, because }: Why, now: Instant): read
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
   const board = boardOf(pod) ?? "";
   const isOrphan = because?.kind === "node-deleted";
-  const cause: Cause = { board, verdict: "deleted", rule: "its Node no longer exists" };
+  const cause: Cause = { board, verdict: "deleted", rule: "its Node no longer exists", ...harmlessIfNew(pod) };
   const deletion: Action = {
     do: "delete",
     target,
     gracePeriodSeconds: 0,
     ...(isOrphan && { cause }),
-    ...(because && { grounds: { act: "pod-collected", board, because } }),
+    ...(because && { grounds: collected(board, because) }),
   };
   if (isFinished(pod)) return [deletion];
   const { generation } = pod.metadata;

@@ -16,6 +16,7 @@ import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { verdictNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
+import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, type PodState, remember } from "./decide.ts";
 import { Thaw } from "./thaw.ts";
 import { deadlineOf, durableTimers, type EvictionTimer } from "./timer.ts";
@@ -33,6 +34,8 @@ export interface TaintEvictionDeps {
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** The safety valve at this time; by default it is open. */
+  readonly valve?: (now: Instant) => ValveNow;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
 }
@@ -50,6 +53,7 @@ export const taintEviction = ({
   inherited,
   recordOf,
   holds: holdsAt = () => noHolds,
+  valve = () => openValve,
   mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
@@ -70,13 +74,14 @@ export const taintEviction = ({
       if (board === undefined) return memory && { kind: "unbound", pod: seen.pod };
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       const holds = holdsAt(site.now);
+      const { shut } = valve(site.now);
       const hold = thaw.holdOn(holds, { board, node }, site);
       const isDoubted = memory?.doubted === true;
       const taints = node && isDoubted ? noExecuteTaints((await site.fetch(nodes, board)) ?? node) : seen.taints;
       const isRead = isDoubted || (memory?.overtaken === true && link.live);
       const pod = isRead ? reduced(await livePod(seen.pod, site), taints) : seen.pod;
       if (node === undefined)
-        return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, hold };
+        return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, hold, shut };
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
@@ -93,6 +98,7 @@ export const taintEviction = ({
         verdict,
         silentSince: record === "no judge" ? undefined : record?.health.probe,
         hold,
+        shut,
         inherited: runningTaint(inherited(), board, site),
       };
     },

@@ -5,6 +5,7 @@ import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
+import { isPostponed } from "../../base/postponed.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
 import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
@@ -13,6 +14,7 @@ import {
   anyStateOf,
   type Cause,
   isConflict,
+  isLimitedByValve,
   type ObjectRef,
   type Outcome,
   refTo,
@@ -24,6 +26,7 @@ import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
+import { harmlessIfNew, type ValveNow } from "../safety-valve.ts";
 import { setCondition } from "../set-condition.ts";
 import type { EvictionHold } from "./thaw.ts";
 import { deadlineOf, type EvictionTimer } from "./timer.ts";
@@ -44,6 +47,7 @@ export type PodState =
       readonly fate: "not asked" | "released" | "deleted";
       readonly link: Link;
       readonly hold: EvictionHold | undefined;
+      readonly shut: ValveNow["shut"];
     }
   | {
       readonly kind: "bound";
@@ -64,6 +68,8 @@ export type PodState =
       readonly silentSince: Instant | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined: neither. */
       readonly hold: EvictionHold | undefined;
+      /** The safety valve, if it is shut. */
+      readonly shut: ValveNow["shut"];
       /**
        * The board's taint as the former leader recorded it; undefined: not recorded, or no longer early in the term.
        */
@@ -74,6 +80,8 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
 /** How soon a held deletion is checked again if the end of the hold is unknown. */
 const recheck: Millis = 5000;
+/** The same while the safety valve is shut. */
+const longestShut: Millis = 30_000;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
@@ -125,6 +133,9 @@ export function remember(
 ): Decision<EvictionTimer | undefined> {
   const failures = outcomes.flatMap((outcome) => (outcome.ok ? [] : [outcome.error]));
   const rest = { ...decision, actions: [] };
+  if (decision.memory !== undefined && failures.some(isPostponed)) {
+    return { ...rest, memory: { ...decision.memory, sentAt: undefined }, requeueAfter: recheck };
+  }
   if (decision.memory === undefined || failures.length === 0) return rest;
   const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
@@ -161,7 +172,7 @@ function decideBound(
   if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
   const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
-  const { link, verdict } = state;
+  const { link, verdict, shut } = state;
   const isCertain = !state.mayBeFormer && (ofLifecycle || state.isInStep);
   const keys = due.map(({ taint }) => taint.key);
   const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
@@ -171,7 +182,7 @@ function decideBound(
     return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
   }
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, settings }, now);
+  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, shut, settings }, now);
 }
 
 /**
@@ -249,7 +260,7 @@ function decideOrphan(
   settings: EvictionSettings,
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
-  const { pod, board, fate, link } = state;
+  const { pod, board, fate, link, shut } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
   // The Node may be recreated without the taint before the timer expires, so the pod is checked more often.
@@ -262,11 +273,16 @@ function decideOrphan(
   const hold = ofLifecycle ? holdAt(state, now) : undefined;
   if (hold) return heldBack(pod, memory, { grounds, ...hold }, elapsed(now, hold.until));
   const cause = ofLifecycle
-    ? { board, verdict: "unproven", rule: "the toleration time ended after the Node was deleted" }
+    ? {
+        board,
+        ...harmlessIfNew(pod),
+        verdict: "unproven",
+        rule: "the toleration time ended after the Node was deleted",
+      }
     : undefined;
   // The Node's deletion was confirmed by the API.
   const isCertain = true;
-  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, settings }, now);
+  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, shut, settings }, now);
 }
 
 /**
@@ -315,6 +331,7 @@ function evict(
     grounds,
     link,
     verdict,
+    shut,
     settings,
   }: {
     /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
@@ -325,6 +342,7 @@ function evict(
     readonly grounds: Grounds;
     readonly link: Link;
     readonly verdict: Verdict | undefined;
+    readonly shut: ValveNow["shut"];
     readonly settings: EvictionSettings;
   },
   now: Instant,
@@ -336,6 +354,7 @@ function evict(
     const quarantine = heldUntil(link, settings.gracePeriod, now);
     if (quarantine !== undefined) return because({ why: "quarantine" }, Math.max(1, elapsed(now, quarantine)));
     if (verdict && !permitsHarm(verdict, settings.policy)) return because({ why: "verdict", ...verdict });
+    if (shut && isLimitedByValve(cause)) return because(shut.restraint, untilOpen(shut, now));
   }
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
@@ -365,6 +384,13 @@ function evict(
     due: dueOn(pod, grounds, undefined),
   };
 }
+
+/**
+ * How soon an eviction that the safety valve holds is decided again. Many may be held, so they are not decided more often
+ * than the valve can open by itself; a release enqueues the key.
+ */
+const untilOpen = ({ until }: NonNullable<ValveNow["shut"]>, now: Instant): Millis =>
+  Math.min(longestShut, Math.max(recheck, until === undefined ? longestShut : elapsed(now, until)));
 
 /** Sets the DisruptionTarget condition, which must be written before the deletion. */
 function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {
@@ -438,8 +464,9 @@ const silenceOf = ({ verdict, silentSince }: Bound, now: Instant): SilenceFacts 
 const isOurs = (key: string, ready: string | undefined): boolean =>
   key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
 
-const causeOf = ({ board, verdict }: Bound, due: readonly Window[]): Cause => ({
+const causeOf = ({ board, verdict, pod }: Bound, due: readonly Window[]): Cause => ({
   board,
+  ...harmlessIfNew(pod),
   verdict: verdict?.verdict ?? "unproven",
   rule: `the pod no longer tolerates ${due.map(({ taint }) => taint.key).join(", ")}`,
 });

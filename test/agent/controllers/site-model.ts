@@ -8,6 +8,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
+import { openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Outcome, subjectOf } from "../../../agent/execution/actions.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
@@ -67,6 +68,7 @@ export class SiteModel {
   now: Instant = { mono: 1_000_000, wall: Date.parse("2026-01-01T00:00:00Z") };
   #begin = this.now;
   #holds = noHolds;
+  #valve = openValve;
   readonly #renewing = new Set<string>();
   #due = new Map<AnyController, Map<string, number>>();
   #memories = new Map<AnyController, Map<string, unknown>>();
@@ -153,6 +155,12 @@ export class SiteModel {
     this.#wakeAll();
   }
 
+  /** What the safety valve permits from now on; every key is looked at then. */
+  permit(valve: ValveNow): void {
+    this.#valve = valve;
+    this.#wakeAll();
+  }
+
   /** A new term begins, on this board or another. */
   lead({ budget, kept = [], reboot = false }: TermOptions = {}): void {
     if (reboot) this.#reboot();
@@ -160,13 +168,15 @@ export class SiteModel {
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
+    const valve = (): ValveNow => this.#valve;
     const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds },
+      nodeLifecycle: { settings: this.settings, inherited, holds, valve },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
         inherited,
         holds,
+        valve,
         recordOf: (board: string) => this.memory.boards.get(board),
         mayBeFormer: () => this.wasRestored,
       },

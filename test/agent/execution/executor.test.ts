@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { pods } from "../../../agent/api/resources.ts";
+import { endpointSlices, nodes, pods } from "../../../agent/api/resources.ts";
 import type { Instant } from "../../../agent/base/clock.ts";
-import { isPostponed } from "../../../agent/base/postponed.ts";
+import { isPostponed, PostponedError } from "../../../agent/base/postponed.ts";
 import type { DecidedAct, Decisions } from "../../../agent/decisions/decision-book.ts";
 import type { Grounds } from "../../../agent/decisions/grounds.ts";
 import type { Action, EventAction } from "../../../agent/execution/actions.ts";
-import { Executor } from "../../../agent/execution/executor.ts";
+import { Executor, type SafetyValve } from "../../../agent/execution/executor.ts";
 import { FencedError } from "../../../agent/execution/fence.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -18,6 +18,7 @@ function setUp(
     readonly isFrozen?: (board: string) => boolean;
     readonly isOutdated?: (since: Instant) => boolean;
     readonly decisions?: Pick<Decisions, "acted">;
+    readonly valve?: SafetyValve;
   } = {},
 ) {
   const clock = new FakeClock();
@@ -410,5 +411,128 @@ describe("a pass whose patience ends", () => {
       false,
       false,
     ]);
+  });
+});
+
+describe("the safety valve", () => {
+  const cause = { board: "pi-3", verdict: "unproven", rule: "silent" };
+  const acting = (by: string) => ({ by, since: { mono: 0, wall: 0 }, moved: () => {} });
+
+  /** A valve that admits as many acts as it has room for, and remembers their effects. */
+  class Valve implements SafetyValve {
+    readonly effects: string[] = [];
+    room = 1;
+
+    async admit(act: string): Promise<(effect: string) => void> {
+      if (this.room === 0) throw new PostponedError("the valve is shut");
+      this.room--;
+      return (effect) => void this.effects.push(`${act}: ${effect}`);
+    }
+  }
+
+  test("admits deletions and taints that a verdict caused, each by the name of its act and object", async () => {
+    const valve = new Valve();
+    valve.room = 9;
+    const { api, executor, term } = setUp(1, { valve });
+    const node = { ...api.put("pi-3"), resource: nodes };
+    const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+    const tainting: Action = { do: "patch", target: node, type: "merge", patch: { spec: { taints: [taint] } }, cause };
+    await executor.execute([tainting], term, acting("node-lifecycle"));
+    for (const by of ["taint-eviction", "pod-gc", "daemonset"]) {
+      await executor.execute([{ ...deletion(api.put(`of-${by}`)), cause }], term, acting(by));
+    }
+    expect(valve.effects).toEqual([
+      "node-lifecycle patch uid-pi-3: done",
+      "taint-eviction delete uid-of-taint-eviction: done",
+      "pod-gc delete uid-of-pod-gc: done",
+      "daemonset delete uid-of-daemonset: done",
+    ]);
+  });
+
+  test("is not asked about acts without a verdict, on an operator's word, or that a heartbeat takes back", async () => {
+    const valve = new Valve();
+    valve.room = 0;
+    const { api, executor, term } = setUp(1, { valve });
+    const dead = { ...cause, verdict: "dead" };
+    const outcomes = [
+      await executor.execute([deletion(api.put("a"))], term, acting("taint-eviction")),
+      await executor.execute([{ ...deletion(api.put("b")), cause: dead }], term, acting("taint-eviction")),
+      await executor.execute(
+        [{ ...deletion(api.put("new")), cause: { ...cause, isHarmless: true } }],
+        term,
+        acting("pod-gc"),
+      ),
+      await executor.execute([{ ...patch(api.put("c"), {}), cause }], term, acting("node-lifecycle")),
+      await executor.execute(
+        [{ ...patch({ ...api.put("d"), resource: endpointSlices }, {}), cause }],
+        term,
+        acting("endpoint-slice"),
+      ),
+    ];
+    expect(outcomes.flat().map(({ ok }) => ok)).toEqual([true, true, true, true, true]);
+  });
+
+  test("holds an act with all that prepares and reports it, records no failure, and lets other objects go on", async () => {
+    const valve = new Valve();
+    const acted: string[] = [];
+    const decisions = { acted: ({ on }: DecidedAct, error?: Error) => acted.push(`${on.name} ${error?.message}`) };
+    const { api, said, executor, term } = setUp(1, { valve, decisions });
+    const because = { kind: "taints", taints: ["unreachable"], toleratedMs: 0, ranMs: 0 } as const;
+    const eviction = (name: string): readonly Action[] => {
+      const target = api.put(name);
+      return [
+        { do: "event", about: target, severity: "Normal", reason: "TaintManagerEviction", message: name },
+        { ...patch(target, { status: {} }), cause },
+        { ...deletion(target), cause, grounds: { act: "pod-evicted", board: "pi-3", because } },
+      ];
+    };
+    const actions = [...eviction("a"), ...eviction("b"), ...eviction("c"), patch(api.put("d"), {})];
+    const outcomes = await executor.execute(actions, term, acting("taint-eviction"));
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, true, true, false, false, false, false, false, false, true]);
+    expect(outcomes.every((outcome) => outcome.ok || isPostponed(outcome.error))).toBe(true);
+    expect(api.requests.map(({ verb, name }) => `${verb} ${name}`)).toEqual(["patch a", "delete a", "patch d"]);
+    expect(said.map(({ message }) => message)).toEqual(["a"]);
+    expect(acted).toEqual(["a undefined"]);
+  });
+
+  test.each([
+    ["a conflict", refusal("delete", 409, "Conflict"), "none"],
+    ["a missing permission", refusal("delete", 403, "Forbidden"), "none"],
+    ["too many requests", refusal("delete", 429, "TooManyRequests"), "none"],
+    ["an error of the server", refusal("delete", 500, "InternalError"), "uncertain"],
+    ["no answer", refusal("delete", 0, "Timeout"), "uncertain"],
+    ["an error of another kind", new Error("the connection broke"), "uncertain"],
+    ["the end of the term before it was sent", new FencedError("over"), "none"],
+  ])("learns what %s means for an act", async (_, error, effect) => {
+    const valve = new Valve();
+    const { api, executor, term } = setUp(1, { valve });
+    api.refuse = () => {
+      throw error;
+    };
+    await executor.execute([{ ...deletion(api.put("a")), cause }], term, acting("taint-eviction"));
+    expect(valve.effects).toEqual([`taint-eviction delete uid-a: ${effect}`]);
+  });
+
+  test("learns that an act has no effect if its preparation failed, whether or not that was sent", async () => {
+    const valve = new Valve();
+    const { api, executor, term } = setUp(1, { valve });
+    api.refuse = () => {
+      throw refusal("patch", 500, "InternalError");
+    };
+    const target = api.put("a");
+    const actions: Action[] = [
+      { ...patch(target, { status: {} }), cause },
+      { ...deletion(target), cause },
+    ];
+    await executor.execute(actions, term, acting("taint-eviction"));
+    expect(valve.effects).toEqual(["taint-eviction delete uid-a: none"]);
+  });
+
+  test("is not asked by a leader whose term is over", async () => {
+    const valve = new Valve();
+    const { api, executor, term } = setUp(1, { valve });
+    term.end();
+    await executor.execute([{ ...deletion(api.put("a")), cause }], term, acting("taint-eviction"));
+    expect(valve.room).toBe(1);
   });
 });

@@ -80,6 +80,7 @@ describe("the holds that a leader leaves to the next one", () => {
     ]),
     pauses: new Map([["pod-gc", { end: at(120), by: "ops:bob", reason: undefined, foreign: { ticket: 7 } }]]),
     confirmed: new Map([["east/plant8", { end: at(60), by: "ops:bob", reason: "burnt down", foreign: {} }]]),
+    release: { end: at(30), by: "ops:bob", reason: "burnt down", foreign: {} },
     changes: 4,
     foreign: { drills: [1] },
   };

@@ -119,6 +119,34 @@ test("a disrupted zone is reported with its remaining boards and the reaction", 
   ]);
 });
 
+test.each([
+  [{}, "10 in the last hour (limit 10)"],
+  [{ acts: 3, boards: 2, mostBoards: 2 }, "2 silent boards are tainted (limit 2)"],
+  [{ boards: 2, mostBoards: 2 }, "10 in the last hour (limit 10); 2 silent boards are tainted (limit 2)"],
+  [{ acts: 0, isUnknown: true }, "the acts of the last hour are unknown, because the site's Lease did not have them"],
+  // The operator has raised the limit since.
+  [{ limit: 20 }, "the limit was reached"],
+])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
+  const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };
+  const found = problems(
+    healthy({ eviction: { queue: 0, pending: 0, held: undefined, valve: { ...valve, ...facts } } }),
+  );
+  expect(found).toMatchObject([
+    {
+      type: "SafetyValveShut",
+      severity: "critical",
+      message: expect.stringMatching(/^harmful acts on edge-03, edge-07 and perhaps others have been held since /),
+      hint: expect.stringContaining("siteward cmd valve.release"),
+    },
+  ]);
+  expect(found[0]?.message.endsWith(`: ${why}`)).toBe(true);
+});
+
+test("a safety valve that holds no act is no problem, even at its limit", () => {
+  const valve = { acts: 10, limit: 10, boards: 2, mostBoards: 2 };
+  expect(conditionsOf({ eviction: { queue: 0, pending: 0, held: undefined, valve } })).toEqual([]);
+});
+
 test("a quarantine, a conflict of sites and a failing controller each have a line, the gravest first", () => {
   const found = conditionsOf({
     eviction: { queue: 2, pending: 0, held: { why: "quarantine after an outage", since: at(3540) } },

@@ -208,6 +208,7 @@ export class FleetBoard {
       thaw: () => does("thaw"),
       pause: (controller) => does(`pause ${controller}`),
       resume: () => does("resume"),
+      releaseValve: () => does("release valve"),
       confirmZoneDead: (zone) => does(`confirm ${zone}`),
       confirmBoardDead: (board) => does(`confirm ${board}`),
       stepDown: (to) => does(`step down ${to}`),

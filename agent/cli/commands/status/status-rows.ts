@@ -139,12 +139,23 @@ const judgementRow = (ageMs: number, unwritten: number): string =>
   ]);
 
 function evictionRow(
-  { queue, queueHeld = 0, pending, due = 0, evicted1h, oldestMs, held, frozen = [] }: NonNullable<Status["eviction"]>,
+  {
+    queue,
+    queueHeld = 0,
+    pending,
+    due = 0,
+    evicted1h,
+    oldestMs,
+    held,
+    frozen = [],
+    valve,
+  }: NonNullable<Status["eviction"]>,
   { holds, boards }: Status,
 ): string {
   const quiet = holds?.quietUntil;
   const stopped = joined([
     held === undefined ? undefined : `HELD: ${held}`,
+    valve?.heldSince === undefined ? undefined : `SAFETY VALVE SHUT since ${clockTime(valve.heldSince)}`,
     frozen.length === 0 ? undefined : `FROZEN: ${frozen.map(freezeText).join("; ")}`,
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
   ]);
@@ -156,6 +167,7 @@ function evictionRow(
     due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
     evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted in the last hour"),
     stopped || "not held",
+    holds?.release && `safety valve released until ${clockTime(holds.release.until)} by ${holds.release.by}`,
   ]);
 }
 

@@ -88,6 +88,15 @@ export const siteCommands: readonly Definition[] = [
     perform: ({ site }, args, { author, dryRun }) => site.thaw(scopeOf(args), author, dryRun),
   }),
   command({
+    name: "valve.release",
+    sentence: "Lets harmful acts go beyond the limits of the safety valve for ttl seconds.",
+    scopes: ["site"],
+    class: "once",
+    isSigned: true,
+    args: record({ ttl: whole({ min: 60, max: 3600 }) }),
+    perform: ({ site }, args, { author, dryRun }) => site.releaseValve(args.ttl * second, author, dryRun),
+  }),
+  command({
     name: "zone.confirm-dead",
     sentence: "Confirms for ttl seconds that the silent boards of a zone are dead.",
     scopes: ["site"],

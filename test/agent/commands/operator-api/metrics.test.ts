@@ -107,6 +107,7 @@ const full: Status = {
     evicted1h: 2,
     acts: [{ act: "pod-evicted", lastHour: 2, total: 7 }],
     heldActs: [{ why: "freeze", now: 1, total: 3 }],
+    valve: { acts: 7, limit: 10, boards: 1, mostBoards: 4, heldSince: "2026-11-20T11:55:00.000Z" },
     oldestMs: 61_200,
     held: "quarantine",
     frozen: undefined,
@@ -173,6 +174,10 @@ test("every metric of a board is valid in Prometheus' text format", () => {
   expect(value("siteward_board_throttled", { cause: "undervoltage" })).toBe(1);
   expect(value("siteward_controller_state", { controller: "pod-gc", state: "paused" })).toBe(1);
   expect(value("siteward_outbox_messages", { class: "event" })).toBe(3);
+  expect(value("siteward_valve_acts")).toBe(7);
+  expect(value("siteward_valve_acts_limit")).toBe(10);
+  expect(value("siteward_valve_shut")).toBe(1);
+  expect(value("siteward_valve_released")).toBe(0);
   expect(value("siteward_cmd_rejected_total", { code: "400", error: "malformed" })).toBe(3);
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../../../agent/api/resources.ts";
+import { PostponedError } from "../../../../agent/base/postponed.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { daemonSet } from "../../../../agent/controllers/daemonset/controller.ts";
 import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
@@ -162,6 +163,18 @@ describe("half of a pass", () => {
     );
     expect(done(remember(first, failing(first), now))).toEqual(["event", "patch"]);
     expect(done(remember(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
+  });
+
+  test("tries again soon what the safety valve held, and emits no Event about a failure", () => {
+    const held = new PostponedError("the safety valve holds the act");
+    const known = work({ history: { present: [knownOf(set())], old: [] } });
+    const first = decide(known, firstMemory, now);
+    const outcomes = (error: Error): readonly Outcome[] =>
+      first.actions.map((action) => ({ action, ok: false, error }));
+    const second = remember(first, outcomes(held), now);
+    expect(done(second)).toEqual(["patch"]);
+    expect(remember(second, passing(second), now).requeueAfter).toBe(5000);
+    expect(done(remember(first, outcomes(new Error("no")), now))).toEqual(["event", "patch"]);
   });
 
   test("does not retry a terminating namespace for five minutes", () => {

@@ -3,6 +3,7 @@ import { shifted } from "../../../../agent/base/clock.ts";
 import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
 import type { ActedPass } from "../../../../agent/controllers/node-lifecycle/pass.ts";
 import { settle } from "../../../../agent/controllers/node-lifecycle/settle.ts";
+import { openValve } from "../../../../agent/controllers/safety-valve.ts";
 import { noHolds } from "../../../../agent/holds/holds.ts";
 import { defaults } from "../site-model.ts";
 
@@ -19,6 +20,7 @@ test.each([
     since: shifted(now, took),
     link,
     holds: noHolds,
+    valve: openValve,
     writes: new Map(),
     marks: new Map(),
   };

@@ -1,0 +1,35 @@
+import type { Pod } from "../api/core.ts";
+import { isTakenUp } from "../api/pods.ts";
+import type { Instant } from "../base/clock.ts";
+import type { Restraint } from "../decisions/grounds.ts";
+import type { Cause } from "../execution/actions.ts";
+import type { Verdict } from "../judgement/verdict.ts";
+
+/** How far the safety valve permits harmful acts now (docs/judgement.md#safety-valve). */
+export interface ValveNow {
+  /** Why no act is permitted, and until when if only time is needed; undefined: acts are permitted. */
+  readonly shut: { readonly restraint: Restraint; readonly until: Instant | undefined } | undefined;
+  /** How many boards may be tainted at a time: "half" of the site's boards, but at least one. */
+  readonly boards: number | "half" | "all";
+}
+
+/** Limits nothing: policy `kubernetes`, or an operator released the valve. */
+export const openValve: ValveNow = { shut: undefined, boards: "all" };
+
+/** Whether the valve limits acts on a board: they rest on our verdict, and not on an operator's word. */
+export const isLimited = ({
+  ready,
+  verdict: { verdict },
+}: {
+  readonly ready: string | undefined;
+  readonly verdict: Verdict;
+}): boolean => ready === "Unknown" && verdict !== "dead";
+
+/** The part of a cause that says that the deletion of this pod harms nothing, if that is so. */
+export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> => (isTakenUp(pod) ? {} : { isHarmless: true });
+
+/** The number of boards that may be tainted at a time. */
+export function mostTainted({ boards }: ValveNow, siteSize: number): number {
+  if (boards === "all") return Number.POSITIVE_INFINITY;
+  return boards === "half" ? Math.max(1, Math.floor(siteSize / 2)) : boards;
+}

@@ -1,0 +1,164 @@
+import { describe, expect, test } from "vitest";
+import type { Pod } from "../../../agent/api/core.ts";
+import { shifted } from "../../../agent/base/clock.ts";
+import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
+import { isLimited, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
+import { pod } from "../../support/builders.ts";
+import { SiteModel } from "./site-model.ts";
+
+const restraint = { why: "valve", of: "acts", count: 10, limit: 10 } as const;
+const shut: ValveNow = { shut: { restraint, until: undefined }, boards: "half" };
+const halfOpen: ValveNow = { ...openValve, boards: "half" };
+
+test.each([
+  ["half", 1, 1],
+  ["half", 2, 1],
+  ["half", 3, 1],
+  ["half", 4, 2],
+  ["half", 5001, 2500],
+  [0, 4, 0],
+  [7, 4, 7],
+  ["all", 4, Number.POSITIVE_INFINITY],
+] as const)("the limit %j permits a site of %d boards to have %d tainted", (boards, size, most) => {
+  expect(mostTainted({ ...openValve, boards }, size)).toBe(most);
+});
+
+test.each([
+  ["Unknown", "unproven", true],
+  ["Unknown", "dead", false],
+  ["False", "alive", false],
+  ["True", "alive", false],
+] as const)("a board whose Ready is %s and that is %s: limited is %s", (ready, verdict, limited) => {
+  expect(isLimited({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
+});
+
+/** Two zones of three boards; after a minute one board in each falls silent. */
+async function siteWith(valve: ValveNow, silent: readonly string[] = ["a-1", "b-1"]): Promise<SiteModel> {
+  const site = new SiteModel({ policy: "evidence", ownNode: "b-3" });
+  for (const zone of ["a", "b"]) for (const index of [1, 2, 3]) site.board(`${zone}-${index}`, { zone });
+  for (const name of silent) site.pod(`web-${name}`, { on: name });
+  await site.run("2m");
+  site.permit(valve);
+  for (const name of silent) site.silence(name);
+  await site.run("5m");
+  return site;
+}
+
+const tainted = (site: SiteModel): readonly string[] =>
+  ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"].filter((name) => site.noExecute(name).length > 0);
+
+describe("a safety valve that is shut", () => {
+  test("lets boards be marked and keeps them from being tainted, for as long as it is shut", async () => {
+    const site = await siteWith(shut);
+    expect(tainted(site)).toEqual([]);
+    expect(site.conditions("a-1").Ready).toBe("Unknown");
+    expect(site.taints("a-1")).toEqual(["unreachable:NoSchedule"]);
+    const held = site.recorded.lines.filter(({ message }) => message === "harmful act held");
+    expect(held.map(({ fields: { object, why } }) => [object, why])).toEqual([
+      ["node/a-1", "valve"],
+      ["node/b-1", "valve"],
+    ]);
+    site.permit(openValve);
+    await site.run("1m");
+    expect(tainted(site)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("keeps the pods of a board that is tainted already", async () => {
+    const site = await siteWith(openValve, ["a-1"]);
+    site.permit(shut);
+    site.pod("late", { on: "a-1" });
+    await site.run("5m");
+    expect(site.exists("late")).toBe(true);
+    site.permit(openValve);
+    await site.run("1m");
+    expect(site.exists("late")).toBe(false);
+  });
+
+  test("holds no pod that a tenant bound to the board when nothing ran there any more", async () => {
+    const site = await siteWith(openValve, ["a-1"]);
+    site.permit(shut);
+    for (const name of ["x", "y"])
+      site.api.put("Pod", { ...pod(name, { on: "a-1" }), status: { phase: "Pending" } } as Pod);
+    await site.run("1m");
+    expect(["x", "y"].some((name) => site.exists(name))).toBe(false);
+  });
+
+  test("does not keep a board tainted that is back", async () => {
+    const site = await siteWith(openValve, ["a-1"]);
+    site.permit(shut);
+    site.revive("a-1");
+    site.report("a-1");
+    await site.run("1m");
+    expect(tainted(site)).toEqual([]);
+  });
+
+  test("does not hold what a user's own taint asks for", async () => {
+    const site = await siteWith(shut, []);
+    site.pod("web", { on: "a-1" });
+    site.setTaints("a-1", { key: "maintenance", effect: "NoExecute" });
+    await site.run("1m");
+    expect(site.exists("web")).toBe(false);
+  });
+});
+
+describe("half of the boards may be tainted", () => {
+  test("and no more, in whatever zones they are", async () => {
+    const site = new SiteModel({ policy: "evidence", ownNode: "c" });
+    for (const name of ["a", "b", "c"]) site.board(name, { zone: name });
+    await site.run("2m");
+    site.permit(halfOpen);
+    for (const name of ["a", "b"]) site.silence(name);
+    await site.run("10m");
+    expect(["a", "b"].filter((name) => site.noExecute(name).length > 0)).toHaveLength(1);
+    site.permit(openValve);
+    await site.run("1m");
+    expect(["a", "b"].every((name) => site.noExecute(name).length > 0)).toBe(true);
+  });
+
+  test("and the next one once one of them is back", async () => {
+    const site = new SiteModel({ policy: "evidence", ownNode: "c" });
+    for (const name of ["a", "b", "c"]) site.board(name, { zone: name });
+    await site.run("2m");
+    site.permit(halfOpen);
+    for (const name of ["a", "b"]) site.silence(name);
+    await site.run("5m");
+    const [first = "", second = ""] = ["a", "b"].sort((a, b) => site.noExecute(b).length - site.noExecute(a).length);
+    expect(site.noExecute(second)).toEqual([]);
+    site.revive(first);
+    site.report(first);
+    await site.run("1m");
+    expect([first, second].map((name) => site.noExecute(name).length)).toEqual([0, 1]);
+  });
+});
+
+describe("Pod GC", () => {
+  const now = { mono: 0, wall: 0 };
+  const none = { ended: [], outOfService: [], missing: ["gone"], unbound: [], kind: "pass" } as const;
+  const state = (valve: ValveNow) => ({
+    ...none,
+    fates: new Map([["gone", "deleted"]] as const),
+    shut: valve.shut,
+    orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" })], isPart: false }],
+    ended: [pod("ended", { on: "gone" })],
+  });
+
+  test("keeps the pods of deleted boards while the valve is shut, records that, and looks again with each pass", () => {
+    const memory = { ...firstGcMemory, waiting: new Map([["gone", now]]) };
+    const held = gc(state(shut), memory, now);
+    const targets = held.actions.flatMap((action) => ("target" in action ? [action.target.name] : []));
+    expect(new Set(targets)).toEqual(new Set(["ended"]));
+    expect(held.due).toMatchObject([{ on: { name: "lost" }, grounds: { act: "pod-collected" }, restraint }]);
+    expect(held.memory.waiting.get("gone")).toEqual(now);
+    const later = shifted(now, 1000);
+    expect(gc({ kind: "early" }, held.memory, later).due).toEqual(held.due);
+    // A tenant may bind any number of pods to a board that never existed.
+    const invented = { ...pod("invented", { on: "gone" }), status: { phase: "Pending" } };
+    const mixed = { ...state(shut), orphans: [{ board: "gone", pods: [invented], isPart: false }] };
+    const harmless = gc(mixed, memory, now);
+    expect(harmless.due).toEqual([]);
+    expect(harmless.actions.some((action) => "target" in action && action.target.name === "invented")).toBe(true);
+    const open = gc(state(openValve), held.memory, shifted(now, 20_000));
+    expect(open.due).toEqual([]);
+    expect(open.actions.some((action) => "target" in action && action.target.name === "lost")).toBe(true);
+  });
+});
