@@ -2,6 +2,8 @@ import { afterEach, describe, expect, test } from "vitest";
 import { nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assembly/agent.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
+import { problems } from "../../agent/status/health.ts";
+import type { Parts } from "../../agent/status/parts.ts";
 import type { Impairment } from "./simulation/edge.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
@@ -33,6 +35,7 @@ class Story {
       standby: "cold",
       followers: "expiry",
       evictionRate: 0.1,
+      maxHarm: undefined,
       selects: false,
     } as const;
     const whole: Setting = { ...rest, timing, boards, ...setting };
@@ -116,6 +119,25 @@ class Story {
     return this.site.api.all("events/").map((text) => JSON.parse(text));
   }
 
+  /** The safety valve in the status of the leader. */
+  get valve() {
+    const { agent } = this.leader;
+    const parts = this.agent.parts(agent?.process.now() ?? { mono: 0, wall: 0 });
+    return {
+      ...parts.eviction?.valve,
+      problems: problems({ ...parts, ...unseen, now: agent?.process.now() ?? unseen.now }),
+    };
+  }
+
+  /** The pods of these boards that were evicted. */
+  evictedFrom(...names: readonly string[]): readonly string[] {
+    const all = names.flatMap((name) => ["brief", "short", "long"].map((kind) => `${kind}-${name}`));
+    return all.filter((pod) => {
+      const text = this.site.api.stored(`pods/default/${pod}`);
+      return text === undefined || JSON.parse(text).metadata.deletionTimestamp !== undefined;
+    });
+  }
+
   get held() {
     const { leases } = this.site.recorder.history;
     return leases.length > 0
@@ -127,6 +149,13 @@ class Story {
       : undefined;
   }
 }
+
+/** The parts of a status that an agent alone does not have. */
+const unseen = {
+  now: { mono: 0, wall: 0 },
+  process: { writeFailures: 0 } as Parts["process"],
+  identity: {} as Parts["identity"],
+};
 
 let story: Story | undefined;
 
@@ -664,5 +693,116 @@ describe("this board's own Node", () => {
     const effect = await site.order((controls) => controls.drain(options, alice, () => {}, signal), agent);
     expect(effect).toMatchObject({ outcome: "done", result: { board: board.plate.name, left: 0 } });
     expect(site.events.map(({ reason }) => reason)).toContain("BoardDrained");
+  });
+});
+
+describe("the safety valve", () => {
+  /** Two of the five boards of a zone burn; a dead board costs four acts, and five are permitted. */
+  async function burning(): Promise<{ site: Story; dead: readonly string[] }> {
+    const site = await begun(7, { maxHarm: 5 });
+    const dead = site.site.boards.filter(({ plate }) => plate.name !== site.leader.plate.name).slice(0, 2);
+    for (const board of dead) board.powerOff("none");
+    await site.run(6 * minute);
+    return { site, dead: dead.map(({ plate }) => plate.name) };
+  }
+
+  const harmDone = (site: Story, dead: readonly string[]): number =>
+    site.evictedFrom(...dead).length +
+    dead.filter((name) => site.taints(name).includes("unreachable:NoExecute")).length;
+
+  test("stops a leader at the limit, makes the site critical, and says what is held", async () => {
+    const { site, dead } = await burning();
+    expect(harmDone(site, dead)).toBe(5);
+    expect(site.valve).toMatchObject({ acts: 5, limit: 5, boards: 2, mostBoards: 3 });
+    expect(site.valve.problems.find(({ type }) => type === "SafetyValveShut")).toMatchObject({ severity: "critical" });
+    expect(site.valve.heldOn?.every((name) => dead.includes(name))).toBe(true);
+    expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveShut");
+    const records = site.agent.decisions.newest(undefined, 100).map((text) => JSON.parse(text));
+    const held = records.filter(({ state }) => state === "held");
+    expect(held.map(({ act, restraints }) => [act, restraints.at(-1).why, restraints.at(-1).limit])).toEqual(
+      Array.from({ length: 3 }, () => ["pod-evicted", "valve", 5]),
+    );
+  });
+
+  test("stays shut for the next leaders, and is released for a while by an order that they honour", async () => {
+    const { site, dead } = await burning();
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    await site.run(4 * minute);
+    expect(harmDone(site, dead)).toBe(5);
+    expect(site.valve.heldSince).toBeDefined();
+    // A thaw is another order.
+    await site.done((controls) => controls.thaw({ scope: "site" }, alice, false));
+    await site.run(minute);
+    expect(harmDone(site, dead)).toBe(5);
+    const planned = await site.done((controls) => controls.releaseValve(10 * minute, alice, true));
+    expect(planned).toMatchObject({ wasHolding: true });
+    expect(site.held?.release).toBeUndefined();
+    await site.done((controls) => controls.releaseValve(10 * minute, alice, false));
+    expect(site.held.release).toMatchObject({ left: 600, by: "ops:alice", reason: "radio maintenance CHG-1182" });
+    const second = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(second);
+    await site.run(4 * minute);
+    expect(harmDone(site, dead)).toBe(8);
+    expect(site.valve.acts).toBe(8);
+    expect(site.valve.heldSince).toBeUndefined();
+    expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveReleased");
+    // Afterwards the acts of the hour count, and further boards wait.
+    await site.run(10 * minute);
+    const third = site.follower();
+    third.powerOff("none");
+    await site.run(5 * minute);
+    expect(site.taints(third.plate.name)).toEqual(["unreachable:NoSchedule"]);
+    expect(site.valve.heldSince).toBeDefined();
+  });
+
+  test("opens by itself as acts become older than an hour", async () => {
+    const { site, dead } = await burning();
+    await site.run(50 * minute);
+    expect(harmDone(site, dead)).toBe(5);
+    await site.run(12 * minute);
+    expect(harmDone(site, dead)).toBe(8);
+    expect(site.valve.heldSince).toBeUndefined();
+  });
+
+  test("does not refill when the Lease is deleted, whoever leads next", async () => {
+    const { site, dead } = await burning();
+    const url = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
+    const signal = new AbortController().signal;
+    site.site.api.handle({ method: "DELETE", path: url, headers: {}, body: "", signal });
+    await site.run(10 * minute);
+    expect(harmDone(site, dead)).toBe(5);
+    expect(site.valve).toMatchObject({ acts: 5, limit: 5 });
+  });
+
+  test("is not asked where an operator confirmed the boards dead", async () => {
+    const site = await begun(6, { maxHarm: 0 });
+    const burnt = site.site.boards.filter(({ plate }) => plate.zone === "b");
+    if (burnt.some(({ plate }) => plate.name === site.leader.plate.name)) {
+      const { name } = site.leader.plate;
+      site.leader.stopAgent();
+      await site.untilLed(name);
+    }
+    for (const board of burnt) board.powerOff("none");
+    await site.run(3 * minute);
+    const names = burnt.map(({ plate }) => plate.name);
+    expect(harmDone(site, names)).toBe(0);
+    await site.done((controls) => controls.confirmZoneDead("b", hour, alice, false));
+    await site.run(10 * minute);
+    expect(harmDone(site, names)).toBe(8);
+    expect(site.valve).toMatchObject({ acts: 0 });
+  });
+
+  test("does not exist under policy kubernetes", async () => {
+    const site = await begun(3, { policy: "kubernetes", maxHarm: 0 });
+    const victim = site.follower("b").plate.name;
+    site.site.boards.find(({ plate }) => plate.name === victim)?.powerOff("none");
+    await site.run(5 * minute);
+    expect(site.isEvicted(victim)).toBe(true);
+    expect(site.valve.acts).toBeUndefined();
+    const refusal = await site.order((controls) => controls.releaseValve(minute, alice, false));
+    expect(refusal).toMatchObject({ outcome: "refused", code: 409, error: "no-valve" });
   });
 });

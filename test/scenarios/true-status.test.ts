@@ -34,6 +34,7 @@ class Story {
       standby: "cold",
       followers: "expiry",
       evictionRate: 0.1,
+      maxHarm: undefined,
       selects: false,
       timing,
       boards,

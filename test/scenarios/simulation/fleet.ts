@@ -51,6 +51,7 @@ export class Fleet {
       followers: "expiry",
       timing,
       evictionRate: 0.1,
+      maxHarm: undefined,
       selects: false,
     };
     this.#random = seeded();

@@ -102,6 +102,8 @@ export interface History {
   readonly restores: Millis[];
   /** Holds that were confirmed to operators. */
   readonly holds: OrderedHold[];
+  /** Releases of the safety valve, from the order until they are certainly over. */
+  readonly releases: { readonly from: Millis; until: Millis }[];
   /** Log entries at level "error", and uncaught errors. */
   readonly complaints: { readonly at: Millis; readonly text: string }[];
 }
@@ -118,5 +120,6 @@ export const emptyHistory = (setting: Setting): History => ({
   outages: [],
   restores: [],
   holds: [],
+  releases: [],
   complaints: [],
 });

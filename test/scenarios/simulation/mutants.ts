@@ -89,6 +89,31 @@ const list = {
       'policy === "evidence" && metadata.name !== metadata.name;',
     ),
   },
+  "a safety valve without a limit": {
+    noticedBy: "valve",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 5 },
+    breaks: one(
+      "agent/holds/valve.ts",
+      "isUnknown(valve, now) ? 0 : Math.max(0, limit - actsWithin(valve, now));",
+      "isUnknown(valve, now) ? 0 : Math.max(0, limit + actsWithin(valve, now));",
+    ),
+  },
+  "a safety valve that a new leader refills": {
+    noticedBy: "valve",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 5 },
+    breaks: [
+      {
+        file: "agent/leading/term-work.ts",
+        text: "valve?.begin(annotations[valveAnnotation], { lease, written }",
+        by: 'valve?.begin(\'{"v":1,"total":9007199254740991,"acts":[]}\', { lease, written }',
+      },
+    ],
+  },
+  "half of the boards, and more": {
+    noticedBy: "valve",
+    wishes: { motif: "dark zone", policy: "evidence", boards: 3 },
+    breaks: one("agent/controllers/safety-valve.ts", "Math.max(1, Math.floor(siteSize / 2))", "siteSize"),
+  },
   "a quarantine without effect": {
     noticedBy: "quarantine",
     wishes: { motif: "forgetful API", policy: "kubernetes", boards: 5 },

@@ -12,6 +12,9 @@ import { Site } from "./site.ts";
 const bootsWithin: Millis = 5000;
 const look: Millis = 10_000;
 const stays: Millis = 60_000;
+/** How long the operator releases the safety valve for. */
+const released: Millis = 600_000;
+const longestStale: Millis = 120_000;
 
 export interface Outcome {
   readonly violations: readonly string[];
@@ -54,12 +57,29 @@ async function played(site: Site, schedule: Schedule): Promise<readonly string[]
   }
 }
 
+/** An operator releases the safety valve of a site whose status shows that it holds acts. */
+async function releaseValve({ leader, time, recorder }: Site): Promise<void> {
+  const agent = leader?.agent;
+  const { valve } = agent?.agent.parts(agent.process.now()).eviction ?? {};
+  if (valve?.heldSince === undefined || recorder.history.releases.some(({ until }) => until > time.now)) return;
+  const release = { from: time.now, until: Number.POSITIVE_INFINITY };
+  recorder.history.releases.push(release);
+  const author = { by: "ops:sim", reason: "the boards are lost" };
+  const effect = await agent?.agent.siteControls.releaseValve(released, author, false);
+  recorder.note(`. valve: ${JSON.stringify(effect)}`);
+  // A change of leader may prolong it a little. One that failed may have been written all the same.
+  release.until = time.now + (effect?.outcome === "done" ? 1.05 * released + longestStale : look);
+}
+
 /** Waits until the site has converged, within the permitted time, and checks that it stays so. */
 async function calm(site: Site): Promise<readonly string[]> {
   const { time, recorder } = site;
   const limit = time.now + timeToConverge(recorder.history.setting);
   await time.runUntil(time.now + stays);
-  while (checkConverged(site).length > 0 && time.now < limit) await time.runUntil(time.now + look);
+  while (checkConverged(site).length > 0 && time.now < limit) {
+    void releaseValve(site);
+    await time.runUntil(time.now + look);
+  }
   await time.runUntil(time.now + stays);
   return checkConverged(site);
 }

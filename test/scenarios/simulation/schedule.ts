@@ -36,6 +36,8 @@ export interface Setting {
   readonly timing: Timing;
   /** Boards per second that may be tainted in a zone. */
   readonly evictionRate: number;
+  /** Harmful acts that the safety valve permits in an hour; undefined: as many as by default. */
+  readonly maxHarm: number | undefined;
   /** Whether a label selects the site's boards: pods are then watched board by board. */
   readonly selects: boolean;
 }
@@ -155,6 +157,8 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     followers: happens(0.5) ? "expiry" : "poll",
     timing: one(timings),
     evictionRate: one([0.1, 0.02]),
+    // Not drawn, so that it changes no other choice. A dead board costs four acts.
+    maxHarm: [undefined, 3, 6][seed % 3],
     selects: happens(0.15),
   };
 

@@ -15,7 +15,10 @@ export const judging = {
   blip: 10_000,
 } as const;
 
-export function configOf(board: Board, { policy, standby, followers, timing, selects, evictionRate }: Setting): Config {
+export function configOf(
+  board: Board,
+  { policy, standby, followers, timing, selects, evictionRate, maxHarm }: Setting,
+): Config {
   const values = defaultsOf(settings);
   const ms = (time: number): string => `${time}ms`;
   const problems = layTree(
@@ -39,6 +42,7 @@ export function configOf(board: Board, { policy, standby, followers, timing, sel
         evictionRate,
         secondaryRate: judging.secondaryRate,
       },
+      ...(maxHarm !== undefined && { safety: { maxHarmPerHour: maxHarm } }),
       ...(selects && { site: { nodeSelector: "kubernetes.io/arch=arm64" } }),
     },
     { where: (path) => path.join(".") },

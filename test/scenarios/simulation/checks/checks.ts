@@ -7,6 +7,7 @@ import { Hearing } from "./hearing.ts";
 import { checkHolds } from "./holds.ts";
 import { checkInnocence } from "./innocence.ts";
 import { checkOwnBoard } from "./own-board.ts";
+import { checkSafetyValve } from "./safety-valve.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
 
@@ -24,5 +25,6 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
     ...checkHolds(history, acts),
+    ...checkSafetyValve(history, acts),
   ];
 }
