@@ -80,8 +80,8 @@ type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
 /** How soon a held deletion is checked again if the end of the hold is unknown. */
 const recheck: Millis = 5000;
-/** The same while the safety valve is shut. */
-const longestShut: Millis = 30_000;
+/** The same while the safety valve is shut: `soonest` if it may open at any moment. */
+const shutRecheck = { soonest: 30_000, latest: 300_000 } as const;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
@@ -386,11 +386,11 @@ function evict(
 }
 
 /**
- * How soon an eviction that the safety valve holds is decided again. Many may be held, so they are not decided more often
+ * How soon an eviction that the safety valve holds is decided again. Thousands may be held, so that is not more often
  * than the valve can open by itself; a release enqueues the key.
  */
 const untilOpen = ({ until }: NonNullable<ValveNow["shut"]>, now: Instant): Millis =>
-  Math.min(longestShut, Math.max(recheck, until === undefined ? longestShut : elapsed(now, until)));
+  until === undefined ? shutRecheck.soonest : Math.min(shutRecheck.latest, Math.max(recheck, elapsed(now, until)));
 
 /** Sets the DisruptionTarget condition, which must be written before the deletion. */
 function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {

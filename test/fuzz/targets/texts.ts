@@ -10,6 +10,7 @@ import { scrubber } from "../../../agent/doctor/scrub.ts";
 import { memberText } from "../../../agent/fleet/configuration/member-text.ts";
 import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/mqtt/topics.ts";
 import { decodeHolds, encodeHolds, pruned } from "../../../agent/holds/holds.ts";
+import { actsWithin, decodeValve, encodeValve } from "../../../agent/holds/valve.ts";
 import { olderClaims } from "../../../agent/site/site-lease.ts";
 import { zoneFrom } from "../../../agent/upkeep/time-zone.ts";
 import { ruleFrom, ruleOffset } from "../../../agent/upkeep/zone-rule.ts";
@@ -116,6 +117,34 @@ export const texts: readonly Target[] = [
         ensure(
           encodeHolds(holds, now).length > 0 && (again !== undefined || input.length > 30_000),
           "a parsed value can be passed on",
+        );
+        return true;
+      },
+    }),
+  },
+  {
+    name: "valve",
+    form: "json",
+    open: () => ({
+      example: (random) =>
+        JSON.stringify({
+          v: 1,
+          total: random.integer(9999),
+          acts: [
+            [59, 3],
+            [random.integer(90), 1],
+          ],
+          admitted: 2,
+          unknown: 7,
+          later: { unknown: true },
+        }),
+      run: (input) => {
+        const valve = decodeValve(input.toString(), now);
+        if (!valve) return false;
+        const again = decodeValve(encodeValve(valve, now), now);
+        ensure(
+          (again && actsWithin(again, now) >= actsWithin(valve, now)) || input.length > 10_000,
+          "no act is lost when a parsed value is passed on",
         );
         return true;
       },

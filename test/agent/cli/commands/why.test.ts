@@ -141,6 +141,16 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
   );
 });
 
+test.each([
+  ["acts", "the safety valve was shut: 10 harmful acts within an hour (limit 10)"],
+  ["boards", "the safety valve was shut: 10 silent boards were tainted (limit 10)"],
+  ["unknown", "the safety valve was shut: the harmful acts of the last hour were unknown"],
+] as const)("an act that the safety valve holds because of its %s is described as such", async (of, text) => {
+  const since = at("10:56:37");
+  stored({ ...evicted, state: "held", restraints: [{ why: "valve", of, count: 10, limit: 10, since }] });
+  expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`by edge-02 (term 3): ${text}`);
+});
+
 test("a moment of this boot is shown right even if the clock was set since", async () => {
   const { mono, wall } = new SystemClock().now();
   const moment = { at: "1970-01-01T00:00:09.000Z", boot: bootId(readFact), mono: mono - 60_000 };
