@@ -126,11 +126,19 @@ export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownVa
 
 /** Limits of the annotation: an hour has few minutes, and a longer text was not written by us. */
 const mostEntries = 100;
-const longestText = 16 * 1024;
+const longestText = 4096;
 const mostActs = 1_000_000_000;
 
-/** Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count too briefly. */
-export function encodeValve({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
+/**
+ * Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count too briefly.
+ * Unknown fields are left out if the next leader could not read the text with them.
+ */
+export function encodeValve(valve: Valve, now: Instant): string {
+  const text = textOf(valve, now);
+  return Buffer.byteLength(text) > longestText ? textOf({ ...valve, foreign: {} }, now) : text;
+}
+
+function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
   const ages = new Map<number, number>();
   for (const { at, count } of recent(acts, now)) ages.set(ageOf(at, now), (ages.get(ageOf(at, now)) ?? 0) + count);
   return JSON.stringify({

@@ -114,6 +114,19 @@ describe("the annotation on the Lease", () => {
     expect(JSON.parse(encodeValve(read ?? newValve, elsewhere))).toEqual(JSON.parse(text));
   });
 
+  test("leaves out what a newer program added if there would be no room for the acts", () => {
+    const acts = Array.from({ length: 62 }, (_, age) => [age, 1_000_000]);
+    const text = JSON.stringify({ v: 1, total: 2, acts: acts.slice(0, 1), drills: "x".repeat(3900) });
+    const read = decodeValve(text, elsewhere);
+    const full = {
+      ...newValve,
+      ...read,
+      acts: acts.map(([age = 0]) => ({ at: shifted(elsewhere, -age * 60_000), count: 7 })),
+    };
+    expect(actsWithin(decodeValve(encodeValve(full, elsewhere), elsewhere) ?? newValve, elsewhere)).toBe(62 * 7);
+    expect(encodeValve(read ?? newValve, elsewhere)).toContain("drills");
+  });
+
   test.each([
     undefined,
     "",
@@ -131,7 +144,7 @@ describe("the annotation on the Lease", () => {
     '{"v":1,"total":0,"acts":[],"admitted":"many"}',
     '{"v":1,"total":0,"acts":[],"unknown":-1}',
     JSON.stringify({ v: 1, total: 0, acts: Array.from({ length: 101 }, (_, index) => [index, 1]) }),
-    JSON.stringify({ v: 1, total: 0, acts: [], more: "x".repeat(20_000) }),
+    JSON.stringify({ v: 1, total: 0, acts: [], more: "x".repeat(5000) }),
   ])("that is invalid counts as missing, not as empty: %.60s", (text) => {
     expect(decodeValve(text, elsewhere)).toBeUndefined();
   });
