@@ -18,6 +18,7 @@ import { bareDaemonPod, targetOf } from "./daemon-pod.ts";
 import { eligibilityOf } from "./eligibility.ts";
 import { type History, historyOf, type KnownRevision, knownRevision, newRevision, revisionName } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
+import { isStillOversized } from "./oversized-revision.ts";
 import type { SetState } from "./pass.ts";
 import { selectorOf } from "./selector.ts";
 
@@ -41,8 +42,8 @@ export async function observe(
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, events: [] };
   const { expected: before, overtaken, oversized } = memoryOf(memory, set.metadata.uid);
   // Without a revision nothing can be done, and each attempt would hash, escape and perhaps send megabytes.
-  if (oversized !== undefined && oversized === set.metadata.generation) {
-    throw new TerminalError(`the template of DaemonSet ${key} is too large: the API takes no revision of it`);
+  if (oversized !== undefined && isStillOversized(set, oversized)) {
+    throw new TerminalError(`DaemonSet ${key} is too large with its annotations: the API accepts no revision of it`);
   }
   // Checked before the pods are read, so that every pod which the cache shows at this point is among them.
   const expected = await outstanding(before, pods, site);

@@ -214,6 +214,25 @@ test("a template whose revision the API finds too large is tried once, however o
   expect(site.pods).toHaveLength(1);
 });
 
+test("a revision that was too large because of the set's annotations is tried again when they shrink", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  const annotated = (annotations: Readonly<Record<string, string>>) => {
+    const plain = set();
+    return { ...plain, metadata: { ...plain.metadata, annotations } };
+  };
+  site.put(annotated({ story: "x".repeat(1000), look: "1" }));
+  site.site.refusals.add({ reason: "RequestEntityTooLarge" });
+  await site.begin();
+  site.put(annotated({ story: "x".repeat(1000), look: "12" }));
+  await site.run(3_600_000);
+  expect(site.writes("create")).toHaveLength(1);
+  site.site.refusals.clear();
+  site.put(annotated({ look: "12" }));
+  await site.run(3_700_000);
+  expect(site.pods).toHaveLength(1);
+});
+
 test("a set that selects everything gets an Event, and nothing else happens", async () => {
   const site = new DaemonSite();
   site.boards("n1");
