@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { cacheVerdictOf, differencesOf, mirrorVerdictOf } from "../../../../agent/doctor/checks/cache.ts";
+import {
+  cacheVerdictOf,
+  differencesOf,
+  mirrorVerdictOf,
+  storedDifference,
+} from "../../../../agent/doctor/checks/cache.ts";
 
 const pod = (key: string, version = "100", uid = `uid of ${key}`) => ({ key, uid, version });
 
@@ -21,11 +26,31 @@ test("of a large site objects missing from the partial list are not reported", (
 });
 
 test("a cache that differs is a failure, with the first three differences and a remedy", () => {
-  expect(cacheVerdictOf(7, [])).toMatchObject({ level: "ok" });
-  const { level, message, hint } = cacheVerdictOf(7, ["one", "two", "three", "four", "five"]);
+  const same = { objects: 7, differences: [], undone: [] };
+  expect(cacheVerdictOf(same)).toMatchObject({ level: "ok" });
+  const differences = ["one", "two", "three", "four", "five"];
+  const { level, message, hint } = cacheVerdictOf({ ...same, differences });
   expect(level).toBe("fail");
   expect(message).toContain("one; two; three, and 2 more");
   expect(hint).toContain("cache.db");
+});
+
+test("an API server that lists what its store does not have is a failure of the server, not of the cache", () => {
+  const undone = ["pods a is not stored"];
+  const { level, message, hint } = cacheVerdictOf({ objects: 7, differences: ["nodes b has another uid"], undone });
+  expect(level).toBe("fail");
+  expect(message).toBe("the API server lists what its store does not have: pods a is not stored");
+  expect(hint).toContain("Restart every kube-apiserver");
+});
+
+test.each([
+  ["stored in the version that was listed", pod("a"), undefined],
+  ["changed since it was listed", pod("a", "101"), undefined],
+  ["stored in an older version", pod("a", "99"), "is stored in an older version"],
+  ["deleted, or never stored in this history", "absent" as const, "is not stored"],
+  ["not readable for the doctor", undefined, undefined],
+])("an object that is %s", (_, stored, difference) => {
+  expect(storedDifference(pod("a"), stored)).toBe(difference);
 });
 
 const watch = (resource: string, state: "live" | "syncing" | "silent" | "failing" | "off") => ({ resource, state });
