@@ -93,7 +93,17 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["an act without a record", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);
-    const options = { seed: 1, schedules, jobs: 1, mostFailures: 1, wishes, mutant, shrink: false, trace: false };
+    const options = {
+      seed: 1,
+      schedules,
+      jobs: 1,
+      mostFailures: 1,
+      wishes,
+      mutant,
+      shrink: false,
+      trace: false,
+      tally: false,
+    };
     const work = new Work(options);
     expect(await work.run(() => {})).toBe(true);
     const violations = work.failures.flatMap((failure) => failure.violations);
