@@ -6,7 +6,8 @@ import type { KubeObject, ObjectMeta } from "../../api/meta.ts";
  *
  * Keeping a further field needs a migration that empties the cache: stored objects lack the field, and a resumed watch
  * would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
- * client/decoding/pod-message.ts. The field also needs a shape check where objects are parsed.
+ * client/decoding/pod-message.ts, and to the sample that the tests read in both forms. The field also needs a shape
+ * check where objects are parsed.
  */
 
 /** Keeps no annotations: tenants write them, possibly thousands. A drain lists the mirror pods itself. */
