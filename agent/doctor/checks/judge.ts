@@ -52,7 +52,7 @@ async function readBoards(api: ApiProbe, { site }: Config): Promise<readonly See
 }
 
 /** An entry in managedFields shows a past write; an entry that is new since `before` shows that a judge writes now. */
-export function judgeVerdict(
+function judgeVerdict(
   before: readonly SeenBoard[],
   now: readonly SeenBoard[],
   status: Status | undefined,
