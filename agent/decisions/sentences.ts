@@ -83,7 +83,7 @@ export function becauseText({ board, because }: Pick<Grounds, "board" | "because
 function restraintText(restraint: Restraint): string {
   switch (restraint.why) {
     case "not-live":
-      return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live";
+      return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live, or the API server accepted no writes";
     case "quarantine":
       return "after an outage, not every board had sent a heartbeat yet";
     case "verdict":

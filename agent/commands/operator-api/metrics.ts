@@ -224,7 +224,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     ),
     gauge(
       "pods_evicted_last_hour",
-      "Pods that this board evicted in the last hour; a former leader counts its own.",
+      "Pods that this board evicted in the last hour.",
       one(eviction?.evicted1h),
     ),
     counter(
