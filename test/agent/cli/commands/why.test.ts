@@ -45,7 +45,7 @@ const local = (time: string): string => {
   return `${date} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":")}`;
 };
 
-const silence = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+const silence = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" } as const;
 const common = { v: 1, board: "pi-3", leader: "edge-02", term: 3, state: "done", restraints: [], failures: 0 } as const;
 const onBoard = { kind: "Node", name: "pi-3", uid: "n3" };
 
