@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/site": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },
-  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
+  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/decisions", "agent/informer"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
     types: ["agent/config", "agent/decisions", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],

@@ -62,7 +62,7 @@ export const nodeLifecycle = ({
     const link = linkOf(watches, settings, site.now);
     const holds = held(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds });
+      return await observeTurns(site, memory, { link, holds, settings });
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
@@ -154,9 +154,10 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
 async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
-  { link, holds }: { readonly link: Link; readonly holds: Holds },
+  { link, holds, settings }: { readonly link: Link; readonly holds: Holds; readonly settings: NodeLifecycleSettings },
 ): Promise<SiteState> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now: site.now });
+  const isInQuarantine = isHeld(memory.quarantine);
+  const may = mayHaveTurn(memory.boards, { link, holds, isInQuarantine, settings, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
   const gone: string[] = [];

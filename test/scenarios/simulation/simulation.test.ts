@@ -92,6 +92,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a stall bound that is ignored", 60],
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
+    ["a record of an earlier decision", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);
     const options = {
