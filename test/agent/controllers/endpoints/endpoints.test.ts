@@ -35,7 +35,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else continues meanwhile: a new pod is added, one that its kubelet reports unready is removed", () => {
+  test("meanwhile a new pod is added, and a pod that its kubelet reports unready is removed", () => {
     const more = [...pods, webPod("c", { on: "pi-2" }), webPod("d", { on: "pi-2", ready: false })];
     const { actions } = decide(state(more, written(["a", "b@pi-2", "d@pi-2"]), silent("unknown")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "a,b,c", notReady: "d" });
@@ -49,7 +49,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(requeueAfter).toBeUndefined();
   });
 
-  test("one that was not ready stays out, and a deleted one is removed", () => {
+  test("a pod that was not ready before stays out, and a deleted one is removed", () => {
     expect(decide(state(pods, written(["b@pi-2"], ["a"]), silent("unknown")), noMemory).actions).toEqual([]);
     const leaving = [webPod("a", { ready: false, terminating: true }), webPod("b", { on: "pi-2" })];
     const { actions } = decide(state(leaving, written(["a", "b@pi-2"]), silent("unknown")), noMemory);
