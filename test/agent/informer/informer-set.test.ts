@@ -120,7 +120,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("notifies present listeners of its first list, and reads none of it again without listeners", async () => {
+  test("notifies present listeners of its first list, and reads none of it again if there are no listeners", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
     const run = new Run();
     const notified = run.notificationsOf(pods);
@@ -160,7 +160,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("resyncs nothing, and writes nothing for it, without a listener", async () => {
+  test("resyncs nothing, and writes nothing for it, if it has no listener", async () => {
     api.put(pods, pod("web"));
     const run = await new Run({}, () => false).start();
     const notified = run.notificationsOf(pods);
@@ -571,7 +571,7 @@ describe("a site of selected boards", () => {
       isOpen && request.resource === "pods" ? [request.options.fieldSelector?.replace("spec.nodeName=", "")] : [],
     );
 
-  test("is synced once each board's watch has been open, though one of them was always reconnecting", async () => {
+  test("is synced once each board's watch has been open, even if one of them was always reconnecting", async () => {
     const cut = cutOff();
     cut.board = "pi-2";
     const run = new Run(scope);
@@ -590,7 +590,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("is not synced by what its watches received before the question: a standby may have lost one for long", async () => {
+  test("is not synced by what its watches received earlier: a standby may have lost one for long", async () => {
     const cut = cutOff();
     const run = await new Run(scope).start();
     cut.board = "pi-1";

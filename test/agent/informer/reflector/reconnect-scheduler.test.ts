@@ -70,12 +70,12 @@ describe("a leader", () => {
     },
   );
 
-  test("of one of few sites waits for less time", async () => {
+  test("of one of a few sites waits for less time", async () => {
     const waits = await all(sites(4).map((site) => returns(leaderOf(site, site.rank))));
     expect(Math.max(...waits)).toBeLessThanOrEqual(2000);
   });
 
-  test("without knowledge of other sites takes any moment before a reset has become an outage", async () => {
+  test("that knows of no other sites takes any moment before a reset has become an outage", async () => {
     const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(leaderOf(undefined, seed))));
     expect(Math.max(...waits)).toBeLessThanOrEqual(within);
     expect(mostInASecond(waits)).toBeLessThan(40);
