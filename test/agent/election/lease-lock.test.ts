@@ -124,7 +124,7 @@ describe("the Lease", () => {
     expect(sent().at(-1)).not.toHaveProperty("metadata.annotations");
   });
 
-  test("that is released has no holder, a duration of one second and the same count", async () => {
+  test("is released with no holder, a duration of one second and the same count", async () => {
     const { clock, sent, lock, write } = setUp();
     const record = await lock.create(claim, clock.now(), write);
     await lock.release(record, undefined, clock.now(), write);
