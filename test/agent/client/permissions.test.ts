@@ -59,7 +59,7 @@ test("an error names the missing permission, also as the cause of another error"
   expect(missingIn("edge cannot list")).toBeUndefined();
 });
 
-test("an exhausted quota or a terminating namespace is no missing permission", () => {
+test("an exhausted quota or a terminating namespace is not a missing permission", () => {
   const { permissions, shown, changes } = setUp();
   permissions.refused(nodesCall, forbidden("exceeded quota: pods"));
   permissions.refused(
