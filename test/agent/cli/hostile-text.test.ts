@@ -298,7 +298,7 @@ describe.each([
   });
 });
 
-test("an answer in JSON reads the same to a program as before", async () => {
+test("for programs, an answer in JSON reads the same as before", async () => {
   const file = at("status.json");
   const { out } = await played("status", shown("--file", file, "--json"), {});
   expect(JSON.parse(out).health.conditions[0].message).toContain(evil);

@@ -56,7 +56,7 @@ class Board implements Disposable {
   }
 }
 
-test("a life whose disk is full is followed by one on a makeshift, and by one on the disk when that is writable", async () => {
+test("a life on a full disk is followed by one on a makeshift, and by one on the disk when that is writable", async () => {
   using board = new Board();
   const { place, config } = board;
   const first = place.open(config);
@@ -83,7 +83,7 @@ test("a life whose disk is full is followed by one on a makeshift, and by one on
   third.close();
 });
 
-test("checks become less frequent, up to one in a minute, for as long as it takes", async () => {
+test("checks become less frequent, down to one a minute, for as long as it takes", async () => {
   using board = new Board();
   // Something in its place: nothing can be stored there.
   writeFileSync(board.folder, "");
@@ -98,7 +98,7 @@ test("checks become less frequent, up to one in a minute, for as long as it take
   expect(board.regained).toBe("usable");
 });
 
-test("an error unrelated to the disk needs no makeshift; neither does a makeshift that fails", () => {
+test("neither an error unrelated to the disk nor a failing makeshift needs a makeshift", () => {
   using board = new Board();
   expect(board.fails("busy")).toBe(false);
   expect(board.place.avoids(board.config)).toBeUndefined();

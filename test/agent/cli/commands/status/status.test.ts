@@ -143,7 +143,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
   expect(short.out).toContain("mqtt up");
 });
 
-test("a follower shows the leader", async () => {
+test("a follower shows who leads", async () => {
   written({
     leader: { ...leading(), role: "standby", holder: "edge-05", renewP95Ms: undefined, missedRenewals: undefined },
   });
@@ -151,7 +151,7 @@ test("a follower shows the leader", async () => {
   expect(out).toMatch(/^Leader +edge-05, term 17.*; lease of 1m, seen 2s ago; this board is standby$/m);
 });
 
-test("critical is 2", async () => {
+test("a critical status exits with 2", async () => {
   written({
     selectionConflicts: [{ site: "plant8", lease: "kube-system/siteward-plant8", boards: 1, some: ["edge-07"] }],
   });
@@ -199,7 +199,7 @@ test("freshness depends only on boot, process and boot clock", () => {
   expect(kinds).toEqual(["fresh", "fresh", "stale", "fresh", "stale", "stale", "stale"]);
 });
 
-test("no file: not running, with the next step", async () => {
+test("without a status file the agent counts as not running, and the next step is shown", async () => {
   const { code, out } = await status();
   expect(code).toBe(3);
   expect(out).toBe(`NOT RUNNING  there is no ${file}\n  -> start it: siteward run\n`);
@@ -209,7 +209,7 @@ test.each([
   ["half a file", '{"schema":"siteward.status/1",'],
   ["another schema", '{"schema":"siteward.status/2"}'],
   ["no status at all", "[1, 2, 3]"],
-])("%s: unreadable, 4, one line", async (_, source) => {
+])("%s is reported as unreadable, on one line and with exit code 4", async (_, source) => {
   writeFileSync(file, source);
   const { code, out, err } = await status();
   expect(code).toBe(4);
@@ -217,7 +217,7 @@ test.each([
   expect(err).toMatch(/^siteward: \S+ is not a valid status file: .*\n$/);
 });
 
-test("a folder in the file's place is unreadable too", async () => {
+test("a folder in place of the status file is unreadable too", async () => {
   mkdirSync(file);
   expect((await status()).code).toBe(4);
 });
@@ -244,7 +244,7 @@ test("--short prints one line", async () => {
   );
 });
 
-test("colour is used only on terminals, and not where NO_COLOR is set", async () => {
+test("colour is used only on terminals, and not if NO_COLOR is set", async () => {
   written();
   const asked = async (io: ReturnType<typeof recordingIo>): Promise<boolean> => {
     await dispatch(io, ["status", "--file", file]);
@@ -275,7 +275,7 @@ test("a narrow terminal gets narrow lines", async () => {
   ).toEqual([]);
 });
 
-test("--wait ready waits for the agent, and prints it once it is", async () => {
+test("--wait ready waits until the agent is ready, and then prints its status", async () => {
   const clock = new FakeClock();
   const io = recordingIo({ clock });
   const done = dispatch(io, ["status", "--file", file, "--wait", "ready", "--timeout", "2m"]);
@@ -332,7 +332,7 @@ test("the file is read from the run folder set in the environment", async () => 
   expect(io.out()).toContain("edge-09");
 });
 
-test.each(["constructor", "new"])("a level %s, which this version does not know, is exit code 4", async (level) => {
+test.each(["constructor", "new"])("a level %s that this version does not know gives exit code 4", async (level) => {
   const { health } = snapshot(healthy({}), undefined);
   written({}, { health: { ...health, level } } as unknown as Partial<Status>);
   expect((await status()).code).toBe(4);

@@ -35,7 +35,7 @@ function written(text: string): string {
   return file;
 }
 
-test("without options: three boards in two zones, some pods, until Ctrl-C", () => {
+test("without options the site has three boards in two zones and some pods, and runs until Ctrl-C", () => {
   expect(given({})).toMatchObject({
     scenario: { boards: 3, zones: 2, workloads: [{ name: "web", replicas: 6 }] },
     isStory: false,
