@@ -82,7 +82,7 @@ describe("many pieces of work at once", () => {
     expect(order.filter((lane) => lane === "boards").length).toBeLessThan(1000);
   });
 
-  test("small steps are taken by the turn, not one for each pass of others", async () => {
+  test("small steps are taken a turn at a time, not one for each pass of others", async () => {
     const { clock, turns, stop, signal } = setUp();
     let passes = 0;
     const worker = async (): Promise<void> => {

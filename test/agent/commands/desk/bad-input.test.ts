@@ -551,7 +551,7 @@ test("row 11: a refused command stays refused when it is delivered again, even i
   expect(await lastOf(await desk.take(freeze({ id: "SLIP" })))).toMatchObject({ state: "succeeded" });
 });
 
-test("rows 10 and 15: a command that came too fast, or without its signature, may come again with the same id", async () => {
+test("rows 10 and 15: a command that came too fast, or without its signature, may be sent again with the same id", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) await desk.take(freeze({ id: `FAST-${n}` }));
@@ -712,7 +712,7 @@ test("row 26: a command that takes too long fails, and reports its progress", as
   expect(await answer).toMatchObject({ state: "failed", code: 504, error: "timeout", result: { evicted: 3 } });
 });
 
-test("any bytes get an answer or none, and the agent continues", async () => {
+test("the agent continues whatever bytes arrive, and answers at most once", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const random = new SeededRandom(5);
