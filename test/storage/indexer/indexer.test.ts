@@ -31,7 +31,7 @@ function indexed(things: readonly Thing[], indices: IndexFunctions<Thing> = byBo
 const many = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) => `t${String(at).padStart(4, "0")}@1`);
 
-test("an empty indexer answers", () => {
+test("an empty indexer answers every query", () => {
   const { indexer } = store();
   expect(indexer.get("a")).toBeUndefined();
   expect(shown(indexer.list())).toEqual([]);
@@ -45,7 +45,7 @@ test("a walk follows the keys, over any number of pages", () => {
   expect(shown(storeOf(specs.toReversed()).indexer.list())).toEqual(specs);
 });
 
-test("during a walk objects may be written: deleted ones ahead are left out, new ones ahead are included", () => {
+test("during a walk objects may be written: deleted objects ahead are left out, and new objects ahead are included", () => {
   const { fifo, indexer } = storeOf(many(200));
   const met: string[] = [];
   for (const { metadata } of indexer.list()) {
@@ -137,7 +137,7 @@ test("a value that no object has any more is gone", () => {
   expect(rowsOf(database, "index_rows")).toBe(0);
 });
 
-test("an unknown index is a mistake", () => {
+test("an unknown index is a programming error", () => {
   const { indexer } = store();
   expect(() => [...indexer.byIndex("colour", "red")]).toThrow("no index named colour");
   expect(() => [...indexer.indexValues("colour")]).toThrow("no index named colour");
@@ -216,10 +216,10 @@ describe.each([
   '{"metadata":{"name":"b","namespace":"n","uid":"uid-b","resourceVersion":"1"}}',
   '{"metadata":{"name":"b","uid":"uid-other","resourceVersion":"1"}}',
   '{"metadata":{"name":"b","uid":"uid-b","resourceVersion":"2"}}',
-])("the text of b has become %s", (text) => {
+])("if the text of b has become %s", (text) => {
   const damaged = expect.objectContaining({ kind: "damaged", disposition: "rebuild" });
 
-  test("reading it reports the file as damaged; the others are read", () => {
+  test("reading it reports the file as damaged, and the other objects are read", () => {
     const { database } = storeOf(["a@1", "b@1", "c@1"]);
     database.prepare("UPDATE objects SET text = ? WHERE key = 'b'").run(text);
     const { indexer } = store(database);
@@ -228,7 +228,7 @@ describe.each([
     expect(shown([indexer.get("a"), indexer.get("c")].filter((one) => one !== undefined))).toEqual(["a@1", "c@1"]);
   });
 
-  test("in the queue: nothing of it is applied", () => {
+  test("in the queue, nothing of it is applied", () => {
     const { database, fifo } = store();
     fifo.append([delta("Added", "b@1")], "1");
     database.prepare("UPDATE journal SET text = ? WHERE key = 'b'").run(text);
