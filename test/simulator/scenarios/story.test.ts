@@ -90,7 +90,7 @@ steps:
   expect(said).toContain("FAILED kept web: default/web-3 deleted or terminating");
 });
 
-test("served refers to the current pods of services; a rollout is over on every board or it is not", async () => {
+test("served refers to the current pods of services, and a rollout is complete only if it is complete on every board", async () => {
   const daemon = { name: "monitor", boards: 3, ready: 3, updated: 3, rolled: true };
   site = { ...site, services: [{ name: "web", ready: 3 }], daemons: [daemon] };
   at("5s", () => {
