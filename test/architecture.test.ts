@@ -152,7 +152,7 @@ test("every import goes down the layers", () => {
   expect(wrong).toEqual([]);
 });
 
-test("an import that goes up, sideways or round the seam would be found", () => {
+test("an import that goes up, sideways or around the seam would be found", () => {
   const seen = (file: string, to: string, type = false): boolean => isAllowed(file, { to, type, lazy: false });
   expect(seen("agent/controllers/registry.ts", "agent/client/kube-client.ts")).toBe(false);
   expect(seen("agent/controllers/registry.ts", "storage/memo.ts")).toBe(false);
@@ -163,7 +163,7 @@ test("an import that goes up, sideways or round the seam would be found", () => 
   expect(seen("agent/execution/executor.ts", "agent/informer/lister.ts")).toBe(true);
 });
 
-test("time, chance, environment and console come in through the files that own them", () => {
+test("time, chance, environment and console are used only in the files that own them", () => {
   const wrong = files.flatMap((file) => {
     const code = withoutComments(read(file));
     return Object.entries(ambient)
@@ -192,7 +192,7 @@ test("the simulator is reachable only through import() in the program's outermos
   expect(wrong).toEqual([]);
 });
 
-test("SQL stands in storage/ alone", () => {
+test("SQL is only in storage/", () => {
   const wrong = files.filter(
     (file) =>
       !file.startsWith("storage/") &&
