@@ -3,7 +3,6 @@ import type { Database } from "../../storage/database/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Delta } from "../../storage/object.ts";
-import { Site } from "./power-cut-model.ts";
 import {
   delta,
   list,
@@ -18,7 +17,8 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "./things.ts";
+} from "./object-store.ts";
+import { Site } from "./power-cut-model.ts";
 
 type Deltas = readonly Delta<Thing>[];
 type Way = (fifo: DeltaFIFO<Thing>, deltas: Deltas, resourceVersion: string) => readonly string[];

@@ -6,9 +6,9 @@ import { removeCache } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { damages, damagesBeside } from "./damages.ts";
+import { inMemory, popAll, pragmas, type Store, scratch } from "./object-store.ts";
 import { cacheOf, follow } from "./power-cut-model.ts";
 import { expectSound } from "./soundness.ts";
-import { inMemory, popAll, pragmas, type Store, scratch } from "./things.ts";
 
 const seed = 5;
 const place = scratch(inMemory);

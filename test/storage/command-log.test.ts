@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CommandLog, type CommandRow } from "../../storage/command-log.ts";
 import { Database } from "../../storage/database/database.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas } from "./things.ts";
+import { pragmas } from "./object-store.ts";
 
 const open = (): CommandLog =>
   new CommandLog(Database.open({ file: ":memory:", migrations: stateMigrations, pragmas }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { type DecisionEntry, DecisionLog } from "../../storage/decision-log.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const open = (file = ":memory:"): Database => Database.open({ file, migrations: stateMigrations, pragmas });
 

@@ -6,7 +6,7 @@ import { Database } from "../../storage/database/database.ts";
 import { openState } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 async function holderOf(file: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, "lock-holder.ts"), file], {

@@ -16,7 +16,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "./things.ts";
+} from "./object-store.ts";
 
 /** The first list of a cache, staged in the journal as every later one, or written to its place. */
 const ways: readonly (readonly [name: string, begin: (fifo: DeltaFIFO<Thing>) => Replacement<Thing>])[] = [

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../storage/make-folder.ts";
-import { scratch } from "./things.ts";
+import { scratch } from "./object-store.ts";
 
 test("missing parts of a path are created, and existing ones stay", () => {
   using place = scratch();

@@ -6,7 +6,7 @@ import { carryBack, makeMakeshift, openMakeshift } from "../../storage/makeshift
 import { Memo } from "../../storage/memo.ts";
 import { Outbox } from "../../storage/outbox.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const options = { pragmas, stamp: "1" };
 const why = "the card cannot be written";

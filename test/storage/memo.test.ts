@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas } from "./things.ts";
+import { pragmas } from "./object-store.ts";
 
 const open = (): Database => Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { Outbox, type OutboxMessage, ttlLeft } from "../../storage/outbox.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const bounds = { event: { rows: 5, bytes: 10_000 }, response: { rows: 3, bytes: 10_000 } };
 const boot = "boot-1";

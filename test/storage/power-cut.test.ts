@@ -4,9 +4,9 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { openCache } from "../../storage/database/open.ts";
+import { pragmas, scratch } from "./object-store.ts";
 import { cacheOf, follow, mix } from "./power-cut-model.ts";
 import { expectSound } from "./soundness.ts";
-import { pragmas, scratch } from "./things.ts";
 
 /** Runs the writer and kills it `delay` milliseconds after it has begun. */
 async function writeUntilKilled(file: string, seed: number, delay: number): Promise<void> {

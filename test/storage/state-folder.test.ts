@@ -5,7 +5,7 @@ import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas, stamp: "now" });
 

@@ -6,7 +6,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { CommandLog } from "../../../storage/command-log.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/things.ts";
+import { pragmas } from "../../storage/object-store.ts";
 import { AgentProcess, until } from "../../support/agent-process.ts";
 import { canMount, mount, unmount } from "../../support/mounts.ts";
 import { isBuilt } from "../../support/shipped.ts";

@@ -13,7 +13,7 @@ import { Database } from "../../../storage/database/database.ts";
 import { Memo } from "../../../storage/memo.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/things.ts";
+import { pragmas } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeLink } from "../../support/links/fake-link.ts";
 import { RecordingLog } from "../../support/recording-log.ts";

@@ -7,7 +7,7 @@ import { StatePlace } from "../../../agent/process/state-place.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { StorageError } from "../../../storage/errors.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { pragmas, scratch } from "../../storage/things.ts";
+import { pragmas, scratch } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";

@@ -2,7 +2,7 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { Database } from "../../../storage/database/database.ts";
 import type { Migration } from "../../../storage/database/migrations.ts";
-import { pragmas, rowsOf, scratch } from "../things.ts";
+import { pragmas, rowsOf, scratch } from "../object-store.ts";
 
 const migrations: readonly Migration[] = [{ number: 1, sql: "CREATE TABLE facts (name TEXT PRIMARY KEY, value)" }];
 const later: readonly Migration[] = [

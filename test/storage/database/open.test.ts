@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../../storage/database/database.ts";
 import { openCache, openState, removeCache } from "../../../storage/database/open.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { list, popAll, pragmas, scratch, shown, store } from "../things.ts";
+import { list, popAll, pragmas, scratch, shown, store } from "../object-store.ts";
 
 const stamp = "20260102T030405Z";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { collapse } from "../../../storage/delta-fifo/collapse.ts";
 import type { JournalRow } from "../../../storage/delta-fifo/journal.ts";
 import type { DeltaType } from "../../../storage/object.ts";
-import { show, shownChanges, type Thing, thing } from "../things.ts";
+import { show, shownChanges, type Thing, thing } from "../object-store.ts";
 
 /** "Updated foo@2"; a type without an object speaks of what was known before: "Deleted", "Sync". */
 function outcome(stored: string | undefined, ...deltas: readonly string[]) {

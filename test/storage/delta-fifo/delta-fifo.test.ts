@@ -19,7 +19,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "../things.ts";
+} from "../object-store.ts";
 
 /**
  * The cases of client-go's DeltaFIFO that apply here (docs/kubernetes-rules.md#deltafifo). Ours tells changes where

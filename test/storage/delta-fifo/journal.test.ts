@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Journal } from "../../../storage/delta-fifo/journal.ts";
-import { memory, rowsOf } from "../things.ts";
+import { memory, rowsOf } from "../object-store.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 const of = (version: string, uid = "u") => ({ uid, version });

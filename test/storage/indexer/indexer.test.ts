@@ -14,7 +14,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "../things.ts";
+} from "../object-store.ts";
 
 const byTag: IndexFunctions<Thing> = { tag: ({ tags }) => tags ?? [] };
 

@@ -3,7 +3,7 @@ import { LogLevels } from "../../../../agent/commands/desk/log-levels.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";

@@ -10,7 +10,7 @@ import {
 import { loadConfig } from "../../../../agent/config/load.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let folder: string;

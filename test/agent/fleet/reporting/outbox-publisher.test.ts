@@ -8,7 +8,7 @@ import { States } from "../../../../agent/fleet/reporting/states.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { Outbox } from "../../../../storage/outbox.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeLink } from "../../../support/links/fake-link.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import {
-  type ServiceSight,
+  type ServiceState,
   standstill,
-  type UnitSight,
-} from "../../../../../agent/cli/commands/status/service-sight.ts";
+  type UnitState,
+} from "../../../../../agent/cli/commands/status/service-state.ts";
 
-const stopped: UnitSight = {
+const stopped: UnitState = {
   LoadState: "loaded",
   UnitFileState: "enabled",
   ActiveState: "inactive",
@@ -13,12 +13,12 @@ const stopped: UnitSight = {
   ExecMainStatus: "0",
 };
 
-const seen = (unit: Partial<UnitSight>, isEnrolled = true): ServiceSight => ({
+const seen = (unit: Partial<UnitState>, isEnrolled = true): ServiceState => ({
   unit: { ...stopped, ...unit },
   isEnrolled,
 });
 
-test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
+test.each<[what: string, state: ServiceState, why: RegExp, next: RegExp]>([
   ["a machine without systemd", { unit: undefined, isEnrolled: false }, /no systemd/, /siteward run/],
   [
     "a board without the package",
@@ -63,8 +63,8 @@ test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
     /doctor --only creds,mqtt, then sudo siteward enroll/,
   ],
   ["an agent that hangs", seen({ ActiveState: "active" }), /is running/, /watchdog/],
-])("%s is reported with the one step that helps", (_, sight, why, next) => {
-  const found = standstill(sight);
+])("%s is reported with the one step that helps", (_, state, why, next) => {
+  const found = standstill(state);
   expect(found.why).toMatch(why);
   expect(found.next).toMatch(next);
 });
