@@ -100,7 +100,7 @@ export function cacheVerdictOf({ objects, differences, undone }: Compared): Chec
   if (undone.length > 0) {
     return fail(
       `the API server lists what its store does not have: ${firstOf(undone)}`,
-      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that is gone.",
+      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that no longer exists.",
     );
   }
   if (differences.length === 0) return ok(`${objects} objects are cached as the API server has them`);

@@ -281,7 +281,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("stays held in the record when the term ends, since the next leader is not known here", async () => {
+  test("stays held in the record when the term ends, since the next leader is unknown", async () => {
     const { clock, book, records, end } = setUp();
     book.due(key, [frozen]);
     book.due({ ...key, term: 4 }, []);

@@ -135,7 +135,7 @@ describe("a board that returns to a server", () => {
     [
       "has reached the same version by other writes",
       () => store.put(400, evening),
-      /differs from the version of that number that was read before/,
+      /differs from the one read earlier with the same version/,
     ],
     [
       "was a different Lease then",

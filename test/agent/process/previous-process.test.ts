@@ -17,9 +17,11 @@ test.each([
   [
     "it was stuck, and the watchdog ended it after it had named the loop",
     status({
-      problems: [{ type: "LoopStuck", subject: "pod-gc", severity: "critical", message: "pod-gc has not moved" }],
+      problems: [
+        { type: "LoopStuck", subject: "pod-gc", severity: "critical", message: "pod-gc has made no progress" },
+      ],
     }),
-    { cause: "watchdog", message: "pod-gc has not moved" },
+    { cause: "watchdog", message: "pod-gc has made no progress" },
   ],
 ])("the report about the former process: %s", (_, left, expected) => {
   expect(previousProcess(left, "boot-1")).toMatchObject({ version: "0.4.1", ending: expected });

@@ -46,7 +46,8 @@ const causes: Readonly<Record<string, Standstill>> = {
 };
 
 export function standstill({ unit, isEnrolled }: ServiceState): Standstill {
-  if (unit === undefined) return { why: "no systemd answers here", next: "siteward run starts it in the foreground" };
+  if (unit === undefined)
+    return { why: "systemd is not running here", next: "siteward run starts it in the foreground" };
   const { LoadState, UnitFileState, ActiveState, Result, ExecMainStatus } = unit;
   if (LoadState === "not-found")
     return {

@@ -120,8 +120,8 @@ test("monitoring reads liveness, readiness and metrics", async () => {
   world.missing = ["the disk is full"];
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
   expect(await ask("GET", "/readyz")).toMatchObject({ status: 503, body: "the disk is full\n" });
-  world.stuck = ["executor has not moved for 5m"];
-  expect(await ask("GET", "/healthz")).toMatchObject({ status: 503, body: "executor has not moved for 5m\n" });
+  world.stuck = ["executor has made no progress for 5m"];
+  expect(await ask("GET", "/healthz")).toMatchObject({ status: 503, body: "executor has made no progress for 5m\n" });
   world.status = undefined;
   expect(await ask("GET", "/status")).toMatchObject({ status: 503 });
 });

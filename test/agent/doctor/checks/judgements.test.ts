@@ -123,7 +123,8 @@ describe("the site's Lease", () => {
   test("that two boards take from each other is a failure; that changes hands once is an election", () => {
     expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-1_a", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "fail",
-      message: "pi-1_a and pi-2_b take the site's Lease from each other: 3 times during this check",
+      message:
+        "pi-1_a and pi-2_b keep taking the site's Lease from each other: it changed hands 3 times during this check",
     });
     expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "ok",
@@ -286,7 +287,7 @@ describe("the board", () => {
       { now: ["undervoltage"] as const, sinceBoot: ["undervoltage"] as const },
     ].map((power) => powerVerdict(power));
     expect(levels.map(({ level }) => level)).toEqual(["skip", "ok", "warn", "warn"]);
-    expect(levels[2]?.message).toBe("since the boot, not now: undervoltage");
+    expect(levels[2]?.message).toBe("since boot, not now: undervoltage");
     expect(levels[3]?.hint).toContain("5.1 V");
   });
 

@@ -35,7 +35,7 @@ test("a folder with room passes, one with too little gets a warning, and a missi
   const later = folder.file("not/yet");
   expect(spaceVerdict(later, mebi)).toMatchObject({
     level: "ok",
-    message: expect.stringContaining(`where ${later} will be made`),
+    message: expect.stringContaining(`where ${later} will be created`),
   });
 });
 
@@ -68,7 +68,7 @@ describe.skipIf(!canMount())("on a disk of its own", () => {
     const board = patient(folder, {}, { SITEWARD_STATE_FOLDER: path.join(disk, "state") });
     expect(storagePersist(board)).toMatchObject({
       level: "warn",
-      message: expect.stringContaining("lies on tmpfs"),
+      message: expect.stringContaining("is on tmpfs"),
       hint: expect.stringContaining(`LABEL=siteward ${disk}/state ext4`),
     });
   });
