@@ -6,7 +6,7 @@ import { formatDuration } from "../base/time/duration.ts";
 /** Type of the condition for a stuck loop. If its watchdog is enabled, systemd then kills the process. */
 export const stuckCondition = "LoopStuck";
 
-/** A loop without progress, and since when. */
+/** A loop without progress, and the time of its last progress. */
 export interface Stuck {
   readonly name: string;
   readonly since: Instant;

@@ -60,7 +60,7 @@ export type PodState =
       readonly link: Link;
       /** The current verdict on the board; undefined: this agent judges no boards. */
       readonly verdict: Verdict | undefined;
-      /** Since when the board's silence counts; undefined: not known. */
+      /** The instant from which the board's silence counts; undefined: not known. */
       readonly silentSince: Instant | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined: neither. */
       readonly hold: EvictionHold | undefined;
