@@ -230,7 +230,7 @@ test("a folder with one file too many would be found", () => {
   expect(crowdedIn([...full, "agent/base/more.ts", "test/kube/more.test.ts"])).toEqual(["agent/base", "test/kube"]);
 });
 
-test("no two folders need each other to run", () => {
+test("no two folders depend on each other at run time", () => {
   const needs = new Map<string, Set<string>>();
   for (const file of files)
     for (const { to, type, lazy } of importsOf(file)) {

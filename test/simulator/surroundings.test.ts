@@ -128,7 +128,7 @@ test("a workload is a ReplicaSet that owns its pods, and counts them", async () 
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 4, readyReplicas: 3, availableReplicas: 3 });
 });
 
-test("when a person scales it down, pods without readiness are deleted first", async () => {
+test("when a person scales a workload down, pods without readiness are deleted first", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
@@ -142,7 +142,7 @@ test("when a person scales it down, pods without readiness are deleted first", a
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
 });
 
-test("when a person deletes it, its pods are deleted, other pods stay, and it is not created again", async () => {
+test("when a person deletes a workload, its pods are deleted, other pods stay, and it is not created again", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");

@@ -66,7 +66,7 @@ describe.each([
   ["a kill", () => killed],
 ])("after %s", (when, variant) => {
   for (const [what, damage] of Object.entries({ ...damages, ...damagesBeside })) {
-    test(`cache.db with ${what}: it is used as it is, at an earlier moment, or recreated and reported`, () => {
+    test(`cache.db with ${what} is used as it is, at an earlier moment, or recreated and reported`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "cache.db", damage);
@@ -85,7 +85,7 @@ describe.each([
       again.close();
     });
 
-    test(`state.db with ${what}: it is used as it is, or set aside and reported, and works`, () => {
+    test(`state.db with ${what} is used as it is, or set aside and reported, and works`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "state.db", damage);

@@ -16,7 +16,7 @@ async function holderOf(file: string): Promise<ChildProcess> {
   return child;
 }
 
-test("a state file that one process holds cannot be opened by another, and is free as soon as the first is killed", async () => {
+test("a state file that one process holds cannot be opened by another, and is free as soon as that process is killed", async () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const holder = await holderOf(file);

@@ -28,7 +28,7 @@ test("a known fact costs no write", () => {
   expect(database.prepare("SELECT total_changes()").get()).toEqual(writes);
 });
 
-test("lists entries in key order; entries may be deleted during the iteration", () => {
+test("a walk lists entries in key order; entries may be deleted during the iteration", () => {
   const memo = new Memo(open());
   const keys = Array.from({ length: 130 }, (_, at) => String(at).padStart(3, "0"));
   for (const key of keys.toReversed()) memo.set("a", key, `v${key}`);

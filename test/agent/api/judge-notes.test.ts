@@ -11,7 +11,7 @@ const entry = (manager: string, fieldsV1: object, time = "2026-11-20T12:00:00Z")
 });
 
 describe("managedFields", () => {
-  test("written by the API server's clients show kube-controller-manager's writes of taints and Ready, not its other writes to Nodes", () => {
+  test("show kube-controller-manager's writes of taints and Ready, not its other writes to Nodes", () => {
     expect(judgeNotes([entry("kube-controller-manager", taints), entry("kube-controller-manager", ready)])).toEqual([
       { manager: "kube-controller-manager", wrote: "taints", stamp: "2026-11-20T12:00:00Z" },
       { manager: "kube-controller-manager", wrote: "Ready", stamp: "2026-11-20T12:00:00Z" },

@@ -64,7 +64,7 @@ describe("a label selector", () => {
     expect(() => parseLabelSelector(text)).toThrow(SelectorError);
   });
 
-  test("stored in an object is read in canonical form", () => {
+  test("is read from its form in an object", () => {
     const selector = labelSelectorOf({
       matchLabels: { app: "web" },
       matchExpressions: [

@@ -154,7 +154,7 @@ test.each([
   expect(one.sickness).toBeUndefined();
 });
 
-test("a board that starts in 1970 does not lead until its clock is set; one that is hours behind may", async () => {
+test("a board that starts in 1970 does not lead until its clock is set; a board that is hours behind may", async () => {
   const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
   one.synced = "unsynced";
   await one.clock.advance("30s");

@@ -281,7 +281,7 @@ test("every command is in this table", () => {
 describe.each([
   ["with colour", {}],
   ["with NO_COLOR", { NO_COLOR: "1" }],
-])("no byte from outside steers the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
+])("no byte from outside controls the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
   const all = Object.entries(lines).flatMap(([name, each]) =>
     each.map((line, at) => [`${name} (${at + 1})`, name, line] as const),
   );

@@ -73,7 +73,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("few requests with large bodies run at a time, and small ones do not wait for them", async () => {
+test("only a few requests with large bodies run at a time, and small ones do not wait for them", async () => {
   const { clock, client, requests } = site([{ never: true }]);
   const stop = new AbortController();
   const create = (filling: string, lane: "boards" | "workloads"): Promise<unknown> =>
@@ -206,7 +206,7 @@ test("a long web page in answer to a deletion does not count as success", async 
   expect(await failure(client.delete(nodes, { name: "pi-3" }, {}, write))).toMatchObject({ reason: "Unreadable" });
 });
 
-test("few long answers are read at a time, and short ones do not wait for them", async () => {
+test("only a few long answers are read at a time, and short ones do not wait for them", async () => {
   const { metadata, seen, size, answers } = longPod();
   const stuck = Promise.withResolvers<void>();
   async function* stuckAfter(first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -527,7 +527,7 @@ test("a write that is too large for etcd is refused for good, though the server 
   expect(await create()).toMatchObject({ status: 500, reason: "InternalError", disposition: "retry" });
 });
 
-test("a read whose connection was reset is retried once after a second, a write is not", async () => {
+test("a read whose connection was reset is retried once after a second, but a write is not", async () => {
   const reset = { fail: new TransportError("Reset", "https://x: the connection was reset") };
   const { client, clock, requests } = site([reset, { body: node }]);
   const got = client.get(nodes, { name: "pi-3" }, signal);
@@ -587,7 +587,7 @@ test("an aborted call throws the signal's reason, even while it waits for a retr
   expect(await failed).toEqual(new Error("stopped"));
 });
 
-test("requests keep to the rate limit, watches are not delayed", async () => {
+test("requests observe the rate limit, but watches are not delayed", async () => {
   const { client, clock, requests } = site([{ body: node }], { qps: 1, burst: 1 });
   for (let i = 0; i < 3; i++) void client.get(nodes, { name: "pi-3" }, signal);
   await client.watch(nodes, { timeoutSeconds: 300 }, signal);

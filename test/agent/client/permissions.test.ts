@@ -33,7 +33,7 @@ test("a refused request is reported in RBAC terms until a request of its kind su
   expect(changes()).toBe(2);
 });
 
-test("objects of one kind are one permission, subresources and namespaces are separate ones", () => {
+test("objects of one kind share one permission; subresources and namespaces have their own", () => {
   const { permissions, shown } = setUp();
   const patch = (path: string, what: string) => permissions.refused({ verb: "patch", path }, cannot(what));
   patch("/api/v1/nodes/pi-1/status", 'patch resource "nodes/status" in API group "" at the cluster scope');

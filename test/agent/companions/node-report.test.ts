@@ -125,7 +125,7 @@ test("only changes are written, and at most every five minutes", async () => {
   expect(site.writes.every((write) => !write.includes("ClockUnsynced"))).toBe(true);
 });
 
-test("a restart of the agent costs one small read, and no write except its stop and its return", async () => {
+test("a restart of the agent costs one small read, and no write except those for its stop and its return", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   await site.stop();

@@ -137,7 +137,7 @@ test("an update counts as healthy after ten minutes, and a later restart or cras
   expect(board.events).toHaveLength(1);
 });
 
-test("a power cut is not a crash; after one, crashes are counted from the beginning", async () => {
+test("a power cut is not a crash, and starts the count of crashes again", async () => {
   const board = await updated();
   for (let cut = 0; cut < 5; cut++) {
     await board.clock.advance("20s");

@@ -279,7 +279,7 @@ test.each([
   ["a=b=c", false],
   ["a b", false],
   ["", false],
-])("the label selector %j: accepted is %s", (selector, good) => {
+])("the label selector %j is accepted: %s", (selector, good) => {
   write(`site: {nodeSelector: ${JSON.stringify(selector)}}\n`);
   expect(problems()).toHaveLength(good ? 0 : 1);
 });

@@ -34,7 +34,7 @@ const told = (site: SiteModel): readonly string[] =>
   );
 
 describe("the decision records", () => {
-  test("of a site that is calm for a day are none", async () => {
+  test("do not exist on a site that is calm for a day", async () => {
     const site = await calmSite();
     await site.run("24h");
     expect(told(site)).toEqual([]);
@@ -83,7 +83,7 @@ describe("the decision records", () => {
     expect(site.recorded.lines[0]).toMatchObject({ fields: { act: "board-tainted", kind: "reported" } });
   });
 
-  test("of a frozen site are one hold for the board and none for the pod, however long it lasts; then the acts", async () => {
+  test("of a frozen site are one hold for the board and none for the pod, however long it lasts, and then those of the acts", async () => {
     const site = await calmSite();
     freezeSite(site, "30m");
     site.silence("pi-3");

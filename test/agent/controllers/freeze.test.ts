@@ -109,7 +109,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(/deleted web-/).map((at) => Math.round(at - thawed))).toEqual([0, 100, 200, 300]);
   });
 
-  test("does not hold evictions by a taint of another client", async () => {
+  test("does not hold evictions because of a taint of another client", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -163,7 +163,7 @@ test("a board that reports itself not ready in a frozen site is not tainted NoEx
 });
 
 describe("a zone that an operator confirmed to be dead", () => {
-  test("has dead boards for the confirmed time", async () => {
+  test("counts its silent boards as dead for the confirmed time", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1", "a1");

@@ -144,7 +144,7 @@ test("an act that failed and was not tried for an hour becomes another story whe
   await end();
 });
 
-test("a full disk does not prevent reading, and ends the loop that stores", async () => {
+test("a full disk does not prevent reading, but ends the loop that stores", async () => {
   const { clock, book, log, end } = setUp();
   log.write([{ id: undefined, subject: "node/pi-3", board: "pi-3", text: "{}" }]);
   const full = new StorageError("full", { file: "state.db", disposable: false });
@@ -233,7 +233,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is counted by reason, now and in all", async () => {
+  test("is counted by reason: those held now, and the total", async () => {
     const { book, end } = setUp();
     book.due(key, [quarantined]);
     book.due(key, [frozen]);

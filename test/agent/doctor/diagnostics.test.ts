@@ -201,7 +201,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind is included", () => {
   });
 });
 
-test("but text that is no secret stays: names, times, numbers, certificates' names, words about tokens", () => {
+test("text that is no secret stays in the archive: names, times, numbers, certificates' names, words about tokens", () => {
   const clean = scrubber(["", "abc", "k3s"]);
   const lines = [
     "2026-11-20T12:00:05Z info lease acquired lease=kube-system/siteward-plant7 holder=edge-02_e7fc96c8",
@@ -214,7 +214,7 @@ test("but text that is no secret stays: names, times, numbers, certificates' nam
 });
 
 test.each([0, 1, 2])(
-  "nor is a private key in base64, even %s bytes after the beginning of the encoded text",
+  "a private key in base64 is redacted, even %s bytes after the beginning of the encoded text",
   (offset) => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();

@@ -19,7 +19,7 @@ describe.each([
   ["expiry", edge],
   ["poll", classic],
 ] as const)("a leader that hands the Lease over (followers: %s)", (followers, timing) => {
-  test.each([1, 2, 3, 4, 5, 6])("is followed by that board (seed %i)", async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])("is followed by the named board (seed %i)", async (seed) => {
     const site = await settled(seed, { followers, timing });
     const { leader } = site;
     const to = names.find((name) => name !== leader.name) ?? "";

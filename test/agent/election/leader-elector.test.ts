@@ -363,7 +363,7 @@ describe("a leader whose process was suspended", () => {
     await site.end();
   });
 
-  test("while the answer to its renewal was on the way is not revived by it", async () => {
+  test("while the answer to its renewal was on the way is not revived by that answer", async () => {
     const site = new Election(2);
     for (const name of ["pi-1", "pi-2"]) site.join(name);
     await site.settled();

@@ -37,7 +37,7 @@ test.each([
   ["it follows the board's own last term", 4, 5, true],
   ["another board led in between", 4, 6, false],
   ["the count restarted", 4, 0, false],
-])("at its beginning a term is classified by whether another board led since: %s", (_, before, term, alone) => {
+])("when a term begins, this board knows whether another has led since: %s", (_, before, term, alone) => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", before);
   expect(folder.openedIn("here").leads("pi-1_b", term)).toBe(alone);

@@ -93,7 +93,7 @@ describe("the Lease", () => {
     ]);
   });
 
-  test("is taken with the labels, and keeps the annotations for the next leader to read", async () => {
+  test("gets the labels when it is taken, and keeps the annotations for the next leader", async () => {
     const { clock, sent, lock, labels, annotations, signal, write } = setUp();
     let record = await lock.create({ ...claim, holder: "pi-2_b", term: 2 }, clock.now(), write);
     record = await lock.renew(

@@ -172,7 +172,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     expect(deletedAfter(5000)).toEqual({ do: "wait", until: at(5010) });
   });
 
-  test("right after a backup of it named us in an older term is waited for: others may have led since", () => {
+  test("right after a restored backup of it named us in an older term is waited for: others may have led since", () => {
     const outdated = lease({ holder: "baz", term: 5 });
     const readings: readonly Reading[] = [
       [0, outdated],

@@ -183,7 +183,7 @@ describe("an Event that cannot be written", () => {
   });
 });
 
-test("ends with its signal, even in the middle of a pause", async () => {
+test("the delivery of an Event ends with its signal, even in the middle of a pause", async () => {
   const { clock, api, abort, running, say } = setUp();
   api.refuse = () => {
     throw refusal("create", 0, "Reset");

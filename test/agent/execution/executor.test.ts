@@ -264,7 +264,7 @@ test("completed harmful acts are counted for an hour", async () => {
   expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
 });
 
-test("acts with grounds are recorded: as done, or as failed unless a newer state of the object is decided on", async () => {
+test("acts with grounds are recorded as done, or as failed unless a newer state of the object will be decided on", async () => {
   const acted: [string, string | undefined][] = [];
   const decisions = { acted: (act: DecidedAct, error?: Error) => acted.push([act.on.name, error?.message]) };
   const { clock, api, executor, term } = setUp(4, { decisions });
@@ -365,7 +365,7 @@ describe("an act that a verdict permitted before an outage", () => {
 describe("a pass whose patience ends", () => {
   const asking = { by: "judge", since: { mono: 0, wall: 0 }, moved: () => {}, patience: 100 };
 
-  test("has those of its writes postponed that had not begun; those that were sent continue", async () => {
+  test("postpones the writes that had not begun, and continues those that were sent", async () => {
     const { clock, api, executor, term } = setUp(1);
     api.latency = 150;
     const running = executor.execute(
@@ -381,7 +381,7 @@ describe("a pass whose patience ends", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("still sends its Events, and not those of writes that did not happen", async () => {
+  test("still sends its Events, except those about writes that did not happen", async () => {
     const { clock, api, said, executor, term } = setUp(1);
     api.latency = 150;
     const [a, b] = [api.put("a"), api.put("b")];

@@ -101,7 +101,7 @@ describe("the holds that a leader leaves to the next one", () => {
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
   });
 
-  test.each(["9", -1, 1.5, 1e300, null, [2]])("ignore changes of %j", (changes) => {
+  test.each(["9", -1, 1.5, 1e300, null, [2]])("have not changed if the count reads %j", (changes) => {
     expect(decodeHolds(JSON.stringify({ v: 1, changes }), at(0))?.changes).toBe(0);
   });
 

@@ -102,7 +102,7 @@ describe("a board that returns to a server", () => {
     expect(noticed).toEqual([]);
   });
 
-  test.each([403, 404, 405])("that answers this read with %i begins a new chain", async (status) => {
+  test.each([403, 404, 405])("that answers the read of its Lease with %i begins a new chain", async (status) => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
     const { list } = store;
@@ -223,7 +223,7 @@ describe("a leader that renews", () => {
     expect(noticed).toHaveLength(1);
   });
 
-  test("and recreates the Lease before the cluster is known waits with its conclusion until it is", async () => {
+  test("and recreates the Lease before the cluster is known draws its conclusion only when it is", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     store.states = [];

@@ -158,7 +158,7 @@ describe("the trail stored beside a position", () => {
     expect(new Trail(history, text).resume("90")).toBeUndefined();
   });
 
-  test("of all resources names the newest witness", () => {
+  test("gives the newest witness, among those of all resources", () => {
     const texts = [90, 1000, 200].map((version) => {
       history.known = witness(version);
       return trail.text();

@@ -11,7 +11,7 @@ test.each([
   [{ live: true, overdue: true, proven: false, own: true }, "unknown", false, false],
   [{ live: true, overdue: true, proven: true, own: true }, "cut-off", false, false],
   [{ live: false, overdue: true, proven: true, own: true }, "unknown", false, false],
-] as const)("%o is %s", (evidence, verdict, byEvidence, byKubernetes) => {
+] as const)("the facts %o give the verdict %s", (evidence, verdict, byEvidence, byKubernetes) => {
   const given = verdictOf(evidence);
   expect(given.verdict).toBe(verdict);
   expect(given.rule).not.toBe("");

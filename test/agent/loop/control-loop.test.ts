@@ -593,7 +593,7 @@ describe("an error of a pass", () => {
   });
 
   test.each(["exit", "rebuild"] as const)(
-    "with the disposition %s ends the loop, after all workers",
+    "with the disposition %s ends the loop once all workers have ended",
     async (disposition) => {
       const { clock, loop, term } = observing(failing(disposition));
       const ended = expect(loop.run(term)).rejects.toMatchObject({ cause: { disposition } });
@@ -755,7 +755,7 @@ describe("a durable memory", () => {
     expect(log.said("warn")).toEqual(["the stored state of a controller cannot be read and is dropped"]);
   });
 
-  test("that cannot be written makes its key come again, and a full disk ends the loop", async () => {
+  test("that cannot be written enqueues its key again, and a full disk ends the loop", async () => {
     const { clock, caches, store, observed, loop, term } = setUp({ durable: asText });
     caches.of(pods).add(pod("a"));
     store.broken = failing("retry");
@@ -815,7 +815,7 @@ test("a memory that cannot be written now keeps the time at which its key is due
   expect(loop.memoryOf("default/a")).toBe(2);
 });
 
-test("several wakes on one resource walk its objects once", async () => {
+test("several wakes of one resource share one walk over its objects", async () => {
   let lists = 0;
   const { clock, caches, observed, loop, term } = setUp({
     wakes: [wake(pods, ({ key }) => [key]), wake(pods, () => ["site"]), wake(nodes, () => ["site"])],

@@ -72,7 +72,7 @@ describe("a rolling count", () => {
   });
 });
 
-test("gives percentiles of the newest 64 durations", () => {
+test("percentiles are those of the newest 64 durations", () => {
   const sample = new DurationSample();
   expect(sample.p95).toBeUndefined();
   sample.add(7);

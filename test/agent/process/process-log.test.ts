@@ -30,7 +30,7 @@ test.each([
   expect(formatOf(recordingIo(surroundings), config({ format }))).toBe(expected);
 });
 
-test("its level can be changed while the program runs, and its format with a new configuration", () => {
+test("the log's level can be changed while the program runs, and its format with a new configuration", () => {
   const io = recordingIo();
   const process = new ProcessLog(io, config({ format: "text", level: "info" }));
   const log = new FieldLogger(process).child({ resource: "pods" });

@@ -83,7 +83,7 @@ test("a life on a full disk is followed by one on a makeshift, and by one on the
   third.close();
 });
 
-test("checks become less frequent, down to one a minute, for as long as it takes", async () => {
+test("checks of the folder become less frequent, down to one a minute, and never stop", async () => {
   using board = new Board();
   // Something in its place: nothing can be stored there.
   writeFileSync(board.folder, "");

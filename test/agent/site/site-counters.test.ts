@@ -89,7 +89,7 @@ describe("the counters of a site's keys", () => {
     expect(decodeCounters(text)).toEqual(noCounters);
   });
 
-  test("are read between garbage, and the highest of several counts", () => {
+  test("are read between garbage, and only the highest of several counts", () => {
     const found = decodeCounters("garbage key0000000000001=7 \u0000=3 key0000000000001=5 key0000000000002=x *=2");
     expect(encodeCounters(found)).toBe("*=2 key0000000000001=7");
   });

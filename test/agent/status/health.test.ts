@@ -43,7 +43,7 @@ test("a link that was never up is reported with its error, without a duration", 
   ]);
 });
 
-test("a missing leader is no condition up to twice the lease and a retry, and critical after that", () => {
+test("a missing leader is not a condition up to twice the lease and a retry, and critical after that", () => {
   const leaderless = (since: number): LeaderPart => ({
     ...leader,
     role: "standby",

@@ -81,7 +81,7 @@ test("a follower collects garbage after its start, after a term, and whenever it
   await running;
 });
 
-test("an agent that grows drops its caches, and shuts down in an orderly way if that did not help", async () => {
+test("an agent that grows drops its caches, and stops cleanly if that did not help", async () => {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const mib = 2 ** 20;

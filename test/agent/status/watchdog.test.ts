@@ -91,7 +91,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("reports nothing while a loop is stuck, names it once, and continues when it moves again", async () => {
+  test("reports nothing while a loop is stuck, names it once, and continues when the loop makes progress again", async () => {
     const { clock, beats, log, watchdog, changes, set, end } = dog(4000);
     set([{ name: "pod-gc", at: clock.now() }]);
     await clock.advance("3s");

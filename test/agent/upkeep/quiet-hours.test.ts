@@ -80,7 +80,7 @@ test("without quiet hours nothing is held, whatever the clock shows", () => {
   expect(quietHours([], undefined)(at("2026-11-20T12:00:00Z"), "synced")).toBeUndefined();
 });
 
-test("a corrected clock moves the end with it, on the monotonic clock too", () => {
+test("when the clock is corrected, the end moves with it, on the monotonic clock too", () => {
   const quietHoursAt = quietHours(parseWindows("0 22 * * * for 8h") ?? [], utc);
   const before = quietHoursAt({ mono: 1000, wall: Date.parse("2026-11-20T23:00:00Z") }, "synced");
   const corrected = quietHoursAt({ mono: 2000, wall: Date.parse("2026-11-21T05:00:00Z") }, "synced");

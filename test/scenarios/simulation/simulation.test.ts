@@ -115,7 +115,7 @@ describe("a leader that is suspended for ten minutes", { retry: 0 }, () => {
   const length = 600_000;
 
   test.each(["timers first", "answers first"] as const)(
-    "is replaced and does no harm when it resumes, %s, while a board is dark and clocks step",
+    "is replaced and does no harm when it resumes (%s) while a board is dark and clocks step",
     async (waking) => {
       const { seed, setting } = drawn(17, { boards: 3, policy: "kubernetes" });
       const faults: Schedule["faults"] = [

@@ -69,7 +69,7 @@ test("a simulated kubelet renews its Lease every ten seconds", async () => {
   expect(api.read("leases", "pi-1")?.spec).toMatchObject({ holderIdentity: "pi-1", leaseDurationSeconds: 40 });
 });
 
-test("its status is posted every five minutes, and otherwise only when it shows a problem", async () => {
+test("a simulated kubelet posts its status every five minutes, and otherwise only when it shows a problem", async () => {
   await clock.advance("4m50s");
   expect(posts()).toBe(1);
   await clock.advance("20s");

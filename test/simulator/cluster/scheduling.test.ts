@@ -63,7 +63,7 @@ const untolerated: readonly [effect: string, toleration: Toleration | undefined,
   ["NoSchedule", { key: "other", operator: "Exists" }, false],
 ];
 
-test.each(untolerated)("a taint %s with the toleration %j: fits is %s", (effect, toleration, fits) => {
+test.each(untolerated)("a taint %s with the toleration %j: does the pod fit? %s", (effect, toleration, fits) => {
   const web = pod("web", { tolerations: toleration ? [toleration] : [] });
   const { board: found } = placementOf(web, [board("pi-1", { taints: [unreachable(effect)] })], noLoad);
   expect(found !== undefined).toBe(fits);

@@ -88,7 +88,7 @@ describe("lists with a key merge item by item", () => {
     expect(patchedNode({ status: { conditions: [ready] } }, patch)).toEqual({ status: { conditions: [pressure] } });
   });
 
-  test("of two items with the same key the first is patched, and the second is not lost", () => {
+  test("if two items have the same key, the first is patched, and the second is not lost", () => {
     const ports = [
       { containerPort: 53, protocol: "TCP" },
       { containerPort: 53, protocol: "UDP" },
@@ -133,7 +133,7 @@ describe("finalizers", () => {
 });
 
 describe("objects", () => {
-  test("lose a member by null, even a missing one", () => {
+  test("lose a member that is null in the patch, even a missing one", () => {
     expect(
       patchedNode({ metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { a: null, c: null } } }),
     ).toEqual({

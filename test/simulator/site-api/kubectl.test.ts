@@ -292,7 +292,7 @@ spec:
     await kubectl("delete node mark-1");
   });
 
-  test("waits for a condition and for the end, drains, and deletes gently and by force", async () => {
+  test("waits for a condition and for a deletion, drains, and deletes gently and by force", async () => {
     await kubectl("create -f -", `${board("drain-1")}---\n${bound("drain-pod", "drain-1")}`);
     const ready = tried("wait --for=condition=Ready pod/drain-pod --timeout=20s");
     await kubectl(

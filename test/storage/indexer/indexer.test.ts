@@ -127,7 +127,7 @@ test("an index returns every object with a value, and every value that some obje
   expect([...indexer.indexValues("tag")]).toEqual(["", "blue", "red"]);
 });
 
-test("a value that no object has any more is gone", () => {
+test("a value that no object has any more is no longer returned", () => {
   const { database, fifo, indexer } = store();
   fifo.append([delta("Added", "a@1", { board: "pi-1" }), delta("Added", "b@1", { board: "pi-2" })], "1");
   popAll(fifo);
@@ -180,7 +180,7 @@ test("the size follows additions and deletions", () => {
   expect(indexer.size).toBe(1);
 });
 
-test.each([0, 1000, 1 << 20])("with %i bytes for decoded objects the answers are the same", (decodedBytes) => {
+test.each([0, 1000, 1 << 20])("the answers are the same with %i bytes for decoded objects", (decodedBytes) => {
   const { fifo, indexer } = store(memory(), { decodedBytes });
   fifo.append(
     many(50).map((spec) => delta("Added", spec, { board: "pi-1" })),

@@ -66,7 +66,7 @@ describe("a task group", () => {
     await group.join();
   });
 
-  test("accepts new loops while it runs, also if its parent ended before", async () => {
+  test("accepts new loops while it runs, even if its parent has ended", async () => {
     const group = new TaskGroup(AbortSignal.abort());
     const seen: boolean[] = [];
     group.start("outer", async () => {

@@ -60,7 +60,7 @@ test("a command prints its result for programs and its outcome for people", asyn
   expect(row?.author).toBe(`local:${process.getuid?.()}`);
 });
 
-test("a rehearsal changes nothing", async () => {
+test("a dry run changes nothing", async () => {
   const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run", ...why);
   expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
   expect(board.effects).toEqual([]);
@@ -78,7 +78,7 @@ test("a refusal by the board exits with 1, and shows the reason and the place", 
   expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
 });
 
-test("a user who stops waiting for a drain reads how to cancel it", async () => {
+test("a user who stops waiting for a drain is shown how to cancel it", async () => {
   board.effect = () => new Promise(() => undefined);
   const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
   const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}', ...why]);
@@ -134,7 +134,7 @@ test.each([
   });
 });
 
-test("if there is no version to return to, it exits with 1, and the message names those that exist", async () => {
+test("if there is no version to return to, the command exits with 1, and its message names those that exist", async () => {
   board.effect = async () => ({
     outcome: "refused",
     code: 404,
@@ -157,7 +157,7 @@ test("the schema of a command is printed without an agent", async () => {
   });
 });
 
-test("without an agent at the socket the exit code is 69, with a next step", async () => {
+test("without an agent at the socket the exit code is 69, and the next step is shown", async () => {
   const { code, io } = await siteward("cmd", "ping", "--socket", path.join(folder, "none.sock"));
   expect([code, io.err()]).toEqual([
     69,

@@ -141,7 +141,7 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
   );
 });
 
-test("a moment of this boot is shown right even if the clock was set since", async () => {
+test("a moment of this boot is shown correctly even if the clock was set since", async () => {
   const { mono, wall } = new SystemClock().now();
   const moment = { at: "1970-01-01T00:00:09.000Z", boot: bootId(readFact), mono: mono - 60_000 };
   stored({ ...marked, first: moment, last: moment });

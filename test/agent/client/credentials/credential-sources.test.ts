@@ -156,7 +156,7 @@ describe("a credential plugin", () => {
   const isThere = (name: string) => eventually(() => existsSync(join(folder, name)));
   const hanging = (): object => plugin("hanging", `echo $$ > ${folder}/pid\nexec sleep 1000`);
 
-  test("that hangs is named by each waiting request, with the time it has not answered", async () => {
+  test("that hangs is named in the error of each waiting request, with the time that it has been running", async () => {
     config("http://127.0.0.1:1", hanging());
     const { ask, clock } = agent();
     const [first] = [failure(ask(2000)), await isThere("pid")];

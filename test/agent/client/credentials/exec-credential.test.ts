@@ -63,7 +63,7 @@ test("a credential without an expiry is kept until it is refused", async () => {
   expect(notes()).toHaveLength(2);
 });
 
-test("a clock that is decades ahead does not run the plugin in a loop", async () => {
+test("a clock that is decades ahead does not make the plugin run in a loop", async () => {
   const script = answering(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }));
   const { make, notes, clock } = plugin(script, {}, new FakeClock("2060-01-01T00:00:00Z"));
   const runner = make();
@@ -142,7 +142,7 @@ test("a plugin that hangs is stopped after a minute", async () => {
   expect(await failed).toContain("did not end within 60s");
 });
 
-test("for a plugin that is not installed the message says how to get it", async () => {
+test("a plugin that is not installed is reported with the way to get it", async () => {
   const { make } = plugin("", { command: "no-such-plugin-here", installHint: "Get it from the vendor." });
   await expect(make().credential()).rejects.toMatchObject({
     message: 'user "agent": the credential plugin no-such-plugin-here is not installed',

@@ -44,7 +44,7 @@ test("a list in protobuf gives the same objects as the list in JSON", () => {
   expect([protobuf.items, protobuf.rejected]).toEqual([4, []]);
 });
 
-test("the sample pod has every member that the cache keeps, and others", () => {
+test("the sample pod has every member that the cache keeps, and some others", () => {
   const names = (value: unknown, at = ""): readonly string[] =>
     typeof value !== "object" || value === null
       ? [at]

@@ -115,7 +115,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     expect(await dial(accessTo(`https://127.0.0.1:${port}`))).toMatch(/^TLS \| .*it does not speak TLS on this port/);
   });
 
-  test("a server that requires a client certificate, or another one, is reported", async () => {
+  test("a server that requires a client certificate, or a different one, is reported", async () => {
     const server = await LocalServer.start({
       protocol: "HTTP/2",
       pair,

@@ -578,7 +578,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(server.connections).toBe(4);
   });
 
-  test("leave streams for writes that hang, and for the renewal among them", async () => {
+  test("leave streams for hanging writes and for the renewal among them", async () => {
     const hanging: Answering[] = [];
     const server = await serving(
       "HTTP/2",
@@ -661,7 +661,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect([connectionOf(next as HttpResponse), parts.server.connections]).toEqual([present, 3]);
   });
 
-  test("wait for a further connection that cannot be opened; nothing else does", async () => {
+  test("wait if a further connection cannot be opened, but nothing else does", async () => {
     const { server, send, opened, taken } = await site();
     await opened(0, 6);
     server.deafen();
@@ -753,7 +753,7 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
 
   const realTime = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test("is left after two requests without an answer; its watches go on", async () => {
+  test("is left after two requests without an answer; its watches continue", async () => {
     const { send, answers, hangs, watches, server } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     hangs.on = (connection) => connection === 1;
@@ -772,7 +772,7 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
     expect(together.map(({ headers }) => headers["x-connection"])).toEqual(["2", "2", "2"]);
   });
 
-  test("has its open requests failed once it is left", async () => {
+  test("makes its open requests fail once it is left", async () => {
     const { send, answers, hangs, asks } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     let ended = false;

@@ -73,7 +73,7 @@ const once = (id: string): CommandRequest =>
   order({ id, name: "leader.step-down", args: { holdOff: 30 } }, { scope: "site" });
 
 test.each(steps(["admit", "begin", "effect", "settle"]))(
-  "a command that may have its effect only once keeps to that if the power fails $when $step",
+  "a command that may have its effect only once has it at most once if the power fails $when $step",
   async (step) => {
     const { effects, answered, final } = await story(once(`S-${step.step}-${step.when}`), step);
     const isBegun = step.step !== "admit" && !(step.step === "begin" && step.when === "before");
@@ -169,7 +169,7 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
-test("if another board leads by then, the answer says that the effect is unknown", async () => {
+test("if another board leads meanwhile, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
@@ -322,7 +322,7 @@ test("a command without end does not delay the agent's stop, and the next agent 
   expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
 });
 
-test("a command with a short expiry of its own is known for as long as the broker may deliver it again", async () => {
+test("a command with a short expiry of its own is remembered for as long as the broker may deliver it again", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const near = freeze({ id: "F", more: { exp: "2026-11-20T12:05:00Z" } }, { expirySeconds: 86_400 });

@@ -157,7 +157,7 @@ test("no local user can take the name of a fleet operator", async () => {
   expect(authors.map(({ author }) => author)).toEqual(["local:unknown", "local:1000"]);
 });
 
-test("a local command that changes something needs a reason, and a read does not", async () => {
+test("a local command that changes something needs a reason, but a read does not", async () => {
   const silent = await ask("POST", "/v1/cmd", envelope("board.cordon", { reason: undefined }));
   expect([silent.status, JSON.parse(silent.body)]).toEqual([
     400,
@@ -200,7 +200,7 @@ test("two hundred half-open connections keep others out for a second, and these 
   for (const socket of idle) socket.destroy();
 });
 
-test("while sixteen requests are answered, others get 503, and are answered later", async () => {
+test("while sixteen requests are being answered, others get 503; later requests are answered again", async () => {
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   board.effect = () => over.then(() => ({ outcome: "done", result: {} }));
   const asked = Array.from({ length: 200 }, () =>

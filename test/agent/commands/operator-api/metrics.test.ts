@@ -192,7 +192,7 @@ test("the names of metrics are stable", () => {
   expect([...families(full).keys()].sort()).toEqual(names);
 });
 
-test("an agent that has just started exports known values, and no zeros for the others", () => {
+test("an agent that has just started exports known values, and omits the others instead of exporting zeros", () => {
   const {
     link,
     leader,

@@ -234,7 +234,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.site.journal.events).toMatchObject([{ reason: "Scheduled" }]);
   });
 
-  test("gives capacity to the older pod, and the other one gets an Event", async () => {
+  test("gives capacity to the older pod, and an Event to the other", async () => {
     const site = new BindingSite();
     site.put(board(), daemonPod("a", { cpu: "600m" }), daemonPod("b", { cpu: "600m" }));
     await site.begin();

@@ -41,7 +41,7 @@ test("the echo of our own status write does not cause another count of the board
   expect(decide(work(echoed, false), afterFirstPass(), now).actions).toEqual([]);
 });
 
-test("any other change of the set, or of one of its pods, does", () => {
+test("any other change of the set, or of one of its pods, causes another count", () => {
   const touched = { ...echoed, metadata: { ...echoed.metadata, resourceVersion: "3" } };
   expect(decide(work(touched, false), afterFirstPass(), now).actions).toMatchObject([
     { patch: { status: { desiredNumberScheduled: 0, numberMisscheduled: 1 } } },
@@ -49,7 +49,7 @@ test("any other change of the set, or of one of its pods, does", () => {
   expect(decide(work(echoed, false, "4"), afterFirstPass(), now).actions).toHaveLength(1);
 });
 
-test("while a pod is misplaced, every pass counts", () => {
+test("while a pod is misplaced, every pass counts the boards", () => {
   const displaced = set({ status: { ...counts, ...available, numberMisscheduled: 1 } });
   const known = { ...displaced, metadata: { ...displaced.metadata, resourceVersion: "2" } };
   expect(decide(work(known, false), afterFirstPass(), now).actions).toHaveLength(1);
@@ -59,6 +59,6 @@ test("a status that could not be written is written in the next pass", () => {
   expect(decide(work(owner, true), afterFirstPass(false), now).actions).toHaveLength(1);
 });
 
-test("a new leader always counts", () => {
+test("a new leader always counts the boards", () => {
   expect(decide(work(echoed, false), firstMemory, now).actions).toHaveLength(1);
 });

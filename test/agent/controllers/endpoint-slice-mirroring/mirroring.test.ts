@@ -119,7 +119,7 @@ describe("Endpoints written by hand", () => {
   });
 });
 
-test("that are gone have their remaining slices deleted, in the version that was read", () => {
+test("Endpoints that are gone have their remaining slices deleted, in the version that was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   const { resourceVersion } = mirrored("192.0.2.1").metadata;
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);

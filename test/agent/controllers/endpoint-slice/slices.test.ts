@@ -61,7 +61,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(actions.map(endpointsIn)).toEqual(["a,b,c"]);
   });
 
-  test("they become unready once the board is proven silent, and the write has the cause", () => {
+  test("they become unready once the board is proven silent, and the write names the cause", () => {
     const { actions } = decide(state(pods, ready, silent("dead")), noMemory, 100, at(0));
     expect(actions.map(endpointsIn)).toEqual(["-a,b"]);
     expect(actions[0]?.cause).toMatchObject({ board: "pi-1", verdict: "dead" });
@@ -136,7 +136,7 @@ describe("a pod whose board has no Node", () => {
     expect(look(second.memory, 3).requeueAfter).toBe(4000);
   });
 
-  test("is added as soon as its board has one, and the next time starts from scratch", () => {
+  test("is added as soon as its board has one, and its backoff starts again the next time", () => {
     const there = look(look(noMemory, 0).memory, 5, ["pi-1", "pi-2"]);
     expect(endpointsIn(there.actions[0])).toBe("b,a");
     expect(there.requeueAfter).toBeUndefined();

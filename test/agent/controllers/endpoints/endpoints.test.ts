@@ -42,7 +42,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(actions[0]?.cause).toBeUndefined();
   });
 
-  test("they become unready once the board is proven silent, and the write has the cause", () => {
+  test("they become unready once the board is proven silent, and the write names the cause", () => {
     const { actions, requeueAfter } = decide(state(pods, written(["a", "b@pi-2"]), silent("unproven")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "a" });
     expect(actions[0]?.cause).toEqual({ board: "pi-1", verdict: "unproven", rule: "as the test says" });
@@ -110,7 +110,7 @@ describe("the trigger time", () => {
     expect(remember(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
   });
 
-  test("keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
+  test("an update keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
     const cached: Endpoints = {
       ...written(["a"], [], "9"),
       metadata: {

@@ -166,7 +166,7 @@ describe("pods are deleted", () => {
   });
 });
 
-test("at the usual period, which an outage does not shorten", async () => {
+test("an outage does not shorten the period between passes", async () => {
   const gc = new GcSite();
   await gc.begin();
   gc.put(goingUnbound("a"));

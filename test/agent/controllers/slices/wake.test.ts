@@ -62,7 +62,7 @@ describe("a slice wakes its service", () => {
   });
 });
 
-describe("of all slices of a service the cache", () => {
+describe("the cache of a service's slices", () => {
   const wide = (version: number): Readonly<Record<string, string>> =>
     Object.fromEntries(Array.from({ length: 995 }, (_, i) => [`${"n".repeat(300)}${i}`, `v${version}`]));
   const own = { [serviceNameLabel]: "web", [managedByLabel]: us };

@@ -37,7 +37,7 @@ describe("pods leave tainted boards (TE)", () => {
     expect(site.times("web DisruptionTarget=True")).toEqual([100]);
   });
 
-  test("a board that is not ready, then silent, then not ready is lost all the time, which is one window", async () => {
+  test("a board that is not ready, then silent, then not ready counts as lost throughout, so its pods have one window", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi");
@@ -524,7 +524,7 @@ describe("a timer that outlives its process", () => {
       expect(deletions(site)).toHaveLength(1);
     });
 
-    test("a board that returns for a moment, and falls silent under its taint, was lost all the time", async () => {
+    test("a board that returns for a moment, and falls silent under its taint, counts as lost throughout", async () => {
       const { site } = await nextTerm(
         "unreachable",
         ({ budget }) => ({ budget }),

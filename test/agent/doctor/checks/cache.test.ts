@@ -15,7 +15,7 @@ test.each([
   ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has another uid"]],
   ["a phantom", [pod("a")], [pod("a"), pod("b")], ["pods b is no longer on the server"]],
   ["a gap", [pod("a"), pod("b")], [pod("b")], ["pods a is not in the cache"]],
-])("%s in the cache of an agent", (_, served, cached, differences) => {
+])("an agent's cache with %s", (_, served, cached, differences) => {
   expect(differencesOf("pods", served, cached, true)).toEqual(differences);
 });
 
@@ -49,7 +49,7 @@ test.each([
   ["stored in an older version", pod("a", "99"), "is stored in an older version"],
   ["deleted, or never stored in this history", "absent" as const, "is not stored"],
   ["not readable for the doctor", undefined, undefined],
-])("an object that is %s", (_, stored, difference) => {
+])("a listed object that is %s", (_, stored, difference) => {
   expect(storedDifference(pod("a"), stored)).toBe(difference);
 });
 

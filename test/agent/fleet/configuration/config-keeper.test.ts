@@ -260,7 +260,7 @@ describe("settings that take effect without a new life of the agent", () => {
   });
 });
 
-test("a fault from before the trial does not fail it", async () => {
+test("a fault from before the trial does not make it fail", async () => {
   const board = new Board();
   board.vitals = { lease: false, api: false, mqtt: true };
   await board.send(1);
@@ -421,7 +421,7 @@ test("apply starts the latest version early, and no other", async () => {
   expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ outcome: "done", result: { changed: false } });
 });
 
-test("the power fails at any write: the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
+test("if the power fails at any write, the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
   const tellAll = async (board: Board): Promise<void> => {
     await board.send(1);
     await board.turn();

@@ -111,7 +111,7 @@ test("states are sent first, then answers, then events in their order", async ()
   await desk.disconnect(link);
 });
 
-test("after a day without the broker it gets ten messages a second, in order, each once, and a note of those that are missing", async () => {
+test("after a day without the broker, ten messages a second are sent, in order, each once, with a note of those that are missing", async () => {
   const desk = new Desk(500);
   for (let n = 0; n < 2000; n++) {
     desk.happen("noise", n % 4 === 0 ? "warning" : "debug");
@@ -146,7 +146,7 @@ test("after a day without the broker it gets ten messages a second, in order, ea
   await desk.disconnect(link);
 });
 
-test("at most four wait for their acknowledgement, and a critical event waits alone", async () => {
+test("at most four messages wait for their acknowledgement, and a critical event waits alone", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   link.acknowledges = false;
@@ -190,7 +190,7 @@ test("messages not acknowledged when the link was lost are sent again under thei
 });
 
 describe("a broker that refuses", () => {
-  test("leaves the row in place, is retried less and less often, and is reported once", async () => {
+  test("a message gets it again less and less often, and is reported once; the row stays", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     let asked = 0;

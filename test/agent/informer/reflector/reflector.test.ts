@@ -169,7 +169,7 @@ describe("a restart", () => {
     await end();
   });
 
-  test("after which the server has lost the history lists from the former position on, and finds deletions", async () => {
+  test("lists from the former position on if the server has lost the history, and finds deletions", async () => {
     api.put(pods, pod("web-1"));
     api.put(pods, pod("web-2"));
     start();
@@ -498,7 +498,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("is live with bookmarks alone; only those that moved prove something", async () => {
+  test("is live with bookmarks alone, but only bookmarks that moved are a proof", async () => {
     start();
     await clock.advance("1s");
     const begun = clock.now().mono - 1000;

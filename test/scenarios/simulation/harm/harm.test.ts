@@ -106,7 +106,7 @@ test("boards that returned, or were already considered lost, do not count as dea
   expect(harmOf(history).deaths).toEqual([]);
 });
 
-test("the tally names the schedules with false acts, what was wrong, and how long the dead waited", () => {
+test("the tally names the schedules with false acts, what was wrong, and how long the dead boards waited", () => {
   const cut = harmOf(historyWith([trouble("the whole link, silent", 100)], [taint(150), eviction(200)]));
   const dead = harmOf(historyWith([trouble("no power", 100)], [taint(160)]));
   const none = harmOf(historyWith([], []));

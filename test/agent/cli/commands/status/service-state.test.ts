@@ -19,7 +19,7 @@ const seen = (unit: Partial<UnitState>, isEnrolled = true): ServiceState => ({
 });
 
 test.each<[what: string, state: ServiceState, why: RegExp, next: RegExp]>([
-  ["a machine without systemd", { unit: undefined, isEnrolled: false }, /no systemd/, /siteward run/],
+  ["a machine without systemd", { unit: undefined, isEnrolled: false }, /systemd is not running/, /siteward run/],
   [
     "a board without the package",
     seen({ LoadState: "not-found", UnitFileState: "" }, false),

@@ -255,7 +255,7 @@ test("colour is used only on terminals, and not if NO_COLOR is set", async () =>
   expect(await asked(recordingIo())).toBe(false);
 });
 
-test("text from the API cannot steer the terminal", async () => {
+test("text from the API cannot control the terminal", async () => {
   const problems = [{ type: "Odd", severity: "warning", message: "a\u001b[2Jb\u0007c\u009bd" }] as const;
   written({ problems });
   const io = recordingIo({ isTTY: true });

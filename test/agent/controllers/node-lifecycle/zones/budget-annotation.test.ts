@@ -112,7 +112,7 @@ describe("the budget in the Lease", () => {
     expect(site.budget.length).toBeLessThan(64_000);
   });
 
-  test("does not outgrow it by zones, or by what other clients wrote into it, either", async () => {
+  test("does not outgrow an annotation by its number of zones, or by what other clients wrote into it, either", async () => {
     const site = new SiteModel();
     for (let index = 0; index < 1000; index++) site.board(`board-${index}`, { zone: `${index}-${"z".repeat(58)}` });
     site.lead({ budget: JSON.stringify({ v: 1, notes: "n".repeat(90_000) }) });
