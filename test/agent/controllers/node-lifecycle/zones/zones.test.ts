@@ -70,7 +70,7 @@ describe("the key of a zone", () => {
     ["both", { [`${stable}/region`]: "r", [`${stable}/zone`]: "a" }, "r:\u0000:a"],
     ["an old label, which takes precedence", { [`${beta}/zone`]: "b", [`${stable}/zone`]: "a" }, ":\u0000:b"],
     ["an empty old label, which hides the stable one", { [`${beta}/zone`]: "", [`${stable}/zone`]: "a" }, ""],
-  ])("%s", (_name, labels, key) => {
+  ])("from %s", (_name, labels, key) => {
     expect(zoneOf(node("pi", { labels }))).toBe(key);
   });
 });
@@ -91,7 +91,7 @@ describe("the change of a site between two passes: full disruption", () => {
     ["is not entered while one zone is not full", states("normal", "normal"), states("full", "normal"), "usual"],
     ["is left when a new zone appears among full ones", states("full"), states("full", "full"), "silenced"],
     ["does not depend on a vanished zone", states("full", "normal"), states("full"), "all-silent"],
-  ] as const)("from %s", (_name, before, after, kind) => {
+  ] as const)("%s", (_name, before, after, kind) => {
     expect(disruption(before, after)).toBe(kind);
   });
 });
