@@ -105,7 +105,7 @@ test.each([
   ["garbage", "%$&/\n"],
   ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`],
   ["a number", "5\n"],
-])("%s is not an event, and it is unknown which event was lost", async (_, bad) => {
+])("%s: not an event, and it is unknown which event was lost", async (_, bad) => {
   const seen = await events(line("ADDED", pod("a")) + bad, 50);
   expect(seen).toMatchObject([{ type: "ADDED" }, { type: "UNREADABLE", why: expect.stringMatching(/./) }]);
 });
