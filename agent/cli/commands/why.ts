@@ -37,7 +37,8 @@ export const run: Run = async (io, args) => {
   const found = await recordsOf(io, args, { about: asked, most });
   if (typeof found === "number") return found;
   if (found.records.length === 0) return none(io, asked, found);
-  const shown = await withBoard(io, args, found);
+  // The records of a board already include how it was marked and tainted.
+  const shown = asked.startsWith("pod/") ? await withBoard(io, args, found) : found;
   if (typeof shown === "number") return shown;
   if (args.flags.has("json")) io.stdout.json(shown, 2);
   else print(io, asked, shown.records);
@@ -114,11 +115,18 @@ const dateText = (time: Date): string =>
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
+/** The socket of the agent that runs with the named configuration file; without one, that of the service. */
+function socketFor(io: Io, values: Args["values"]): string {
+  const file = values.get("config");
+  if (file === undefined || values.has("socket")) return socketOf(io, values);
+  return join(configOf(io, file).config.run.folder, "ctl.sock");
+}
+
 /** Asks the agent or, if none runs, reads state.db. Returns an exit code if neither has an answer. */
 async function recordsOf(io: Io, { values }: Args, asked: JsonRecord): Promise<Known | number> {
   let last: JsonRecord = {};
   try {
-    await giveCommand(socketOf(io, values), {
+    await giveCommand(socketFor(io, values), {
       envelope: localEnvelope(io, { name: "decisions.get", args: asked }),
       signal: io.signal,
       onAnswer: (answer) => {

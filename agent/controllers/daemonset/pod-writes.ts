@@ -1,4 +1,5 @@
 import type { DaemonSet } from "../../api/core.ts";
+import { isReady } from "../../api/pods.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { mappedBy, type Steps } from "../../base/steps.ts";
@@ -7,7 +8,7 @@ import { type Action, type Cause, deletionTarget, isConflict, type Outcome, refT
 import type { AvailabilityRule } from "./availability.ts";
 import { type LeavingPod, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";
-import { daemonPods, isReady, isUpdated } from "./daemon-pod.ts";
+import { daemonPods, isUpdated } from "./daemon-pod.ts";
 import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
 import { type SetWork, sooner } from "./pass.ts";
 import { updateStep } from "./rolling-update.ts";

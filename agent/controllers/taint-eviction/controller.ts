@@ -2,6 +2,7 @@ import type { Node, Pod, Taint } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
+import { isSameJson } from "../../api/same-json.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
@@ -175,7 +176,7 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
   const board = boardOf(after);
   const isAnother = before !== undefined && before.metadata.uid !== after.metadata.uid;
   const moved = before === undefined || isAnother || boardOf(before) !== board;
-  if (!moved && isSameText(before.spec?.tolerations, after.spec?.tolerations)) return [];
+  if (!moved && isSameJson(before.spec?.tolerations ?? [], after.spec?.tolerations ?? [])) return [];
   if (before !== undefined && moved) return [key];
   const node = board === undefined ? undefined : site.lister(nodes).get(board);
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
@@ -186,11 +187,9 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
  * without the taints that its pods' timers belong to. Reads no pods: together they may be larger than the heap.
  */
 function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
-  if (isSameText(taintIdentities(before), taintIdentities(after))) return;
+  if (isSameJson(taintIdentities(before), taintIdentities(after))) return;
   for (const pod of site.lister(pods).referencesByIndex("byNode", key)) yield keyOf(pod);
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
-
-const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? []) === JSON.stringify(b ?? []);

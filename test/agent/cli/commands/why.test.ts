@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -190,23 +190,50 @@ test("records of a later version are shown as far as they are known", async () =
   expect(out).toContain("pod/default/web-1 was to be evicted from pi-3: foreseen");
 });
 
-test.each([
-  { records: [], code: 1, says: "; edge-02 leads now." },
-  { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
-])("a running agent adds a line to the answer: $says", async ({ records, code, says }) => {
-  const board = new CommandBoard();
-  board.decisions = records.map(Object);
+/** Runs the socket of an agent; the result stops it. */
+async function running(board: CommandBoard): Promise<() => Promise<void>> {
   const stop = new AbortController();
   const file = path.join(folder, "ctl.sock");
   const socket = new ControlSocket(
     { clock: new SystemClock(), random: new SeededRandom(), log: new RecordingLog() },
     { file, desk: board.start(), stuck: () => [], missing: () => [], status: () => undefined, metrics: () => "" },
   );
-  const running = socket.run(stop.signal);
+  const run = socket.run(stop.signal);
   await expect.poll(() => existsSync(file)).toBe(true);
+  return async () => {
+    stop.abort();
+    await run;
+  };
+}
+
+test.each([
+  { records: [], code: 1, says: "; edge-02 leads now." },
+  { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
+])("a running agent adds a line to the answer: $says", async ({ records, code, says }) => {
+  const board = new CommandBoard();
+  board.decisions = records.map(Object);
+  const stop = await running(board);
   const answered = await why("node/pi-3");
   expect(answered.code).toBe(code);
   expect(answered.out + answered.err).toContain(says);
-  stop.abort();
-  await running;
+  await stop();
+});
+
+test("the story of a board mentions each mark and taint once, even after a pod was evicted from it", async () => {
+  stored(marked, tainted, evicted);
+  const { out } = await why("node/pi-3");
+  expect(out.match(/marked/g)).toHaveLength(1);
+  expect(JSON.parse((await why("node/pi-3", "--json")).out).records).toHaveLength(3);
+});
+
+test("the agent that runs with the named configuration is asked, wherever its socket is", async () => {
+  const configured = path.join(folder, "siteward.yaml");
+  writeFileSync(configured, `${readFileSync(configured, "utf8")}\nrun: { folder: ${folder} }`);
+  const board = new CommandBoard();
+  board.decisions = [Object(marked)];
+  const stop = await running(board);
+  const io = recordingIo({ env: {}, clock: new SystemClock() });
+  expect(await dispatch(io, ["why", "last", "--config", configured])).toBe(0);
+  expect(io.out()).toContain("node/pi-3 was marked");
+  await stop();
 });
