@@ -130,7 +130,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
   const wanted = [
     /^mqtt up for 59m46s, session 312, outbox 1 response \+ 3 events \(900ms\), 0 dropped$/,
     /^Zones plant7-a Normal 8\/8 ready 0\.1\/s FROZEN until \d\d:\d\d$/,
-    /^Eviction .*FROZEN: site until$/,
+    /^Eviction .* evicted by this board in the last hour, FROZEN:$/,
     /^pod-gc PAUSED until \d\d:\d\d by ops:alice$/,
     /^Memory 71 MiB RSS of 110 MiB soft, 140 MiB hard, heap 12 MiB, cgroup limit off$/,
     /^Board Raspberry Pi 4 Model B Rev 1\.5, 1\.8 GiB, 61\.2 °C, load 0\.42, sd 8\.5 GiB free, since$/,
