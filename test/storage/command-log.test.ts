@@ -25,7 +25,7 @@ test("commands are found by their id, and in the order of their arrival", () => 
   expect(log.size()).toBe(3);
 });
 
-test("an id is accepted once, and the second command leaves no trace", () => {
+test("an id is accepted once; a second command with the same id leaves no trace", () => {
   const log = open();
   log.admit(row("A"), { key: "ops", counter: 7 });
   expect(() => log.admit(row("A"), { key: "ops", counter: 8 })).toThrow();

@@ -41,7 +41,7 @@ describe("a loop is stuck", () => {
   });
 });
 
-test("patience with a stuck loop grows with the time-outs of requests and outages, and the database gets the least", () => {
+test("a loop's limit grows with the timeouts of requests and outages; the database's limit is the shortest", () => {
   const limits = watchdogLimits({ longestRequest: 30_000, renewDeadline: 40_000 });
   expect(["database", "election", "pod-gc"].map(limits)).toEqual([120_000, 150_000, 460_000]);
 });

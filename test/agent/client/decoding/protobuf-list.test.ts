@@ -209,7 +209,7 @@ test("a pod of very many empty strings in a list is refused", () => {
   expect(rejected).toEqual([expect.stringContaining("more than 90000 strings in lists")]);
 });
 
-test("only the mirror pod's mark is read from a pod's annotations, and the others do not count towards any limit", () => {
+test("only the annotation that marks mirror pods is read; the others count towards no limit", () => {
   const annotation = (key: string): Buffer => field(12, concat(field(1, key), field(2, "x")));
   const others = ["", "a", "kubernetes.io/config.mirro", "kubernetes.io/config.mirrors", "kubernetes.io/config.source"];
   const many = Array.from({ length: 50_000 }, (_, at) => annotation(`a-${at}`));

@@ -240,7 +240,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("messages of a former identity never sees them: they are dropped at the start, and counted", async () => {
+  test("never sees messages of the board's former identity: they are dropped at the start, and counted", async () => {
     const desk = new Desk();
     for (let n = 0; n < 250; n++) {
       const topic = `sw1/acme/plant7/pi-0/event/leader.lost`;
