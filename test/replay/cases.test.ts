@@ -53,7 +53,7 @@ test.each(families)("family %s has cases", (family) => {
   expect(files.filter((file) => file.startsWith(`${family}/`)).length).toBeGreaterThan(5);
 });
 
-test("every case has a name of its own, says which rule it is about, and expects something", () => {
+test("every case has a unique name, names its rule, and expects something", () => {
   const cases = files.map((file) => ({ file, ...read(file) }));
   expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
   for (const { file, id, family, note, expect: expected } of cases) {
@@ -85,7 +85,7 @@ test.each(familyNames)("the examples in the schema of %s hold", async (name) => 
   for (const example of examples) expect((await replay(JSON.stringify(example))).differences).toEqual([]);
 });
 
-test("the command itself: exit codes, the outcome on stdout, what is told about it on stderr", () => {
+test("the command returns exit codes, the outcome on stdout, and explanations on stderr", () => {
   const replayed = (argv: readonly string[], input = "") => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(root, "test/replay/main.ts"), ...argv], {
       input,

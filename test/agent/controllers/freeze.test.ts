@@ -109,7 +109,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(/deleted web-/).map((at) => Math.round(at - thawed))).toEqual([0, 100, 200, 300]);
   });
 
-  test("does not hold evictions by a taint of another client", async () => {
+  test("does not hold evictions because of a taint of another client", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -131,7 +131,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
   });
 });
 
-test("a frozen zone is not evicted, and no other", async () => {
+test("a frozen zone is not evicted, and no other is affected", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "zone", target: "a" }, "1h");
@@ -143,7 +143,7 @@ test("a frozen zone is not evicted, and no other", async () => {
   expect(site.exists("web-b1")).toBe(false);
 });
 
-test("a frozen board waits, and its neighbours in the queue do not", async () => {
+test("a frozen board waits, but its neighbours in the queue do not", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "board", target: "a1" }, "1h");
@@ -163,7 +163,7 @@ test("a board that reports itself not ready in a frozen site is not tainted NoEx
 });
 
 describe("a zone that an operator confirmed to be dead", () => {
-  test("has dead boards for the confirmed time", async () => {
+  test("counts its silent boards as dead for the confirmed time", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1", "a1");
@@ -179,7 +179,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(record("b0")?.verdict).toBe("unproven");
   });
 
-  test("continues to be evicted, slowly, where the whole site is dark", async () => {
+  test("continues to be evicted, slowly, even if the whole site is dark", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a1", "a2", "a3"]) {
       site.board(name, { zone: "a" });
@@ -197,7 +197,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(198);
   });
 
-  test("that is frozen as well stays frozen", async () => {
+  test("stays frozen if it is frozen as well", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1");

@@ -15,8 +15,8 @@ function busySite(policy: (typeof policies)[number]): SiteModel {
   return site;
 }
 
-describe.each(policies)("policy %s: a link that fails", (policy) => {
-  test.each(["8s", "60s", "10m", "24h"])("a cut of %s harms no living board", async (cut) => {
+describe.each(policies)("policy %s: a link failure", (policy) => {
+  test.each(["8s", "60s", "10m", "24h"])("of %s harms no living board", async (cut) => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.cut();
@@ -27,7 +27,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("a cut that begins just before a board would count as silent harms no board", async () => {
+  test("that begins just before a board would count as silent harms no board", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.silence("a1");
@@ -41,7 +41,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.times(harm)).toEqual([]);
   });
 
-  test("a watch that is connected but delivers nothing proves nothing: the Lease is read from the API itself", async () => {
+  test("a watch that is connected but delivers nothing proves no silence: the Lease is read from the API itself", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.link = "half-open";
@@ -94,7 +94,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web-0")).toBe(false);
   });
 
-  test("a deletion that came due during the outage is held until the quarantine is over", async () => {
+  test("a deletion that became due during the outage is held until the quarantine is over", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
@@ -111,7 +111,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and is dropped when the board returns in time", async () => {
+  test("a held deletion is dropped if the board returns in time", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
@@ -127,7 +127,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("a board's own report, and a person's act, are not held", async () => {
+  test("a board's own report and a person's act are not held", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.api.cut();

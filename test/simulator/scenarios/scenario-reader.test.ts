@@ -20,7 +20,7 @@ test("the smallest scenario is a site of three boards in two zones without any s
   expect(read("name: quiet")).toMatchObject({ name: "quiet", boards: 3, zones: 2, workloads: [], steps: [] });
 });
 
-test("steps come out in the order of their times, each claim as an expectation of its own", () => {
+test("steps are returned in the order of their times, each claim as an expectation of its own", () => {
   const { steps } = read(`
 steps:
   - at: 20s

@@ -115,7 +115,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     expect(await dial(accessTo(`https://127.0.0.1:${port}`))).toMatch(/^TLS \| .*it does not speak TLS on this port/);
   });
 
-  test("a server that requires a client certificate, or another one, is reported", async () => {
+  test("a server that requires a client certificate, or a different one, is reported", async () => {
     const server = await LocalServer.start({
       protocol: "HTTP/2",
       pair,
@@ -127,7 +127,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     expect(await dial(accessTo(server.url, { ca: authority.ca, certificate: cert, key }))).toBe("TLS h2");
   });
 
-  describe("through a proxy", () => {
+  describe("a proxy", () => {
     let proxy: Server;
     let asked: string[];
     beforeAll(async () => {
@@ -149,7 +149,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     afterAll(() => proxy.close());
     const proxyUrl = (login = "agent:p%40ss@") => `http://${login}127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
-    test("from the environment, the kubeconfig's before it, none for exceptions", async () => {
+    test("is taken from the kubeconfig first and then from the environment, except for hosts in NO_PROXY", async () => {
       asked = [];
       const { url, port } = await served("HTTP/2", pair);
       const ca = authority.ca;
@@ -164,7 +164,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
       expect(asked).toHaveLength(2);
     });
 
-    test("that refuses, the error has the reason and a hint", async () => {
+    test("that refuses causes an error with its reason and a hint", async () => {
       asked = [];
       const { host } = new URL(proxyUrl());
       expect(await dial(accessTo("https://api.site.test:6443", {}, proxyUrl("")))).toBe(

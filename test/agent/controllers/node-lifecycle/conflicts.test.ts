@@ -43,7 +43,7 @@ test("a repeated turn reads the Node from the API, and not from a cache that is 
   expect(tainted(site)).toEqual([0.1]);
 });
 
-test("a paid turn lasts beyond the next monitor passes", async () => {
+test("a turn that was paid for stays valid over the next monitor passes", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 12);
   await site.run("99s");
@@ -80,7 +80,7 @@ test("a board that only the API knows to be ready again is not tainted", async (
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board recreated meanwhile does not get the taint of the one before", async () => {
+test("a board recreated meanwhile does not get the taint of its predecessor", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
@@ -92,7 +92,7 @@ test("a board recreated meanwhile does not get the taint of the one before", asy
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board whose labels changed in the API waits for the cache: it may have left the site", async () => {
+test("a board whose labels changed in the API waits for the cache, since it may have left the site", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
@@ -107,7 +107,7 @@ test("a board whose labels changed in the API waits for the cache: it may have l
   expect(tainted(site)).toHaveLength(1);
 });
 
-test("a freeze ends a paid turn: afterwards it costs a token", async () => {
+test("a freeze ends a turn that was paid for: afterwards it costs a token again", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 2);
   await site.run("1s");

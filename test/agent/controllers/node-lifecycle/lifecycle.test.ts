@@ -27,7 +27,7 @@ describe("silence (NH)", () => {
   });
 
   test.each(["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", ""])(
-    "a heartbeat of %j counts only as a value",
+    "a heartbeat of %j is compared for change, never read as a time",
     async (heartbeat) => {
       const site = new SiteModel();
       site.board("pi", { heartbeat, created: heartbeat });
@@ -37,7 +37,7 @@ describe("silence (NH)", () => {
     },
   );
 
-  test("a Ready condition that another client removes is no sign of life, and a new one is", async () => {
+  test("a Ready condition that another client removes is no sign of life, but a new one is", async () => {
     const site = new SiteModel();
     for (const name of ["pi", "other", "third"]) site.board(name);
     await site.run("20s");
@@ -97,7 +97,7 @@ describe("silence (NH)", () => {
 });
 
 describe("which taint, and when (TN)", () => {
-  test("a turn that met a newer version is repeated as soon as the cache has it, for the same token", async () => {
+  test("a turn that met a newer version is repeated with the same token as soon as the cache has it", async () => {
     const site = new SiteModel({ evictionRate: 0.01 });
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
@@ -125,16 +125,19 @@ describe("which taint, and when (TN)", () => {
   test.each([
     { policy: "kubernetes", turns: [0, 20] },
     { policy: "evidence", turns: [10, 20] },
-  ] as const)("under policy $policy a board that is deleted while it waits", async ({ policy, turns }) => {
-    const site = new SiteModel({ policy });
-    for (const name of ["a", "b", "c", "d", "e", "f"]) site.board(name);
-    for (const name of ["a", "b", "c"]) site.report(name, { Ready: "False" });
-    await site.run("3s");
-    site.remove("c");
-    await site.run("60s");
-    expect(site.times(/\+not-ready:NoExecute/)).toEqual(turns);
-    expect(site.memory.zones.get("")?.queue.waiting.size).toBe(0);
-  });
+  ] as const)(
+    "under policy $policy a board that is deleted while it waits leaves the queue",
+    async ({ policy, turns }) => {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c", "d", "e", "f"]) site.board(name);
+      for (const name of ["a", "b", "c"]) site.report(name, { Ready: "False" });
+      await site.run("3s");
+      site.remove("c");
+      await site.run("60s");
+      expect(site.times(/\+not-ready:NoExecute/)).toEqual(turns);
+      expect(site.memory.zones.get("")?.queue.waiting.size).toBe(0);
+    },
+  );
 
   test("the pods of a board that reports itself not ready are marked by its kubelet, not by us", async () => {
     const site = new SiteModel();
@@ -263,7 +266,7 @@ describe("zones under disruption (HD)", () => {
 });
 
 describe("boards that come and go", () => {
-  test("are announced, and purged when they were deleted", async () => {
+  test("get an Event, and are purged once they are deleted", async () => {
     const site = new SiteModel();
     site.board("a");
     site.board("b");

@@ -9,7 +9,7 @@ describe("a pod that arrives on a board", () => {
     ["is silent", "Unknown", "False"],
     ["reports itself not ready", "False", "False"],
     ["never reported", "-", "True"],
-  ])("that %s", async (_name, status, ready) => {
+  ])("that %s: is the pod ready?", async (_name, status, ready) => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: status } });
@@ -21,7 +21,7 @@ describe("a pod that arrives on a board", () => {
   });
 
   test.each(["False", "Unknown"])(
-    "and was there before this term is not marked for Ready=%s: the writer of that marked it",
+    "and was there before this term is not marked for Ready=%s: the writer of that condition marked it",
     async (status) => {
       const site = new SiteModel();
       site.board("other");
@@ -79,7 +79,7 @@ describe("a pod that arrives on a board", () => {
     expect(site.podReady("web")).toBe("False");
   });
 
-  test("and whose write failed is tried again", async () => {
+  test("is marked in a later pass if the write failed", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });

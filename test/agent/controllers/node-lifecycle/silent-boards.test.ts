@@ -87,7 +87,7 @@ test("a board that reports before its turn is never marked", async () => {
   expect(site.conditions(waiting ?? "").Ready).toBe("True");
 });
 
-test("the pods of a board leave service when the board is marked, and those beyond the limit of a pass in a later one", async () => {
+test("the pods of a board leave service when the board is marked, and those beyond a pass's limit in a later pass", async () => {
   const site = largeSite(2);
   for (let i = 0; i < 12; i++) site.pod(`web-${i}`, { on: "dark-0", tolerations: [{ operator: "Exists" }] });
   const ready = (): number => [...Array(12).keys()].filter((i) => site.podReady(`web-${i}`) === "True").length;
@@ -98,7 +98,7 @@ test("the pods of a board leave service when the board is marked, and those beyo
   expect(ready()).toBe(0);
 });
 
-test("a board that falls silent has its turn, even while others return", async () => {
+test("a board that falls silent gets its turn even while others return", async () => {
   const site = largeSite(50);
   site.api.allowance = 1000;
   await site.run("1h");
@@ -112,7 +112,7 @@ test("a board that falls silent has its turn, even while others return", async (
   expect(site.noExecute("other")).toEqual([unreachable]);
 });
 
-test("a board that returned and writes all the time is released before its Node has another version", async () => {
+test("a board that returned and is written to constantly is released before its Node has another version", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost = ""] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);
@@ -127,7 +127,7 @@ test("a board that returned and writes all the time is released before its Node 
   expect(site.noExecute(lost)).toEqual([]);
 });
 
-test("nothing is stored again for a board without changes, marked or not", async () => {
+test("the memory of a board without changes is not stored again, whether the board is marked or not", async () => {
   const site = largeSite(30);
   await site.run("60s");
   const before = site.memory.boards;

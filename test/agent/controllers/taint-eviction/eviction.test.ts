@@ -37,7 +37,7 @@ describe("pods leave tainted boards (TE)", () => {
     expect(site.times("web DisruptionTarget=True")).toEqual([100]);
   });
 
-  test("a board that is not ready, then silent, then not ready is lost all the time: one window", async () => {
+  test("a board that is not ready, then silent, then not ready counts as lost throughout, so its pods have one window", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi");
@@ -57,21 +57,24 @@ describe("pods leave tainted boards (TE)", () => {
   test.each([
     { ready: "Unknown", own: "unreachable", other: "not-ready" },
     { ready: "False", own: "not-ready", other: "unreachable" },
-  ])("$other added beside $own by a person begins no new window, nor does its end", async ({ ready, own, other }) => {
-    const site = new SiteModel();
-    site.board("other");
-    site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
-    site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
-    await site.run("102s");
-    site.setTaints("pi", ...(site.node("pi").spec?.taints ?? []), {
-      key: `node.kubernetes.io/${other}`,
-      effect: "NoExecute",
-    });
-    await site.run("10s");
-    expect(site.noExecute("pi")).toEqual([`${own}:NoExecute`]);
-    await site.run("1h");
-    expect(deletions(site)).toEqual([300]);
-  });
+  ])(
+    "$other, which a person adds beside $own, begins no new window, and neither does its end",
+    async ({ ready, own, other }) => {
+      const site = new SiteModel();
+      site.board("other");
+      site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
+      site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
+      await site.run("102s");
+      site.setTaints("pi", ...(site.node("pi").spec?.taints ?? []), {
+        key: `node.kubernetes.io/${other}`,
+        effect: "NoExecute",
+      });
+      await site.run("10s");
+      expect(site.noExecute("pi")).toEqual([`${own}:NoExecute`]);
+      await site.run("1h");
+      expect(deletions(site)).toEqual([300]);
+    },
+  );
 });
 
 describe("the deletion", () => {
@@ -148,7 +151,7 @@ describe("the deletion", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([0]);
   });
 
-  test("that was refused at first has the whole patience for its answer", async () => {
+  test("that was refused at first still has the full time-out for its answer", async () => {
     const site = siteWith([a]);
     let refused = 0;
     const seen: number[] = [];
@@ -163,7 +166,7 @@ describe("the deletion", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("is given up when its reason is gone", async () => {
+  test("is given up when its reason has gone", async () => {
     const site = siteWith([a]);
     site.api.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
     await site.run("5s");
@@ -173,7 +176,7 @@ describe("the deletion", () => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("carries a cause only where our verdict is the reason", async () => {
+  test("carries a cause only if our verdict is the reason", async () => {
     const causes: unknown[] = [];
     const site = new SiteModel({ evictionRate: 100 });
     site.api.refuse = (action) => {
@@ -196,7 +199,7 @@ describe("the deletion", () => {
   });
 });
 
-describe("of a pod that another client changes", () => {
+describe("a pod that another client changes", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   /** A lost board, and a pod there that tolerates it for 100 s. */
@@ -226,7 +229,7 @@ describe("of a pod that another client changes", () => {
     return race;
   }
 
-  test("it requires the version that was read, or the one that its own mark produced", async () => {
+  test("is deleted in the version that was read, or in the one that our own mark produced", async () => {
     const site = lost();
     const versions: unknown[] = [];
     site.api.refuse = (action) => {
@@ -245,18 +248,21 @@ describe("of a pod that another client changes", () => {
     expect(deletions(site)).toEqual([100]);
   });
 
-  test.each(["patch", "delete"] as const)("a %s that met a conflict is decided again within moments", async (what) => {
-    const site = lost();
-    race(site, what, 1);
-    await site.run("99s");
-    site.api.fetched.length = 0;
-    await site.run("10s");
-    expect(deletions(site)).toEqual([100.02]);
-    expect(site.api.fetched).toEqual(["pods default/web"]);
-    expect(site.times("TaintManagerEviction web")).toEqual([100]);
-  });
+  test.each(["patch", "delete"] as const)(
+    "is decided again within moments after a conflict of the %s",
+    async (what) => {
+      const site = lost();
+      race(site, what, 1);
+      await site.run("99s");
+      site.api.fetched.length = 0;
+      await site.run("10s");
+      expect(deletions(site)).toEqual([100.02]);
+      expect(site.api.fetched).toEqual(["pods default/web"]);
+      expect(site.times("TaintManagerEviction web")).toEqual([100]);
+    },
+  );
 
-  test("the pod is read from the API if the cache is behind", async () => {
+  test("is read from the API if the cache is behind", async () => {
     const site = lost();
     await site.run("99s");
     // What is written from now on does not come.
@@ -266,7 +272,7 @@ describe("of a pod that another client changes", () => {
     expect(deletions(site)).toEqual([100.02]);
   });
 
-  test("a pod that changes constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
+  test("constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 20);
     await site.run("10m");
@@ -275,7 +281,7 @@ describe("of a pod that another client changes", () => {
     expect(site.times("TaintManagerEviction web")).toHaveLength(2);
   });
 
-  test("nothing is sent once its board is back", async () => {
+  test("is left alone once its board is back", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 3);
     await site.run("100s");
@@ -285,7 +291,7 @@ describe("of a pod that another client changes", () => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("with a taint set by a person it is evicted in any state", async () => {
+  test("is evicted in any state for a taint that a person set", async () => {
     const site = lost(a);
     const { sent } = race(site, "delete", 100);
     site.tolerate("web", toleration("unreachable", 1000), forA(100));
@@ -295,12 +301,12 @@ describe("of a pod that another client changes", () => {
   });
 });
 
-describe("a Node that is gone", () => {
+describe("when a Node is gone", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   test.each([
-    ["its timers run on, once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
-    ["it left the site, and took its pods along", (site: SiteModel) => site.api.release("Node", "pi"), []],
+    ["its pods' timers continue once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
+    ["because it left the site, its pods have left it too", (site: SiteModel) => site.api.release("Node", "pi"), []],
   ])("%s", async (_name, leave, times) => {
     const site = new SiteModel();
     site.board("other");
@@ -345,7 +351,7 @@ describe("the Event about a cancelled deletion", () => {
   });
 });
 
-describe("a timer outlives its process", () => {
+describe("a timer that outlives its process", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   function lostBoard(): SiteModel {
@@ -356,7 +362,7 @@ describe("a timer outlives its process", () => {
     return site;
   }
 
-  test("after a restart it continues exactly", async () => {
+  test("continues exactly after a restart", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ kept: site.kept });
@@ -366,7 +372,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("on another board the running time of the taint counts", async () => {
+  test("counts the running time of the taint on another board", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ budget: site.budget });
@@ -374,7 +380,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("without stored state the time starts again", async () => {
+  test("starts again without stored state", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead();
@@ -382,7 +388,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("after a reboot the longer of the stored time and the Lease's counts", async () => {
+  test("continues after a reboot from the stored time or from the Lease's, whichever is longer", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.lead({ reboot: true, kept: site.kept, budget: site.budget });
@@ -390,7 +396,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("after a reboot without a time in the Lease the stored time counts", async () => {
+  test("continues after a reboot from the stored time if the Lease has none", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.tolerate("web", toleration("unreachable", 350));
@@ -400,7 +406,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([351]);
   });
 
-  test("a taint that was replaced meanwhile begins a new window", async () => {
+  test("starts again if the taint was replaced meanwhile", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept, budget } = site;
@@ -412,7 +418,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("so does our other taint: the time in between is unknown", async () => {
+  test("starts again for our other taint too, since the time in between is unknown", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -427,9 +433,13 @@ describe("a timer outlives its process", () => {
   });
 
   test.each([
-    ["with a time continues", "T1", 300],
-    ["without a time starts again, because the taint may have been removed and set again", undefined, 400],
-  ])("in the next term the window of a person's taint %s", async (_name, timeAdded, goneAt) => {
+    ["continues in the next term if the taint has a time", "T1", 300],
+    [
+      "starts again in the next term if the taint has no time, because it may have been removed and set again",
+      undefined,
+      400,
+    ],
+  ])("of a person's taint %s", async (_name, timeAdded, goneAt) => {
     const site = new SiteModel();
     site.board("pi");
     site.setTaints("pi", { key: "repair", effect: "NoExecute", ...(timeAdded && { timeAdded }) });
@@ -440,7 +450,7 @@ describe("a timer outlives its process", () => {
     expect(deletions(site)).toEqual([goneAt]);
   });
 
-  test("a taint that was removed meanwhile cancels it", async () => {
+  test("is cancelled if the taint was removed meanwhile", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -494,24 +504,27 @@ describe("a timer outlives its process", () => {
       (["unreachable", "not-ready"] as const).map((key) => ({ ...leave, key })),
     );
 
-    test.each(stories)("a time of $key from $by is no reason once the board is back", async ({ key, left }) => {
-      const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
-      await site.run("1m");
-      expect(site.noExecute("pi")).toEqual([`${key}:NoExecute`]);
-      expect(deletions(site)).toEqual([]);
-      mend();
-      await site.run("1h");
-      expect([site.noExecute("pi"), deletions(site)]).toEqual([[], []]);
-      expect(site.times("TaintManagerEviction web cancelled")).toHaveLength(1);
-    });
+    test.each(stories)(
+      "a time of $key from $by is no reason to evict once the board is back",
+      async ({ key, left }) => {
+        const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
+        await site.run("1m");
+        expect(site.noExecute("pi")).toEqual([`${key}:NoExecute`]);
+        expect(deletions(site)).toEqual([]);
+        mend();
+        await site.run("1h");
+        expect([site.noExecute("pi"), deletions(site)]).toEqual([[], []]);
+        expect(site.times("TaintManagerEviction web cancelled")).toHaveLength(1);
+      },
+    );
 
-    test.each(leaves)("the time from $by counts where the board stays lost", async ({ left }) => {
+    test.each(leaves)("the time from $by counts if the board stays lost", async ({ left }) => {
       const { site } = await nextTerm("unreachable", left, () => undefined);
       await site.run("1m");
       expect(deletions(site)).toHaveLength(1);
     });
 
-    test("a board that returns for a moment, and falls silent under its taint, was lost all the time", async () => {
+    test("a board that returns for a moment, and falls silent under its taint, counts as lost throughout", async () => {
       const { site } = await nextTerm(
         "unreachable",
         ({ budget }) => ({ budget }),
@@ -535,7 +548,7 @@ describe("a timer outlives its process", () => {
     expect(site.times("deleted late")).toEqual([461]);
   });
 
-  test("equal timers are equal texts, so an unchanged timer is not written", async () => {
+  test("equal timers are stored as equal texts, so an unchanged timer is not written", async () => {
     const site = lostBoard();
     await site.run("10s");
     const { kept } = site;
@@ -546,7 +559,7 @@ describe("a timer outlives its process", () => {
   });
 });
 
-describe("a taint set by a person that may be gone while the watches are broken, or while the cache cannot be written", () => {
+describe("a person's taint that may be gone while the watches are broken or the cache cannot be written", () => {
   const broken = async (): Promise<SiteModel> => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
@@ -574,14 +587,14 @@ describe("a taint set by a person that may be gone while the watches are broken,
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts no pod that tolerates it for longer by then", async () => {
+  test("evicts no pod that meanwhile tolerates it for longer", async () => {
     const site = await broken();
     site.tolerate("web", forA(500));
     await site.run("5m");
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts the pod in time where the API still has it", async () => {
+  test("evicts the pod in time if the API still has it", async () => {
     const site = await broken();
     await site.run("5m");
     expect(deletions(site)).toEqual([100]);
@@ -597,7 +610,7 @@ describe("a taint set by a person that may be gone while the watches are broken,
   });
 });
 
-describe("a taint that an API server still shows after its store was restored to a time before it", () => {
+describe("a taint that the API server still shows although its store was restored to an earlier time", () => {
   /** The watches deliver nothing but bookmarks of the former history. */
   const outdated = async (taint: Taint, tolerated: Toleration): Promise<SiteModel> => {
     const site = siteWith([taint], tolerated);
@@ -611,14 +624,14 @@ describe("a taint that an API server still shows after its store was restored to
   test.each([
     ["set by a person", a, forA(100)],
     ["of the lifecycle", ofOurs, toleration("not-ready", 100)],
-  ])("evicts no pod: one %s", async (_, taint, tolerated) => {
+  ])("evicts no pod: a taint %s", async (_, taint, tolerated) => {
     const site = await outdated(taint, tolerated);
     site.setTaints("pi");
     await site.run("85s");
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts the pod in time where the restored store has it too", async () => {
+  test("evicts the pod in time if the restored store has it too", async () => {
     const site = await outdated(a, forA(100));
     await site.run("85s");
     expect(deletions(site)).toEqual([100]);
@@ -626,7 +639,7 @@ describe("a taint that an API server still shows after its store was restored to
   });
 });
 
-test("of a large pod a pass holds little while it waits, and no toleration that decides is lost", async () => {
+test("a pass holds little of a large pod that waits, and misses no toleration that decides", async () => {
   const tolerations = [...Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`)), forB(), forA(30), forA(60)];
   const { site } = countedSite([
     [nodes, [node("pi", { taints: [a, b] })]],

@@ -112,7 +112,7 @@ describe("the budget in the Lease", () => {
     expect(site.budget.length).toBeLessThan(64_000);
   });
 
-  test("nor however many zones there are, or whatever other clients wrote into it", async () => {
+  test("does not outgrow an annotation by its number of zones, or by what other clients wrote into it, either", async () => {
     const site = new SiteModel();
     for (let index = 0; index < 1000; index++) site.board(`board-${index}`, { zone: `${index}-${"z".repeat(58)}` });
     site.lead({ budget: JSON.stringify({ v: 1, notes: "n".repeat(90_000) }) });
@@ -188,7 +188,7 @@ describe("a new leader", () => {
     expect(site.node("dead").spec?.taints?.[0]?.timeAdded).toBe("2025-12-31T23:00:00Z");
   });
 
-  test("where every zone was silent before does nothing at all", async () => {
+  test("does nothing at all if every zone was silent before", async () => {
     const site = new SiteModel();
     site.board("a", { ...lost, taints: [taint("unreachable:NoExecute")] });
     site.lead({ budget: '{"v":1,"zones":{"":{"state":"full","level":0,"evictions":0}},"boards":{}}' });
@@ -197,7 +197,7 @@ describe("a new leader", () => {
     expect(site.memory.zones.get("")).toMatchObject({ state: "full", rate: 0 });
   });
 
-  test("and when a board of them returns, all boards get a fresh grace period", async () => {
+  test("gives all boards a fresh grace period when a board of such a site returns", async () => {
     const site = new SiteModel();
     site.board("a", { ...lost, zone: "a" });
     site.board("b", { ...lost, zone: "b" });
