@@ -78,7 +78,8 @@ test("differences are coloured on a terminal, unless NO_COLOR is set", async () 
 test.each([
   ["[]", "a case is a JSON object, not []"],
   [{ id: "x", family: "ZS", stepps: [] }, 'case has no field "stepps"; did you mean steps?'],
-  [{ family: "ZS" }, 'case needs the field "id"'],
+  [{ family: "ZS" }, 'case needs the field "id", or a file with a name such as HD-01-a-few-words.json'],
+  [{ id: "x" }, 'case needs the field "family", or a file with a name such as HD-01-a-few-words.json'],
   [{ id: "x", family: "SZ" }, 'there is no family "SZ"; did you mean ZS?'],
   [{ id: "x", family: "ZS", given: { ready: ["T", "X"] } }, 'case.given.ready[1] takes "T", "F", "U", "-", not "X"'],
   [
@@ -135,6 +136,20 @@ test("a folder without cases and a dangling link are reported", async () => {
     expect(result.code).toBe(64);
     expect(result.err).toContain(problem);
   }
+});
+
+test("a file names its case, unless the case does so itself", async () => {
+  const { id: _id, family: _family, ...nameless } = good;
+  const [named, own] = [write("ZS-07b-a-lost-zone.json", nameless), write("HD-01-not-this-one.json", good)];
+  const result = await replayed([named, own, write("ZS-7.json", nameless)]);
+  expect(result.out.replaceAll(`${folder}/`, "")).toBe(
+    "ok       ZS-07b  ZS-07b-a-lost-zone.json\n" +
+      "ok       lost  HD-01-not-this-one.json\n" +
+      "cases: 3, good: 2, different: 0, not understood: 1\n",
+  );
+  expect(result.err).toMatch(
+    /ZS-7\.json: case needs the field "id", .*\n.*ZS-7\.json: case needs the field "family", /,
+  );
 });
 
 test("all problems of a case are reported at once", async () => {

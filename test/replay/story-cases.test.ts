@@ -9,7 +9,7 @@ const caseText = (family: string, more: object): string => JSON.stringify({ id: 
 
 async function problemsOf(source: string): Promise<readonly string[]> {
   try {
-    await replay(source);
+    await replay(source, "-");
     return [];
   } catch (error) {
     if (error instanceof MalformedCase) return error.problems;
@@ -73,7 +73,7 @@ test("the same case has the same outcome each time, to the letter", async () => 
     given: { candidates: { baz: {}, qux: {}, foo: { startsAtMs: 3 } } },
     steps: [at(5000, "kill", { candidate: "baz" }), at(60_000, "look")],
   });
-  const [first, second] = [await replay(source), await replay(source)];
+  const [first, second] = [await replay(source, "-"), await replay(source, "-")];
   expect(printOutcome(first.outcome)).toBe(printOutcome(second.outcome));
 });
 

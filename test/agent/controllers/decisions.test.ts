@@ -49,7 +49,7 @@ describe("the decision records", () => {
       "done board-tainted node/pi-3",
       "done pod-evicted pod/default/web-pi-3",
     ]);
-    expect(site.api.events.map(({ reason, message }) => `${reason} ${message}`)).toEqual(
+    expect(site.events.map(({ reason, message }) => `${reason} ${message}`)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^NodeNotReady Node pi-3 status is now: NodeNotReady: silent past its grace period/),
         "TaintManagerEviction Marking for deletion Pod default/web-pi-3: pi-3 has the taint " +
@@ -117,9 +117,9 @@ describe("the decision records", () => {
     site.pod("slow", { on: "pi-3", tolerations: aMinute, deletionTimestamp: "2026-01-01T00:00:00Z" });
     await site.run("10m");
     const before = told(site).length;
-    site.api.cut();
+    site.cut();
     await site.run("10m");
-    site.api.restore();
+    site.restore();
     await site.run("10m");
     expect(told(site).slice(before)).toEqual([]);
   });
@@ -168,10 +168,10 @@ describe("the decision records", () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("55s");
-    site.api.cut();
+    site.cut();
     await site.run("10m");
     expect(site.exists("web-pi-3")).toBe(true);
-    site.api.restore();
+    site.restore();
     await site.run("10m");
     expect(told(site).filter((line) => line.includes("pod-evicted"))).toEqual([
       "held pod-evicted pod/default/web-pi-3 not-live",

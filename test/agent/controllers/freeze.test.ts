@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { leases } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { freezeKey, type HoldScope, type Holds } from "../../../agent/holds/holds.ts";
@@ -214,16 +215,16 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("2m");
     site.silence("a1");
     await site.run("2m");
-    const version = site.api.get("Lease", "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
+    const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
     const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
-    expect(site.api.execute([act]).map(({ ok }) => ok)).toEqual([true]);
+    expect(await site.execute(act)).toBe(true);
     await site.run("10m");
     return site;
   }
 
   test("is out of service until it reports, whichever board leads", async () => {
     const site = await confirmed();
-    site.lead({ reboot: true });
+    await site.lead({ reboot: true });
     await site.run("10m");
     expect(site.noExecute("a1")).toContain("out-of-service:NoExecute");
     expect(site.exists("web-a1")).toBe(false);

@@ -11,7 +11,7 @@ import { defaultHealth } from "../../../../agent/client/transport/http2-wire.ts"
 import { TransportError } from "../../../../agent/client/transport/transport-error.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
-import { eventually, LocalServer } from "../local-server.ts";
+import { eventually, LoopbackServer } from "../loopback-server.ts";
 
 let folder: string;
 const toStop: (() => unknown)[] = [];
@@ -32,7 +32,7 @@ const well: Reply = { status: 200, type: json };
 
 /** Answers everything in the same way, with the token that it was shown. */
 async function serverThat(reply: Reply) {
-  const server = await LocalServer.start({
+  const server = await LoopbackServer.start({
     protocol: "HTTP/1.1",
     answer: (asked, answering) => {
       answering.writeHead(reply.status, { "content-type": reply.type });

@@ -6,7 +6,7 @@ import { Dialer } from "../../../../agent/client/transport/dialer.ts";
 import type { ProxySettings } from "../../../../agent/client/transport/proxy.ts";
 import { plainAccess } from "../../../support/kube/plain-access.ts";
 import { Authority, hasOpenssl, type Pair } from "../certificates.ts";
-import { eventually, LocalServer } from "../local-server.ts";
+import { eventually, LoopbackServer } from "../loopback-server.ts";
 
 const no: ProxySettings = { proxy: undefined, except: undefined };
 function accessTo(url: string, tls: Partial<TlsAccess> = {}, proxy?: string): Access {
@@ -33,8 +33,8 @@ afterEach(async () => {
   for (const part of toStop.splice(0)) await part.stop();
 });
 
-async function served(protocol: "HTTP/2" | "HTTPS/1.1" | "HTTP/1.1", pair?: Pair): Promise<LocalServer> {
-  const server = await LocalServer.start({ protocol, pair, answer: (_, answering) => void answering.end("x") });
+async function served(protocol: "HTTP/2" | "HTTPS/1.1" | "HTTP/1.1", pair?: Pair): Promise<LoopbackServer> {
+  const server = await LoopbackServer.start({ protocol, pair, answer: (_, answering) => void answering.end("x") });
   toStop.push(server);
   return server;
 }
@@ -116,7 +116,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
   });
 
   test("a server that requires a client certificate, or a different one, is reported", async () => {
-    const server = await LocalServer.start({
+    const server = await LoopbackServer.start({
       protocol: "HTTP/2",
       pair,
       clientAuthority: authority.ca,

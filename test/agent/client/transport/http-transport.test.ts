@@ -9,7 +9,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
 import { Authority, hasOpenssl } from "../certificates.ts";
-import { type Answering, type Asked, eventually, LocalServer, type Protocol, Relay } from "../local-server.ts";
+import { type Answering, type Asked, eventually, LoopbackServer, type Protocol, Relay } from "../loopback-server.ts";
 
 const openssl = hasOpenssl();
 const authority = openssl ? new Authority() : undefined;
@@ -103,7 +103,7 @@ async function serving(
   answer: (asked: Asked, answering: Answering) => void,
   more: { port?: number; maxConcurrentStreams?: number } = {},
 ) {
-  const server = await LocalServer.start({ protocol, pair, answer, ...more });
+  const server = await LoopbackServer.start({ protocol, pair, answer, ...more });
   toStop.push(server);
   return server;
 }
@@ -289,7 +289,7 @@ describe.each(protocols)("over %s", (protocol) => {
 
   test("a server that restarts is reached again", async () => {
     const answer = (_: Asked, answering: Answering) => void answering.end("x");
-    const server = await LocalServer.start({ protocol, pair, answer });
+    const server = await LoopbackServer.start({ protocol, pair, answer });
     const { port, url } = server;
     const { send } = client(url);
     await textOf(await send(get()));
@@ -506,7 +506,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
 
   test("to a server that refuses our certificate fails with a message and a hint", async () => {
     const options = { protocol: "HTTP/2", pair, clientAuthority: authority?.ca ?? "", answer: () => {} } as const;
-    const server = await LocalServer.start(options);
+    const server = await LoopbackServer.start(options);
     toStop.push(server);
     expect(await failure(client(server.url).send(get()))).toMatchObject({
       reason: "TLS",

@@ -12,19 +12,22 @@ function lostBoard(): SiteModel {
   return site;
 }
 
-const touched = (node: Node): Node => ({ ...node, metadata: { ...node.metadata, annotations: { busy: "yes" } } });
+const touched = (node: Node): Node => ({
+  ...node,
+  metadata: { ...node.metadata, annotations: { after: node.metadata.resourceVersion } },
+});
 
 /** Two writes, and the cache knows of the first one only. */
 function writeTwice(site: SiteModel): void {
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.change("pi", touched);
-  site.api.link = "up";
+  site.link = "up";
 }
 
 /** Whoever writes is always faster than our taint, for so many seconds. */
 function alwaysOvertaken(site: SiteModel, seconds: number): void {
-  site.api.refuse = (action) => {
+  site.refuse = (action) => {
     if (action.do !== "patch" || !action.cause || site.seconds >= seconds) return undefined;
     site.change("pi", touched);
     return "refresh";
@@ -32,7 +35,7 @@ function alwaysOvertaken(site: SiteModel, seconds: number): void {
 }
 
 const tainted = (site: SiteModel): readonly number[] => site.times("pi +unreachable:NoExecute");
-const questions = (site: SiteModel): number => site.api.fetched.filter((what) => what === "nodes pi").length;
+const questions = (site: SiteModel): number => site.fetched.filter((what) => what === "nodes pi").length;
 
 test("a repeated turn reads the Node from the API, and not from a cache that is behind", async () => {
   const site = lostBoard();
@@ -62,7 +65,7 @@ test("three monitor periods after its first conflict a turn costs a token again"
 test("the API is not read as long as the cache shows the version of the conflict", async () => {
   const site = lostBoard();
   let conflicts = 0;
-  site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
+  site.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
   site.setTaints("pi", { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" });
   await site.run("10s");
   expect(questions(site)).toBe(0);
@@ -73,9 +76,9 @@ test("a board that only the API knows to be ready again is not tainted", async (
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.report("pi", { Ready: "True" });
-  site.api.link = "up";
+  site.link = "up";
   await site.run("30s");
   expect(tainted(site)).toEqual([]);
 });
@@ -85,9 +88,9 @@ test("a board recreated meanwhile does not get the taint of its predecessor", as
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.board("pi", { uid: "another", conditions: { Ready: "Unknown" }, silent: true });
-  site.api.link = "up";
+  site.link = "up";
   await site.run("30s");
   expect(tainted(site)).toEqual([]);
 });
@@ -97,9 +100,9 @@ test("a board whose labels changed in the API waits for the cache, since it may 
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.change("pi", (node) => ({ ...node, metadata: { ...node.metadata, labels: { site: "another" } } }));
-  site.api.link = "up";
+  site.link = "up";
   await site.run("9s");
   expect(tainted(site)).toEqual([]);
   site.change("pi", touched);

@@ -51,7 +51,7 @@ test("a verdict waits for no pod: the pods of a silent board are found without b
     site.pod(`never-ran-${i}`, { on: "pi", tolerations, conditions: [] });
   }
   await site.run("44s");
-  const { view, decoded } = counted({ ...site.api.view, now: { mono: site.now.mono + 1000, wall: site.now.wall } });
+  const { view, decoded } = counted({ ...site.view, now: { mono: site.now.mono + 1000, wall: site.now.wall } });
   const controller = registry["node-lifecycle"]({
     nodeLifecycle: { settings: site.settings, inherited: () => undefined },
   });
@@ -66,7 +66,7 @@ test("the boards named by pods, of which a tenant may invent thousands, are read
   site.board("other");
   site.board("pi", { silent: true });
   for (let i = 0; i < 1000; i++) site.pod(`web-${i}`, { on: `never-was-${i}` });
-  const { view, mostNamesInAStep } = counted(site.api.view);
+  const { view, mostNamesInAStep } = counted(site.view);
   const controller = registry["node-lifecycle"]({
     nodeLifecycle: { settings: site.settings, inherited: () => undefined },
   });

@@ -28,7 +28,7 @@ describe("a pod that arrives on a board", () => {
       site.board("pi", { conditions: { Ready: status } });
       site.pod("web", { on: "pi", tolerations: stays });
       await site.run("1s");
-      site.lead();
+      await site.lead();
       await site.run("1h");
       expect(site.podReady("web")).toBe("True");
     },
@@ -69,10 +69,10 @@ describe("a pod that arrives on a board", () => {
     site.board("pi", { conditions: { Ready: "Unknown" } });
     site.pod("web", { tolerations: stays });
     await site.run("1m");
-    site.api.cut();
+    site.cut();
     await site.run("1m");
     site.pod("web", { on: "pi", tolerations: stays });
-    site.api.restore();
+    site.restore();
     await site.run("35s");
     expect(site.podReady("web")).toBe("True");
     await site.run("15s");
@@ -86,7 +86,7 @@ describe("a pod that arrives on a board", () => {
     site.pod("web", { tolerations: stays });
     await site.run("1s");
     let failures = 0;
-    site.api.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);
+    site.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);
     site.pod("web", { on: "pi", tolerations: stays });
     await site.run("5s");
     expect(site.podReady("web")).toBe("False");
