@@ -54,7 +54,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
   const sizes = database.sizes();
   const holds = agent.holds.ordered;
   const quiet = election.role === "leader" ? agent.holds.quiet(now) : undefined;
-  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, forbidden, now));
+  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, now));
   return {
     leader: leaderPart(election, config),
     api: apiPart(link, agent, informers, now),
@@ -105,17 +105,13 @@ const recent: Millis = 300_000;
 export function controllerPart(
   loop: Pick<Loop, "stats" | "reads">,
   informers: Pick<InformerSet, "missing">,
-  forbidden: readonly MissingPermission[],
   now: Instant,
 ): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
-  const { missing } = lastError ?? {};
   const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
-  // Errors caused by a missing permission are ignored: missing permissions are reported separately.
+  // Errors caused by a missing permission do not count: it is reported separately, and only until it is granted.
   const isFailing =
-    lastError !== undefined &&
-    elapsed(lastError.at, now) < recent &&
-    !forbidden.some(({ verb, resource }) => verb === missing?.verb && resource === missing.resource);
+    lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
     state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : "running",
