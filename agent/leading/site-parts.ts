@@ -10,6 +10,7 @@ import type { QuietHours } from "../holds/hold-book.ts";
 import { freezeOn, type Holds } from "../holds/holds.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
+import { isSilent } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
   ControllerPart,
@@ -56,11 +57,17 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
   const boards = [...site.boards.values()];
   return [...site.zones].map(([zone, { state, queue }]) => {
     const members = boards.filter((board) => board.zone === zone);
-    const ready = members.filter((board) => board.ready === "True" && !board.unwritten).length;
+    const ready = members.filter((board) => board.ready === "True" && !isMute(board)).length;
     const rate = isStopped(of, { zone }, now) ? 0 : queue.rate;
     return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
   });
 }
+
+/**
+ * Whether the board counts as silent. Its Ready condition does not show that while it cannot be written, for example
+ * because the agent lacks the permission.
+ */
+const isMute = ({ verdict, unwritten }: BoardRecord): boolean => unwritten || isSilent(verdict);
 
 function judgementPart(
   { boards, judgedAt, behindSince }: SiteMemory,
@@ -135,11 +142,12 @@ function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: 
   let tainted = 0;
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
-    const { ready, health, unwritten } = record;
+    const { ready, health } = record;
     // A board that renews its Lease but not its Ready condition is alive, but out of use until its kubelet reports.
-    const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && hasReported(record)));
+    const isNotReady = !isMute(record) && (ready === "False" || (ready === "Unknown" && hasReported(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
-    else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
+    else if (isMute(record) || ready === "Unknown")
+      (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
   }
   return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
 }
