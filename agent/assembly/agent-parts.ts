@@ -110,8 +110,7 @@ export function controllerPart(
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
   const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
   // Errors caused by a missing permission do not count: it is reported separately, and only until it is granted.
-  const isFailing =
-    lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
+  const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
     state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : "running",

@@ -1,4 +1,5 @@
 import type { Millis } from "../../../base/clock.ts";
+import { counted } from "../../../base/text/counted.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status } from "../../../status/schema.ts";
@@ -64,7 +65,8 @@ const leaseText = (role: string, age: string, duration: string): string =>
 function linkRows({ link, writtenAt }: Status): readonly string[] {
   if (!link) return [];
   const { state, since, rttP50Ms, rttP95Ms, requests1h, failed1h, watch } = link.api;
-  const again = watch.restarts1h === undefined ? `${watch.restarts} restarts` : `${watch.restarts1h} restarts/h`;
+  const again =
+    watch.restarts1h === undefined ? counted(watch.restarts, "restart") : `${counted(watch.restarts1h, "restart")}/h`;
   const facts = joined([
     `api ${state} for ${ago(since, writtenAt)}`,
     rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
@@ -114,7 +116,7 @@ const watchRows = ({ watches = [] }: Status): readonly string[] =>
     return [
       resource.padEnd(wide(watches.map((one) => one.resource))),
       state.padEnd(8),
-      `${objects} objects`.padEnd(15),
+      counted(objects, "object").padEnd(15),
       lastEvent + refused,
     ].join(" ");
   });
@@ -135,7 +137,7 @@ const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
 const judgementRow = (ageMs: number, unwritten: number): string =>
   joined([
     `judged ${formatDuration(ageMs)} ago`,
-    unwritten === 0 ? undefined : `${counted(unwritten, "silent board", "not marked in the API yet")}`,
+    unwritten === 0 ? undefined : `${counted(unwritten, "silent board")} not marked in the API yet`,
   ]);
 
 function evictionRow(
@@ -149,18 +151,15 @@ function evictionRow(
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
   ]);
   return joined([
-    boards && counted(boards.tainted, "board", "tainted"),
-    `${counted(queue, "board", "queued")}${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
+    boards && `${counted(boards.tainted, "board")} tainted`,
+    `${counted(queue, "board")} queued${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
     oldestMs === undefined ? undefined : `oldest ${formatDuration(oldestMs)}`,
-    counted(pending, "pod", "waiting"),
-    due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
-    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted in the last hour"),
+    `${counted(pending, "pod")} waiting`,
+    due === 0 ? undefined : `${counted(due, "pod")} ${stopped ? "held" : "due"}`,
+    evicted1h === undefined ? undefined : `${counted(evicted1h, "pod")} evicted in the last hour`,
     stopped || "not held",
   ]);
 }
-
-const counted = (count: number, what: string, state = ""): string =>
-  `${count} ${what}${count === 1 ? "" : "s"} ${state}`.trimEnd();
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
   `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;
@@ -172,7 +171,7 @@ const controllerRows = ({ controllers = [] }: Status): readonly string[] =>
     if (state === "paused" && until)
       return [...first, `until ${clockTime(until)}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}`].join(" ");
     const speed = syncP95Ms === undefined ? "" : `${syncP95Ms} ms`;
-    const errors = errors1h ? `${errors1h} error${errors1h === 1 ? "" : "s"}/h` : "";
+    const errors = errors1h ? `${counted(errors1h, "error")}/h` : "";
     return [...first, `q${queue}`.padEnd(5), speed.padEnd(8), errors].join(" ");
   });
 

@@ -2,6 +2,7 @@ import path from "node:path";
 import { expect, test } from "vitest";
 import { dispatch } from "../../../../agent/cli/dispatch.ts";
 import { checkIds } from "../../../../agent/doctor/examination.ts";
+import { summaryLine } from "../../../../agent/doctor/report.ts";
 import { recordingIo } from "../../../support/recording-io.ts";
 
 async function doctor(...argv: readonly string[]) {
@@ -15,4 +16,10 @@ test("an unknown check is refused with the nearest name, or with the list of all
   expect(code).toBe(64);
   expect(err).toContain('there is no check "config.prase"; did you mean config.parse?');
   expect((await doctor("--only", "weather")).err).toContain(`there are: ${checkIds.join(", ")}`);
+});
+
+test("the last line counts the checks", () => {
+  const finding = { id: "clock.sync", level: "ok", message: "" } as const;
+  expect(summaryLine([finding])).toBe("1 check: no faults found");
+  expect(summaryLine([finding, { ...finding, level: "fail" }])).toBe("2 checks: 1 failed, 0 with a warning");
 });

@@ -61,6 +61,13 @@ test("a healthy site is shown in full, with units, on lines of at most 100 chara
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
 });
 
+test("one object and one restart are named in the singular", async () => {
+  const [nodes] = healthy().watches ?? [];
+  written({ api: { ...api, restarts1h: 1 }, watches: nodes ? [{ ...nodes, objects: 1 }] : [] });
+  const { out } = await status();
+  expect(out.replace(/\s+/g, " ")).toMatch(/1 watch \(1 restart\/h\).* live 1 object last event/);
+});
+
 test("problems come first, each with the next step", async () => {
   written(degraded);
   const { code, lines } = await status();
