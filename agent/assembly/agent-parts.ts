@@ -268,6 +268,7 @@ function problemParts(
       severity: "info",
       message: "another site may claim the same boards: this agent may not list the Leases of other sites",
       hint: `permit to list leases in namespace ${claims.unseen.join(" and ")}`,
+      isOfSite: true,
     });
   }
   if (election.namesake) {

@@ -1,7 +1,7 @@
 import { elapsed, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { besideProblems } from "./beside-health.ts";
+import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
 import { lagProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
@@ -18,15 +18,16 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
-    ...siteProblems(parts),
-    ...boardProblems(parts),
-    ...lagProblems(parts),
+    ...ofSite(siteProblems(parts), boardProblems(parts), lagProblems(parts), holdProblems(parts)),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),
   ];
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
+
+const ofSite = (...found: readonly (readonly ProblemPart[])[]): readonly ProblemPart[] =>
+  found.flat().map((problem) => ({ ...problem, isOfSite: true }));
 
 /** Sort key. An agent that is held or has ended comes first: it does nothing, so its other problems do not matter. */
 const rankOf = ({ type, severity }: ProblemPart): number =>

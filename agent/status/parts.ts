@@ -170,4 +170,6 @@ export interface ProblemPart {
   readonly severity: Severity;
   readonly message: string;
   readonly hint?: string | undefined;
+  /** The problem is one of the site, which only the leading board knows of. */
+  readonly isOfSite?: true;
 }

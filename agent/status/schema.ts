@@ -38,6 +38,8 @@ const condition = record({
   message: text,
   /** The next step for an operator; absent if there is none. */
   hint: optional(text),
+  /** True: the condition is one of the site, which only the leading board knows of. */
+  isOfSite: optional(yesNo),
 });
 
 const leader = record({

@@ -137,6 +137,23 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
   ]);
 });
 
+test("conditions that only a leader knows are marked as the site's, those of the board are not", () => {
+  const none = { count: 0, some: [] };
+  const found = problems(
+    healthy({
+      boards: { lost: { count: 1, some: [{ name: "pi-3", since: at(3000) }] }, off: none, notReady: none, tainted: 0 },
+      zones: [{ name: "plant7-b", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 }],
+      eviction: { queue: 0, pending: 0, held: { why: "quarantine", since: at(3540) } },
+      holds: { freezes: [{ scope: "site", until: at(7200), by: "ops:alice" }], pauses: [], confirmed: [] },
+      controllers: [{ name: "pod-gc", state: "failing", queue: 0 }],
+    }),
+  );
+  const types = (isOfSite: boolean) =>
+    found.filter((one) => (one.isOfSite ?? false) === isOfSite).map(({ type }) => type);
+  expect(types(true)).toEqual(["ZoneDisrupted", "QuarantineHold", "BoardsLost", "EvictionFrozen"]);
+  expect(types(false)).toEqual(["ControllerFailing"]);
+});
+
 test("objects that two sites select are reported: boards, namespaces, or all of them", () => {
   const conflict = { site: "a", lease: "kube-system/siteward-a", boards: 1, some: ["pi-1"] };
   const said = (more: object): readonly string[] => conditionsOf({ selectionConflicts: [{ ...conflict, ...more }] });
