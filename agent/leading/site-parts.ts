@@ -1,5 +1,6 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
 import { elapsed, type Instant } from "../base/clock.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 import type { Config } from "../config/settings.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
@@ -25,7 +26,7 @@ import type { CurrentTerm } from "./current-term.ts";
 
 export interface ReportedSite {
   readonly config: Config;
-  readonly current: Pick<CurrentTerm, "site" | "timers">;
+  readonly current: Pick<CurrentTerm, "site" | "timers" | "leaving">;
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts">;
   readonly holds: Holds;
@@ -40,7 +41,7 @@ export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" |
   if (site === undefined) return {};
   return {
     zones: zoneParts(site, of, now),
-    boards: boardsPart(site, of.config, now),
+    boards: boardsPart(site, of, now),
     judgement: judgementPart(site, of),
     eviction: evictionPart(site, of, now),
   };
@@ -133,7 +134,8 @@ const judgedBy = [nodes, leases].map(resourceName);
  * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
  * period.
  */
-function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: Config, now: Instant): BoardsPart {
+function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, now: Instant): BoardsPart {
+  const { gracePeriod } = config.nodeLifecycle;
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
     reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
   const silent: NamedBoard[] = [];
@@ -149,7 +151,14 @@ function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: 
     else if (isMute(record) || ready === "Unknown")
       (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
   }
-  return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
+  const leaving = current.leaving(new Set(off.map(({ name }) => name)));
+  return {
+    lost: named(silent),
+    off: named(off),
+    notReady: named(notReady),
+    tainted,
+    undrained: [...leaving].map(([name, pods]) => ({ name, ...pods })).sort((a, b) => inTextOrder(a.name, b.name)),
+  };
 }
 
 const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name"> =>

@@ -133,7 +133,19 @@ export interface NamedBoards {
 export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoards } & Pick<
   Section<"boards">,
   "tainted"
->;
+> & {
+    /** Those boards among `off` whose pods are being evicted, by name; absent: none. */
+    readonly undrained?: readonly UndrainedBoard[];
+  };
+
+/** A cordoned silent board with pods. */
+export interface UndrainedBoard {
+  readonly name: string;
+  /** Pods that will be evicted. */
+  readonly staying: number;
+  /** Pods that were evicted and still exist. */
+  readonly evicted: number;
+}
 
 /** Progress of judging the boards. */
 export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {

@@ -132,7 +132,7 @@ describe("a board that dies", () => {
     expect(site.row("Eviction")).toMatch(/^0 boards tainted, .* 3 pods evicted in the last hour, not held$/);
   });
 
-  test("is only informational if an operator cordoned it before", async () => {
+  test("is no fault if an operator cordoned it before, but for the pods that it still has", async () => {
     const site = await begun();
     const victim = site.follower("a");
     const path = `/api/v1/nodes/${victim.plate.name}`;
@@ -142,10 +142,13 @@ describe("a board that dies", () => {
     expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
     await site.run(10 * second);
     victim.powerOff("none");
-    await site.run(2 * minute);
-    expect(site.problems()).toEqual([
-      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned, and has been silent since`),
-    ]);
+    await site.run(75 * second);
+    const { name } = victim.plate;
+    const off = expect.stringMatching(`^info BoardsOff: ${name} is cordoned, and has been silent since`);
+    const undrained = `warning CordonedNotDrained: ${name} is cordoned and silent`;
+    expect(site.problems()).toEqual([`${undrained}; 2 of its pods have been evicted, and 1 will be`, off]);
+    await site.run(minute);
+    expect(site.problems()).toEqual([`${undrained}; 3 of its pods have been evicted`, off]);
   });
 });
 

@@ -8,6 +8,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
+import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Outcome, subjectOf } from "../../../agent/execution/actions.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
@@ -206,6 +207,12 @@ export class SiteModel {
 
   get memory(): SiteMemory {
     return (this.#memoryOf("node-lifecycle")?.get(siteKey) as SiteMemory | undefined) ?? firstMemory;
+  }
+
+  /** The timers of taint eviction. */
+  get timers(): readonly EvictionTimer[] {
+    const memories = this.#memoryOf("taint-eviction")?.values() ?? [];
+    return [...memories].filter((memory) => memory !== undefined) as EvictionTimer[];
   }
 
   /** What taint eviction keeps on this board's disk. */

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../../../agent/config/load.ts";
+import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { noHolds } from "../../../agent/holds/holds.ts";
+import { leavingPods } from "../../../agent/leading/leaving-pods.ts";
 import { siteParts } from "../../../agent/leading/site-parts.ts";
 import type { NamedBoards } from "../../../agent/status/parts.ts";
 import { SiteModel } from "../controllers/site-model.ts";
@@ -12,7 +14,7 @@ function reported(site: SiteModel) {
   const parts = siteParts(
     {
       config,
-      current: { site: site.memory, timers: () => undefined },
+      current: { site: site.memory, timers: () => undefined, leaving: (boards) => leavingPods(site.timers, boards) },
       executor: { acts: () => [] },
       decisions: { heldCounts: () => [] },
       holds: noHolds,
@@ -22,10 +24,11 @@ function reported(site: SiteModel) {
     },
     site.now,
   );
-  const { lost, off, notReady } = parts.boards ?? {};
+  const { lost, off, notReady, undrained = [] } = parts.boards ?? {};
   const names = (boards: NamedBoards | undefined) => boards?.some.map(({ name }) => name);
   const [zone] = parts.zones ?? [];
-  return { ready: `${zone?.ready}/${zone?.nodes}`, lost: names(lost), off: names(off), notReady: names(notReady) };
+  const ready = `${zone?.ready}/${zone?.nodes}`;
+  return { ready, lost: names(lost), off: names(off), notReady: names(notReady), undrained };
 }
 
 function siteOfThree(): SiteModel {
@@ -43,14 +46,14 @@ test("a lost board is lost by its verdict, also if the agent may not mark it", a
   const site = siteOfThree();
   readOnly(site);
   await site.run("1m");
-  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [] });
+  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [], undrained: [] });
   site.silence("pi-2");
   await site.run("1m");
   expect(site.conditions("pi-2").Ready).toBe("True");
-  expect(reported(site)).toEqual({ ready: "2/3", lost: ["pi-2"], off: [], notReady: [] });
+  expect(reported(site)).toEqual({ ready: "2/3", lost: ["pi-2"], off: [], notReady: [], undrained: [] });
   site.revive("pi-2");
   await site.run("10s");
-  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [] });
+  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [], undrained: [] });
 });
 
 test("a board that reported itself not ready and fell silent then is lost, not a board that sends heartbeats", async () => {
@@ -63,4 +66,43 @@ test("a board that reported itself not ready and fell silent then is lost, not a
   site.silence("pi-3");
   await site.run("90s");
   expect(reported(site)).toMatchObject({ lost: ["pi-3"], notReady: [] });
+});
+
+const forAMinute = { key: "node.kubernetes.io/unreachable", operator: "Exists", tolerationSeconds: 60 } as const;
+
+test("a cordoned board that falls silent is counted with its pods until they are gone; daemon pods stay", async () => {
+  const site = siteOfThree();
+  for (const name of ["web-1", "web-2", "daemon", "elsewhere"])
+    site.pod(name, { on: name === "elsewhere" ? "pi-1" : "pi-2" });
+  site.tolerate("web-1", forAMinute);
+  site.tolerate("web-2", forAMinute);
+  site.tolerate("daemon", { operator: "Exists" });
+  await site.run("1m");
+  site.change("pi-2", (before) => ({ ...before, spec: { ...before.spec, unschedulable: true } }));
+  site.silence("pi-2");
+  await site.run("70s");
+  expect(reported(site)).toMatchObject({
+    lost: [],
+    off: ["pi-2"],
+    undrained: [{ name: "pi-2", staying: 2, evicted: 0 }],
+  });
+  await site.run("90s");
+  expect([site.exists("web-1"), site.exists("daemon")]).toEqual([false, true]);
+  expect(reported(site)).toMatchObject({ off: ["pi-2"], undrained: [] });
+});
+
+test("a board that is not cordoned is lost, whatever pods it has", async () => {
+  const site = siteOfThree();
+  site.pod("web-1", { on: "pi-2" });
+  site.tolerate("web-1", forAMinute);
+  await site.run("1m");
+  site.silence("pi-2");
+  await site.run("70s");
+  expect(reported(site)).toMatchObject({ lost: ["pi-2"], off: [], undrained: [] });
+});
+
+test("pods that were evicted and still exist are counted apart from those that will be", () => {
+  const timer = (board: string, sentAt?: object) => ({ board, sentAt }) as unknown as EvictionTimer;
+  const timers = [timer("pi-2"), timer("pi-2", {}), undefined, timer("pi-1"), timer("pi-2", {})];
+  expect([...leavingPods(timers, new Set(["pi-2", "pi-3"]))]).toEqual([["pi-2", { staying: 1, evicted: 2 }]]);
 });
