@@ -10,7 +10,7 @@ import type { QuietHours } from "../holds/hold-book.ts";
 import { type Hold, type Holds, isRunning } from "../holds/holds.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { ServerRestoredError } from "../informer/server-history.ts";
+import { afterRestore } from "../informer/server-history.ts";
 import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
@@ -33,7 +33,7 @@ import type { SiteConnection } from "./site-connection.ts";
 
 export interface ReportedAgent
   extends Pick<Edges, "config" | "folder" | "rebuilt">,
-    Pick<SiteConnection, "link" | "permissions" | "traffic">,
+    Pick<SiteConnection, "link" | "permissions" | "traffic" | "history">,
     Pick<Election, "elector" | "holds">,
     Pick<SiteCaches, "informers" | "claims" | "home">,
     Pick<Execution, "executor"> {
@@ -80,9 +80,9 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
       rebuilt: {
         at: openedAt,
         why: rebuilt.message,
-        ...(rebuilt instanceof ServerRestoredError && { restored: { hint: rebuilt.hint } }),
       },
     }),
+    ...(agent.history.mayBeFormer && { restored: { hint: afterRestore } }),
     selectionConflicts: current.isActing ? claims.conflicts() : [],
     problems: problemParts(agent, { election, link, informers, forbidden, now }),
   };
@@ -169,11 +169,11 @@ function apiPart(
 }
 
 function outagePart(
-  { number, began, ended }: NonNullable<ApiLinkView["lastOutage"]>,
+  { number, began, ended, kind }: NonNullable<ApiLinkView["lastOutage"]>,
   work: ReportedAgent["work"],
 ): ApiPart["lastOutage"] {
   const { boards, pods } = work.heldSince(began);
-  return { number, from: began, to: ended, boardsHeld: boards, podsHeld: pods };
+  return { number, from: began, to: ended, why: kind, boardsHeld: boards, podsHeld: pods };
 }
 
 function watchPart(
@@ -284,6 +284,7 @@ function problemParts(
       type: "NotStanding",
       severity: "warning",
       message: `this board does not stand for election: ${election.notStanding}`,
+      hint: "another board leads meanwhile; this one stands again when the cause is over, after a planned step-down by itself",
     });
   }
   if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {

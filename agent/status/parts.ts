@@ -39,9 +39,9 @@ export interface Parts {
   readonly rebuilt?: {
     readonly at: Instant;
     readonly why: string;
-    /** Set if the cache was dropped because the API server's store was restored to an earlier state. */
-    readonly restored?: { readonly hint: string };
   };
+  /** Set for as long as the agent is cautious because the API server's store was restored to an earlier state. */
+  readonly restored?: { readonly hint: string };
   /** Older sites that also claim boards or namespaces of this one; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Further problems, which do not follow from the members above (see health.ts). */

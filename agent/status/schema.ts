@@ -66,7 +66,17 @@ const api = record({
   failed1h: optional(count),
   lastError: optional(text),
   /** The last outage that has ended, with the peak number of boards and pods held back. */
-  lastOutage: optional(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
+  lastOutage: optional(
+    record({
+      number: count,
+      from: text,
+      to: text,
+      /** Why it began. */
+      why: optional(word<"unreachable" | "credentials" | "certificate">()),
+      boardsHeld: count,
+      podsHeld: count,
+    }),
+  ),
   watch: record({ open: count, restarts: count, restarts1h: optional(count) }),
 });
 

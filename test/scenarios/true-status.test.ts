@@ -194,7 +194,7 @@ describe("an outage of a whole site", () => {
       ),
     ]);
     expect(site.row("Leader", leader)).toMatch(
-      /^not known, no answer from the API server; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
+      /^not known, the API cannot be used; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
     );
     expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
   });

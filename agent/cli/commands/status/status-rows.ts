@@ -39,7 +39,7 @@ const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ 
 function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
   if (!leader) return [];
   const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals, ended } = leader;
-  const unknown = link && link.api.state !== "up" ? "not known, no answer from the API server" : "none";
+  const unknown = link && link.api.state !== "up" ? "not known, the API cannot be used" : "none";
   const who = role === "leader" ? "this board" : (holder ?? unknown);
   const facts = [
     `${who}${holder === undefined ? "" : `, term ${term}`}`,
@@ -80,18 +80,24 @@ function linkRows({ link, writtenAt }: Status): readonly string[] {
 function outageRows({ link, eviction }: Status): readonly string[] {
   const outage = link?.api.lastOutage;
   if (outage === undefined) return [];
-  const { from, to, boardsHeld, podsHeld } = outage;
+  const { from, to, why = "unreachable", boardsHeld, podsHeld } = outage;
   const held = [
     ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
     ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
   ];
   const effect = held.length === 0 ? "nothing had to be held" : `${held.join(" and ")} held, nothing evicted`;
   return [
-    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): no answer from the API server; ${effect}${
+    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}; ${effect}${
       eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
     }`,
   ];
 }
+
+const outageCauses: Readonly<Record<string, string>> = {
+  unreachable: "no answer from the API server",
+  credentials: "no usable credentials for the API server",
+  certificate: "the API server's certificate was not trusted",
+};
 
 function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {
   const { state, since, session, rttMs, outbox, dropped, server } = mqtt;

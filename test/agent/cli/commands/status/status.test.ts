@@ -296,6 +296,19 @@ test("--wait ready waits for the agent, and prints it once it is", async () => {
   expect(io.out()).toMatch(/^OK/);
 });
 
+test("an agent that stops is STOPPING, not STARTING", async () => {
+  written({ api: { ...api, state: "starting" } }, { ending: { cause: "stop" } });
+  expect((await status()).out).toMatch(/^STOPPING {2}edge-02/);
+});
+
+test("the last outage is named by its cause", async () => {
+  const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
+  written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing had to be held");
+  written({ api: { ...api, lastOutage: outage } });
+  expect((await status()).out).toContain("(1m): no answer from the API server;");
+});
+
 test("--wait ends at its timeout with the last status", async () => {
   const clock = new FakeClock();
   const io = recordingIo({ clock });
