@@ -6,6 +6,7 @@ import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { freezeOn, type Holds } from "../holds/holds.ts";
@@ -120,11 +121,27 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     due: timers?.due ?? 0,
     evicted1h: acts.find(({ act }) => act === "pod-evicted")?.lastHour,
     acts,
-    heldActs: of.decisions.heldCounts(),
+    heldActs: ofEachReason(of.decisions.heldCounts()),
     oldestMs: oldest && elapsed(oldest, now),
     held: since && { why: "quarantine after an outage: not every board has reported again", since },
   };
 }
+
+/** Counts of all reasons for which acts can be held: a reason that appears with its first hold would hide that hold. */
+function ofEachReason(counts: ReturnType<DecisionBook["heldCounts"]>): EvictionPart["heldActs"] {
+  const known = new Map(counts.map((count) => [count.why, count]));
+  return reasons.map((why) => known.get(why) ?? { why, now: 0, total: 0 });
+}
+
+const reasonSet: Readonly<Record<Restraint["why"], true>> = {
+  "not-live": true,
+  quarantine: true,
+  verdict: true,
+  zone: true,
+  freeze: true,
+  turn: true,
+};
+const reasons = Object.keys(reasonSet) as readonly Restraint["why"][];
 
 /** The resources whose watches must be live for a board to count as silent. */
 const judgedBy = [nodes, leases].map(resourceName);

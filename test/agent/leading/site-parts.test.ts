@@ -9,14 +9,19 @@ import { SiteModel } from "../controllers/site-model.ts";
 
 const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
 
-/** What the leader of a site reports of its boards. */
-function reported(site: SiteModel) {
-  const parts = siteParts(
+type Held = Parameters<typeof siteParts>[0]["decisions"];
+
+const partsOf = (site: SiteModel, held: ReturnType<Held["heldCounts"]> = []) =>
+  siteParts(
     {
       config,
-      current: { site: site.memory, timers: () => undefined, leaving: (boards) => leavingPods(site.timers, boards) },
+      current: {
+        site: site.memory,
+        timers: () => undefined,
+        leaving: (boards) => leavingPods(site.timers, boards),
+      },
       executor: { acts: () => [] },
-      decisions: { heldCounts: () => [] },
+      decisions: { heldCounts: () => held },
       holds: noHolds,
       quiet: undefined,
       watches: [],
@@ -24,6 +29,10 @@ function reported(site: SiteModel) {
     },
     site.now,
   );
+
+/** What the leader of a site reports of its boards. */
+function reported(site: SiteModel) {
+  const parts = partsOf(site);
   const { lost, off, notReady, undrained = [] } = parts.boards ?? {};
   const names = (boards: NamedBoards | undefined) => boards?.some.map(({ name }) => name);
   const [zone] = parts.zones ?? [];
@@ -105,4 +114,16 @@ test("pods that were evicted and still exist are counted apart from those that w
   const timer = (board: string, sentAt?: object) => ({ board, sentAt }) as unknown as EvictionTimer;
   const timers = [timer("pi-2"), timer("pi-2", {}), undefined, timer("pi-1"), timer("pi-2", {})];
   expect([...leavingPods(timers, new Set(["pi-2", "pi-3"]))]).toEqual([["pi-2", { staying: 1, evicted: 2 }]]);
+});
+
+test("each reason for which acts can be held is counted, from zero on", async () => {
+  const site = siteOfThree();
+  await site.run("1m");
+  const held = (counts: readonly { why: "quarantine"; now: number; total: number }[]) =>
+    partsOf(site, counts).eviction?.heldActs;
+  expect(held([])).toHaveLength(6);
+  expect(held([])).toContainEqual({ why: "not-live", now: 0, total: 0 });
+  const quarantine = { why: "quarantine", now: 1, total: 4 } as const;
+  expect(held([quarantine])).toContainEqual(quarantine);
+  expect(held([quarantine])).toHaveLength(6);
 });
