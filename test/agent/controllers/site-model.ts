@@ -10,6 +10,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
+import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
 import type { Acts } from "../../../agent/execution/executor.ts";
@@ -216,6 +217,12 @@ export class SiteModel {
 
   get memory(): SiteMemory {
     return (this.#loopOf("node-lifecycle")?.memoryOf(siteKey) as SiteMemory | undefined) ?? firstMemory;
+  }
+
+  /** The timers of taint eviction. */
+  get timers(): readonly EvictionTimer[] {
+    const memories = this.#loopOf("taint-eviction")?.memories() ?? [];
+    return [...memories].filter((memory) => memory !== undefined) as EvictionTimer[];
   }
 
   /** What taint eviction keeps on this board's disk. */
