@@ -51,7 +51,11 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** The cached pod and taints are up to date, except for changes made moments ago. */
+      /** The pod and taints were read from the API for this pass. */
+      readonly isRead: boolean;
+      /** The API no longer has the pod, which the cache still shows. */
+      readonly isGone: boolean;
+      /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
       readonly isInStep: boolean;
       /** The pod and taints may be those of a history that a restore of the server undid. */
       readonly mayBeFormer: boolean;
@@ -162,7 +166,8 @@ function decideBound(
   const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
   const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
   const { link, verdict } = state;
-  const isCertain = !state.mayBeFormer && (ofLifecycle || state.isInStep);
+  const isFromCaches = isAtOnce(timer, due) && state.isInStep;
+  const isCertain = state.isRead || (!state.mayBeFormer && (ofLifecycle || isFromCaches));
   const keys = due.map(({ taint }) => taint.key);
   const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
   const hold = ofLifecycle ? holdAt(state, now) : undefined;
@@ -171,8 +176,17 @@ function decideBound(
     return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
   }
   const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, settings }, now);
+  if (state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
+  const isOfVersion = ofLifecycle || (state.isRead && timer.tries === 0);
+  return evict(pod, timer, { isOfVersion, isCertain, cause, grounds, link, verdict, settings }, now);
 }
+
+/**
+ * Whether the pod has to go as soon as it and the taints exist together. The caches then need to show no more than one
+ * moment at which they did. Time to tolerate a taint, or a deletion that failed, gives them time to change.
+ */
+const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boolean =>
+  tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
@@ -266,7 +280,8 @@ function decideOrphan(
     : undefined;
   // The Node's deletion was confirmed by the API.
   const isCertain = true;
-  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, settings }, now);
+  const how = { isOfVersion: ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, settings };
+  return evict(pod, memory, how, now);
 }
 
 /**
@@ -309,7 +324,7 @@ function evict(
   pod: Pod,
   timer: EvictionTimer,
   {
-    ofLifecycle,
+    isOfVersion,
     isCertain,
     cause,
     grounds,
@@ -317,8 +332,8 @@ function evict(
     verdict,
     settings,
   }: {
-    /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
-    readonly ofLifecycle: boolean;
+    /** Only the version that was read is deleted: a pod changed since then survives. */
+    readonly isOfVersion: boolean;
     /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
     readonly isCertain: boolean;
     readonly cause: Cause | undefined;
@@ -350,10 +365,10 @@ function evict(
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
    * A request may arrive long after it was sent, under another leader. So for our own taints the target is only the
-   * version that was read: a pod changed since then survives. A taint of another client applies to every version, so
-   * that a constantly changing pod does not escape it.
+   * version that was read. A taint of another client applies to every version, so that a constantly changing pod does
+   * not escape it; only the first deletion after a read names the version, for a toleration that came meanwhile.
    */
-  const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
+  const target = isOfVersion ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
   // A pod that is already being deleted still gets the condition, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };

@@ -30,6 +30,8 @@ interface Table {
   readonly server: Map<string, KubeObject>;
   readonly cache: Map<string, KubeObject>;
   readonly pending: Set<string>;
+  /** The resourceVersion up to which the cache has received everything. */
+  position: string;
   health: WatchHealth;
 }
 
@@ -55,6 +57,8 @@ export class ModelApi {
   link: "up" | "cut" | "half-open" | "unwatched" = "up";
   /** Writes that go through in one round of the judge; the others are postponed. */
   allowance = Number.POSITIVE_INFINITY;
+  /** The kinds whose watches are live and late: what they bring is on its way. */
+  readonly late = new Set<Kind>();
   readonly events: EventAction[] = [];
   readonly fetched: string[] = [];
   readonly #limits: WatchLimits;
@@ -152,6 +156,7 @@ export class ModelApi {
       },
       inTurns: atOnce,
       watch: (resource) => this.#table(resource).health,
+      position: (resource) => this.#table(resource).position,
     };
   }
 
@@ -189,7 +194,9 @@ export class ModelApi {
   #deliver(): void {
     if (this.link !== "up") return;
     for (const kind of ["Node", "Pod", "Lease"] as const) {
+      if (this.late.has(kind)) continue;
       const table = this.#tables[kind];
+      table.position = String(this.#version);
       const keys = [...table.pending];
       table.pending.clear();
       if (keys.length > 0) table.health = proven(received(table.health, this.#limits, this.#now()), this.#now());
@@ -248,7 +255,13 @@ export class ModelApi {
   }
 }
 
-const newTable = (): Table => ({ server: new Map(), cache: new Map(), pending: new Set(), health: neverConnected });
+const newTable = (): Table => ({
+  server: new Map(),
+  cache: new Map(),
+  pending: new Set(),
+  position: "0",
+  health: neverConnected,
+});
 
 function objectOf(action: Action): string {
   if (action.do === "create") return "";

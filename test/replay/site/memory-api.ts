@@ -141,6 +141,8 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     return {
       lister: this.#lister(resource),
       health,
+      // Every change is in the caches at once.
+      position: String(this.#version),
       onChange: (listen) => {
         // Its changes concern objects of this resource.
         const entry = listen as (changes: readonly Seen<KubeObject>[]) => void;
