@@ -191,6 +191,11 @@ export class SiteModel {
     this.api.deliver();
   }
 
+  /** The watch of this kind stays live, and what it brings is on its way from now on. */
+  delay(kind: "Node" | "Pod"): void {
+    this.#site.link?.late.add(kind);
+  }
+
   set link(state: LinkState) {
     if (this.#site.link) this.#site.link.state = state;
   }
@@ -240,6 +245,7 @@ export class SiteModel {
       fetch: view.fetch.bind(view),
       inTurns: view.inTurns.bind(view),
       watch: view.watch.bind(view),
+      position: view.position.bind(view),
     };
   }
 
