@@ -254,7 +254,19 @@ function problemParts(
   }
   // A request that failed before the link came back says nothing about the link now, even if no later one was sent yet.
   const isOver = election.lastError?.isOfLink && elapsed(election.lastError.at, since) >= 0;
-  if (election.lastError && !isOver && state === "up" && !isTold("leases", leaseVerbs, config.leader.namespace)) {
+  if (election.fruitless !== undefined && state === "up") {
+    found.push({
+      type: "ElectionFailing",
+      severity: "warning",
+      message: `this board does not lead: ${election.fruitless}`,
+      hint: "check the link and the API server; if this lasts, the board leaves the Lease to others for a while",
+    });
+  } else if (
+    election.lastError &&
+    !isOver &&
+    state === "up" &&
+    !isTold("leases", leaseVerbs, config.leader.namespace)
+  ) {
     found.push({
       type: "ElectionFailing",
       severity: "warning",
