@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/site": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },
-  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
+  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/decisions", "agent/informer"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
     types: ["agent/config", "agent/decisions", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
@@ -52,6 +52,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/client",
       "agent/config",
       "agent/board",
+      "agent/site",
       "agent/status",
       "agent/fleet",
       "storage",
@@ -118,6 +119,13 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/main.ts": { may: ["*"] },
 };
 
+/** ARCHITECTURE.md gives each folder a rank; a folder imports none of a higher rank, except types where it lists them. */
+const table = readFileSync(path.resolve(import.meta.dirname, "../ARCHITECTURE.md"), "utf8");
+const ranked = [...table.matchAll(/^\| (\d) \|([^|]+)\|([^|]*)\|([^|]*)\|/gm)].flatMap(
+  ([, rank, folders = "", may = "", types = ""]) =>
+    [...folders.matchAll(/`([^`]+?)\/?`/g)].map(([, folder = ""]) => ({ folder, rank: Number(rank), may, types })),
+);
+
 /** Files of other folders that hold nothing but pure functions over plain values: their functions may be called too. */
 const pure: readonly string[] = [
   "agent/informer/watch-health.ts",
@@ -152,7 +160,44 @@ test("every import goes down the layers", () => {
   expect(wrong).toEqual([]);
 });
 
-test("an import that goes up, sideways or round the seam would be found", () => {
+test("the table in ARCHITECTURE.md equals the one above", () => {
+  const short = (folder: string): string => folder.replace(/^agent\/(commands\/)?/, "");
+  const listed = ({ may, types = [] }: Layer): object => ({
+    may: may.map(short).sort(),
+    types: types.map(short).sort(),
+  });
+  const read = (cell: string): readonly string[] =>
+    /^(|nothing of ours|\(JSON only\))$/.test(cell)
+      ? []
+      : /^everything/.test(cell)
+        ? ["*"]
+        : cell
+            .split(", ")
+            .map((name) => name.replace(/[`/]/g, ""))
+            .sort();
+  const documented = ranked.filter(({ folder }) => folder in layers);
+  expect(documented.map(({ folder }) => folder).sort()).toEqual(Object.keys(layers).sort());
+  for (const { folder, may, types } of documented) {
+    expect({ folder, may: read(may.trim()), types: read(types.trim()) }).toEqual({
+      folder,
+      ...listed(layers[folder] as Layer),
+    });
+  }
+});
+
+test("no folder runs code of a higher rank", () => {
+  const rankOf = new Map(ranked.map(({ folder, rank }) => [folder, rank]));
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter(
+        ({ to, type, lazy }) => !type && !lazy && (rankOf.get(layerOf(to)) ?? 0) > (rankOf.get(layerOf(file)) ?? 0),
+      )
+      .map(({ to }) => `${file} -> ${to}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("an import that goes up, sideways or around the seam would be found", () => {
   const seen = (file: string, to: string, type = false): boolean => isAllowed(file, { to, type, lazy: false });
   expect(seen("agent/controllers/registry.ts", "agent/client/kube-client.ts")).toBe(false);
   expect(seen("agent/controllers/registry.ts", "storage/memo.ts")).toBe(false);
@@ -163,7 +208,7 @@ test("an import that goes up, sideways or round the seam would be found", () => 
   expect(seen("agent/execution/executor.ts", "agent/informer/lister.ts")).toBe(true);
 });
 
-test("time, chance, environment and console come in through the files that own them", () => {
+test("time, chance, environment and console are used only in the files that own them", () => {
   const wrong = files.flatMap((file) => {
     const code = withoutComments(read(file));
     return Object.entries(ambient)
@@ -192,7 +237,7 @@ test("the simulator is reachable only through import() in the program's outermos
   expect(wrong).toEqual([]);
 });
 
-test("SQL stands in storage/ alone", () => {
+test("SQL is only in storage/", () => {
   const wrong = files.filter(
     (file) =>
       !file.startsWith("storage/") &&
@@ -230,7 +275,7 @@ test("a folder with one file too many would be found", () => {
   expect(crowdedIn([...full, "agent/base/more.ts", "test/kube/more.test.ts"])).toEqual(["agent/base", "test/kube"]);
 });
 
-test("no two folders need each other to run", () => {
+test("no two folders depend on each other at run time", () => {
   const needs = new Map<string, Set<string>>();
   for (const file of files)
     for (const { to, type, lazy } of importsOf(file)) {

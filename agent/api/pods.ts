@@ -1,11 +1,11 @@
 import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
-/** The name of the board that a pod is bound to; undefined if it is not bound yet. */
 /** Whether a kubelet has ever taken up the pod: it sets the Ready condition then. */
 export const isTakenUp = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type }) => type === "Ready") ?? false;
 
+/** The name of the board that a pod is bound to; undefined if it is not bound yet. */
 export const boardOf = ({ spec }: Pod): string | undefined => spec?.nodeName || undefined;
 
 /** The pod's deletion was requested, and the pod still exists. */
@@ -32,6 +32,9 @@ export const mirrorAnnotation = "kubernetes.io/config.mirror";
  * annotation.
  */
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
+
+/** Whether its Ready condition is True. */
+export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
 /** Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition never was ready. */
 export function countsAsReady(pod: Pod): boolean {

@@ -1,7 +1,7 @@
 import { exit } from "../base/exit-codes.ts";
 import { type Command, type CommandTable, configOption, jsonOption } from "./command.ts";
 import { maintenanceCommands } from "./maintenance-commands.ts";
-import { configRollback, operatorCommands, whyCommand } from "./operator-commands.ts";
+import { configRollback, operatorCommands, replayCommand, whyCommand } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
 /** Names of the shipped scenarios; the scenarios are loaded on demand. */
@@ -54,6 +54,7 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/status/status.ts")).run,
   },
   whyCommand,
+  replayCommand,
   {
     name: "config show",
     summary: "Print the configuration that is in force.",
@@ -64,8 +65,7 @@ export const commands: readonly Command[] = [
   {
     name: "config check",
     summary: "Check a configuration file and name every problem.",
-    details:
-      "For a file of this board, also checks that the fleet's settings that are stored here can be in force together with it.",
+    details: "For a file of this board, also checks that it is compatible with the fleet's settings stored here.",
     words: { show: "FILE", least: 1, most: 1 },
     options: [],
     exits: [exit.ok, exit.config],
@@ -91,7 +91,7 @@ export const commands: readonly Command[] = [
   {
     name: "config schema",
     summary: "Print the JSON schema of the configuration file, for editors.",
-    options: [{ name: "profile", summary: "The schema of firmware profiles instead." }],
+    options: [{ name: "profile", summary: "Print the schema of firmware profiles instead." }],
     exits: [exit.ok],
     load: async () => (await import("./commands/config.ts")).schema,
   },

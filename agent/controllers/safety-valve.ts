@@ -1,14 +1,17 @@
 import type { Pod } from "../api/core.ts";
 import { isTakenUp } from "../api/pods.ts";
 import type { Instant } from "../base/clock.ts";
-import type { Restraint } from "../decisions/grounds.ts";
+import type { GateFacts, Restraint } from "../decisions/grounds.ts";
 import type { Cause } from "../execution/actions.ts";
+import { isLimited } from "../judgement/ruling.ts";
 import type { Verdict } from "../judgement/verdict.ts";
+
+export type ValveRestraint = Extract<Restraint, { readonly why: "valve" }>;
 
 /** How far the safety valve permits harmful acts now (docs/judgement.md#safety-valve). */
 export interface ValveNow {
   /** Why no act is permitted, and until when if only time is needed; undefined: acts are permitted. */
-  readonly shut: { readonly restraint: Restraint; readonly until: Instant | undefined } | undefined;
+  readonly shut: { readonly restraint: ValveRestraint; readonly until: Instant | undefined } | undefined;
   /** How many boards may be tainted at a time: "half" of the site's boards, but at least one. */
   readonly boards: number | "half" | "all";
 }
@@ -17,13 +20,21 @@ export interface ValveNow {
 export const openValve: ValveNow = { shut: undefined, boards: "all" };
 
 /** Whether the valve limits acts on a board: they rest on our verdict, and not on an operator's word. */
-export const isLimited = ({
+export const isLimitedOn = ({
   ready,
-  verdict: { verdict },
+  verdict,
 }: {
   readonly ready: string | undefined;
   readonly verdict: Verdict;
-}): boolean => ready === "Unknown" && verdict !== "dead";
+}): boolean => ready === "Unknown" && isLimited(verdict);
+
+/** The fact that the valve is shut; none while it admits acts. */
+export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts, "valve"> =>
+  restraint ? { valve: restraint.of } : {};
+
+/** The same for the deletion of a pod. */
+export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> =>
+  shut ? { ...valveFact(shut.restraint), ...(!isTakenUp(pod) && { newPod: true }) } : {};
 
 /** The part of a cause that says that the deletion of this pod harms nothing, if that is so. */
 export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> => (isTakenUp(pod) ? {} : { isHarmless: true });

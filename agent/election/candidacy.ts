@@ -1,7 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
-import { timingProblems } from "../base/lease-timing.ts";
+import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
 import type { Candidate } from "./lease-rules.ts";
+import type { TermEnding } from "./term.ts";
 
 /** A period in which this board does not stand for election. */
 export interface Rest {
@@ -10,6 +11,7 @@ export interface Rest {
 }
 
 export interface CandidacyDeps {
+  readonly timing: LeaseTiming;
   /**
    * Why this board should not lead now; undefined: it may stand for election. `leaderlessFor`: how long the Lease has
    * been free.
@@ -26,6 +28,18 @@ export interface CandidacyDeps {
   readonly formerRest?: Rest | undefined;
 }
 
+/** After this many fruitless claims in a row, and after each further one, the board rests. */
+const mostFruitless = 2;
+
+/**
+ * How long a board rests whose claims are fruitless: from its last write, the others take over within two durations and
+ * a retry (`FollowerPace`).
+ */
+const restAfterFruitless = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
+
+/** A term that lasted for so many lease durations was worth its claim, however it ended. */
+const heldDurations = 5;
+
 /** Whether this board stands for election: not while it rests, and not while `whyNotToStand` objects. */
 export class Candidacy {
   readonly #ambient: Ambient;
@@ -36,6 +50,13 @@ export class Candidacy {
   #freeSince: Instant | undefined;
   /** The reason at the last `check`. */
   #reason: string | undefined;
+  /**
+   * Claims in a row that were written to the Lease and won no term that lasted. They keep the other boards from leading,
+   * while this one does not lead either.
+   */
+  #fruitless = 0;
+  /** The last claim, or the term that it won, is among `#fruitless`. */
+  #isCounted = false;
 
   constructor(ambient: Ambient, deps: CandidacyDeps) {
     this.#ambient = ambient;
@@ -61,6 +82,40 @@ export class Candidacy {
     return reason === undefined;
   }
 
+  /** Why this board does not lead although its claims are written to the Lease; undefined: it is not so. */
+  get fruitless(): string | undefined {
+    return this.#fruitless === 0 ? undefined : tooLate;
+  }
+
+  /** This board is about to send a claim. */
+  claims(): void {
+    this.#isCounted = false;
+  }
+
+  /** A read showed a claim, or a renewal, whose answer did not arrive in time. */
+  foundUnanswered(): void {
+    const now = this.#ambient.clock.now();
+    if (!this.#isCounted) this.#countFruitless();
+    // The write arrived after the rest had begun: the others wait from then on.
+    else if (this.#rest?.why === tooLate && this.#isResting(now))
+      this.#rest = { ...this.#rest, until: shifted(now, restAfterFruitless(this.#deps.timing)) };
+  }
+
+  /**
+   * A term of this board is over. `isRenewed`: a renewal was answered in it. An expired one that was renewed only for a
+   * while counts as fruitless if the next read shows that its last renewals were written.
+   */
+  termEnded({ is }: TermEnding, { isRenewed, lasted }: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
+    if (!isRenewed) {
+      if (is === "expired") this.#countFruitless();
+    } else if (is !== "expired" || lasted >= heldDurations * this.#deps.timing.duration) this.#fruitless = 0;
+  }
+
+  /** Another board holds the Lease, so that this one keeps it from no board. */
+  otherHolds(): void {
+    this.#fruitless = 0;
+  }
+
   /** The Lease is not free to claim. */
   leaseIsHeld(): void {
     this.#freeSince = undefined;
@@ -78,6 +133,30 @@ export class Candidacy {
     this.#rest = { until, why, isStored: true };
   }
 
+  #countFruitless(): void {
+    const { clock, log } = this.#ambient;
+    const { timing } = this.#deps;
+    this.#fruitless++;
+    this.#isCounted = true;
+    if (this.#fruitless < mostFruitless || this.#isResting(clock.now())) return;
+    const duration = restAfterFruitless(timing);
+    // Only the first rest of a row is stored: an outage of days would otherwise cost a write to flash every few minutes.
+    if (this.#fruitless > mostFruitless) {
+      this.rest(tooLate, duration);
+      return;
+    }
+    try {
+      this.storeRest(tooLate, duration);
+    } catch (error) {
+      log.warn("this board's rest from leading cannot be stored", { error });
+      this.rest(tooLate, duration);
+    }
+  }
+
+  #isResting(now: Instant): boolean {
+    return this.#rest !== undefined && isAfter(this.#rest.until, now);
+  }
+
   /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts over. */
   expire(now: Instant): void {
     if (this.#rest === undefined || isAfter(this.#rest.until, now)) return;
@@ -91,6 +170,8 @@ export class Candidacy {
     }
   }
 }
+
+const tooLate = "its claims reach the Lease, but the answers arrive too late for it to lead";
 
 /** The problems of a candidate's configuration, as sentences; empty: none. */
 export function candidateProblems({ timing, identity }: Candidate): readonly string[] {

@@ -15,10 +15,12 @@ import type { LeaderLock } from "./lease-lock.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
-import { longestRequest, withTimeout } from "./request-bound.ts";
+import { longestClaim, longestRequest, withTimeout } from "./request-bound.ts";
+import { neverWritten, type WriteHealth } from "./write-health.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
+  readonly blip: LeadershipDeps["blip"];
   /** Emits the Events "became leader" and "stopped leading"; undefined: there are none. */
   readonly announce?: LeadershipDeps["announce"];
   /** Stores each new highest term, which the next process gets as `formerTerm`. */
@@ -59,6 +61,8 @@ export interface ElectorView {
   readonly missedRenewals: number;
   /** Why this board does not stand for election; undefined: it stands. */
   readonly notStanding: string | undefined;
+  /** Why this board stands, and does not lead although its claims are written to the Lease; undefined: it is not so. */
+  readonly fruitless: string | undefined;
   /**
    * The failure of the last attempt to acquire or renew the Lease; undefined: it succeeded, or another board was
    * faster.
@@ -86,6 +90,7 @@ type Attempt = { readonly won: Won } | { readonly pause: Millis };
  * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old.
  * 3. It claims a Lease that is absent, released, expired or held by its own former process, unless `whyNotToStand` objects.
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
+ *    The claim has a limit of its own; a board whose claims are written and answered too late rests (`Candidacy`).
  * 5. `#lead` opens a `Leadership`, whose term is trusted from the start of the claim for the duration less a margin.
  * 6. `Leadership` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
  * 7. `fence` checks the term right before each write of that work, so that nothing is sent once another board may lead.
@@ -143,6 +148,8 @@ export class LeaderElector {
     const leads = this.#leadership?.term.standsAt(now) ?? false;
     const renewals = this.#leadership?.stats();
     const failure = leads ? renewals?.failure : this.#error;
+    const notStanding = leads ? undefined : this.#candidacy.reason(now);
+    const fruitless = leads || notStanding !== undefined ? undefined : this.#candidacy.fruitless;
     const over = leads ? undefined : this.#leadership?.term.over;
     return {
       role: leads ? "leader" : "follower",
@@ -156,7 +163,8 @@ export class LeaderElector {
       namesake: seen?.state.is === "contested",
       renewP95: renewals?.renewP95,
       missedRenewals: renewals?.missed ?? 0,
-      notStanding: leads ? undefined : this.#candidacy.reason(now),
+      notStanding,
+      fruitless,
       lastError: failure && {
         message: sentenceOf(failure.error),
         hint: hintOf(failure.error),
@@ -165,6 +173,11 @@ export class LeaderElector {
       },
       ended: over && { at: over.at, why: over.ending.why },
     };
+  }
+
+  /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
+  get writes(): WriteHealth {
+    return this.#leadership?.writes ?? neverWritten;
   }
 
   /** The site's Lease, for Events about the site; undefined: this process has never led. */
@@ -223,16 +236,16 @@ export class LeaderElector {
     const { clock } = this.#ambient;
     const { lock, timing } = this.#deps;
     const period = this.#pace.period();
-    const bound = withTimeout(clock, longestRequest(timing), signal);
     this.#candidacy.expire(clock.now());
-    this.#progressDue = shifted(clock.now(), longestRequest(timing));
     try {
-      const { step, seen } = this.#observer.asCandidate(await lock.read(bound.signal));
+      const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
+      const { step, seen, unanswered } = this.#observer.asCandidate(found);
       const hadFailed = this.#error !== undefined;
       this.#error = undefined;
-      const { record: found } = seen.state;
       const written = seen.since;
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
+      if (unanswered) this.#candidacy.foundUnanswered();
+      if (seen.state.is === "held") this.#candidacy.otherHolds();
       if (step.do === "wait") {
         this.#candidacy.leaseIsHeld();
         // While the Lease is missing, keep reading at short intervals: otherwise a Lease that is created and deleted in
@@ -242,7 +255,10 @@ export class LeaderElector {
       }
       const began = clock.now();
       if (!this.#candidacy.check(began)) return { pause: period };
-      const record = await this.#observer.write(began, () => this.#claim(step, began, bound.signal));
+      this.#candidacy.claims();
+      const record = await this.#within(longestClaim(timing), signal, (bound) =>
+        this.#observer.write(began, () => this.#claim(step, began, bound)),
+      );
       this.#observer.noteWritten(record);
       return { won: { record, began, written } };
     } catch (error) {
@@ -250,6 +266,16 @@ export class LeaderElector {
       // This is a bug: the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
       return { pause: this.#failed(error, period) };
+    }
+  }
+
+  /** One request of an attempt. Each has its own limit: a slow read takes nothing from the time of the claim. */
+  async #within<T>(limit: Millis, signal: AbortSignal, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const { clock } = this.#ambient;
+    const bound = withTimeout(clock, limit, signal);
+    this.#progressDue = shifted(clock.now(), limit);
+    try {
+      return await send(bound.signal);
     } finally {
       bound.dispose();
     }
@@ -279,12 +305,13 @@ export class LeaderElector {
 
   async #lead(won: Won, signal: AbortSignal, callbacks: LeaderCallbacks): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { lock, announce = () => {}, timing } = this.#deps;
+    const { lock, blip, announce = () => {}, timing } = this.#deps;
     const { lead, carried, onRead = () => {} } = callbacks;
-    const deps = { lock, lead, carried, onRead, announce, candidate: this.#candidate, observer: this.#observer };
+    const [candidate, observer] = [this.#candidate, this.#observer];
+    const deps = { lock, blip, lead, carried, onRead, announce, candidate, observer };
     const leadership = new Leadership(this.#ambient, deps, won);
     // The answer came too late to trust the term: the next attempt reads the Lease again.
-    if (!leadership.term.standsAt(clock.now())) return;
+    if (!leadership.term.standsAt(clock.now())) return this.#candidacy.foundUnanswered();
     this.#leadership = leadership;
     this.#candidacy.leaseIsHeld();
     try {
@@ -297,6 +324,12 @@ export class LeaderElector {
       log.error("the controllers of this term failed", { term: leadership.term.number, error });
       this.#candidacy.rest(`the term's controllers failed: ${sentenceOf(error)}`, timing.duration);
     } finally {
+      const { term } = leadership;
+      const isRenewed = leadership.stats().renewP95 !== undefined;
+      if (term.over) {
+        const { ending, at } = term.over;
+        this.#candidacy.termEnded(ending, { isRenewed, lasted: elapsed(won.began, at) });
+      }
       this.#progressDue = clock.now();
     }
   }

@@ -68,10 +68,20 @@ export class LeaseObserver {
     this.#observe(record, { leading: true });
   }
 
-  /** The next step of a candidate that has just read this Lease, and the observation that it follows from. */
-  asCandidate(record: LeaseRecord | undefined): { readonly step: CandidateStep; readonly seen: Observation } {
+  /**
+   * The next step of a candidate that has just read this Lease, and the observation that it follows from. `unanswered`:
+   * the Lease has a write of this process whose answer never arrived.
+   */
+  asCandidate(record: LeaseRecord | undefined): {
+    readonly step: CandidateStep;
+    readonly seen: Observation;
+    readonly unanswered: boolean;
+  } {
+    const known = this.#seen?.state.record?.renewal;
     const seen = this.#observe(record, { leading: false });
-    return { step: nextCandidateStep(seen, this.#candidate, this.#ambient.clock.now()), seen };
+    const { is, record: { renewal } = {} } = seen.state;
+    const unanswered = is === "ours" && renewal !== undefined && renewal !== known && this.#own.has(renewal);
+    return { step: nextCandidateStep(seen, this.#candidate, this.#ambient.clock.now()), seen, unanswered };
   }
 
   #observe(record: LeaseRecord | undefined, { leading }: { readonly leading: boolean }): Observation {
@@ -113,7 +123,7 @@ export class OwnWrites {
     }
   }
 
-  /** Forgets a write that was not applied: a Lease with the same mark was then written by another process. */
+  /** Forgets a rejected write. If a Lease shows its mark later, another process wrote it. */
   remove(began: Instant): void {
     const mark = renewalMark(microTimestamp(began));
     if (mark !== undefined) this.#marks.delete(mark);

@@ -1,10 +1,19 @@
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
-import type { LeaseTiming } from "../base/lease-timing.ts";
+import { type LeaseTiming, trustedFor, writtenSeconds } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { TransportError } from "../client/transport/transport-error.ts";
 
 /** How long one request may take: a hanging request must not use up the whole renew deadline. */
 export const longestRequest = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+
+/**
+ * How long a claim may wait for its answer: a late answer still wins a term, as long as the term lasts for another
+ * `retry`. Without an answer the claim may have been written all the same, and keeps the other boards from leading.
+ */
+export const longestClaim = (timing: LeaseTiming): Millis => {
+  const { duration, renewDeadline, retry } = timing;
+  return Math.max(longestRequest(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
+};
 
 /** A signal that aborts with `parent`, or with a TransportError after `limit`. */
 export const withTimeout = (clock: Clock, limit: Millis, parent: AbortSignal) =>

@@ -1,3 +1,6 @@
+import type { Millis } from "../base/clock.ts";
+import type { VerdictName } from "../decisions/grounds.ts";
+
 /**
  * Our conclusion about a board.
  *
@@ -7,20 +10,25 @@
  * self-isolated: we ourselves reach no witness; no rule produces it yet.
  */
 export interface Verdict {
-  readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
+  readonly verdict: VerdictName;
   /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
 }
 
+/** The facts about a board's silence that the verdict rests on. Ages are in whole milliseconds. */
 export interface Evidence {
-  /** Both watches, of Nodes and of their Leases, are live. */
+  /** Both watches, of Nodes and of their Leases, were live. */
   readonly live: boolean;
-  /** The board has been silent for more than its grace period. */
-  readonly overdue: boolean;
-  /** The API confirmed that the board sent nothing within the grace period. */
-  readonly proven: boolean;
+  /** How long the board has been silent, counted over time in which it could be heard. */
+  readonly silentMs: Millis;
+  /** How long a board may be silent. */
+  readonly graceMs: Millis;
+  /** The age of the last proof that no sign of life was missed; undefined: there is none. */
+  readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
+  /** The operator who confirmed that the board's zone is dead; undefined: none has. */
+  readonly confirmedBy: string | undefined;
 }
 
 export type Policy = "evidence" | "kubernetes";
@@ -38,24 +46,27 @@ const leading: Verdict = {
   rule: "silent past its grace period, but the leader runs on this board",
 };
 
-export function verdictOf({ live, overdue, proven, own }: Evidence): Verdict {
+export function verdictOf({ live, silentMs, graceMs, provenMs, own, confirmedBy }: Evidence): Verdict {
   if (!live) return notLive;
-  if (!overdue) return onTime;
-  if (!proven) return unconfirmed;
-  return own ? leading : silent;
+  if (silentMs <= graceMs) return onTime;
+  // Only the silence up to the proof counts.
+  if (provenMs === undefined || silentMs - provenMs <= graceMs) return unconfirmed;
+  if (own) return leading;
+  if (confirmedBy === undefined) return silent;
+  return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} says it is dead` };
 }
 
 /**
  * The silence is proven, so the Node's conditions become Unknown, whether or not a witness shows that the board runs.
  */
-export const isSilent = ({ verdict }: Verdict): boolean =>
+export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
   verdict === "unproven" || verdict === "dead" || verdict === "cut-off";
 
 /**
  * Whether the verdict permits harmful acts. A board that sends heartbeats again can still be Ready=Unknown until its
  * kubelet reports; kube-controller-manager taints it in between, although the evidence shows that it lives.
  */
-export function permitsHarm({ verdict }: Verdict, policy: Policy): boolean {
+export function permitsHarm({ verdict }: Pick<Verdict, "verdict">, policy: Policy | undefined): boolean {
   switch (verdict) {
     case "unproven":
     case "dead":

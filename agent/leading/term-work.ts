@@ -105,10 +105,7 @@ export class TermWork {
     return this.#held.mostSince(outage);
   }
 
-  /**
-   * Since when this leader has been deaf; undefined if it is not, has not been for long enough to count, or does not
-   * lead.
-   */
+  /** When this leader became deaf; undefined if it is not, has not been for long enough to count, or does not lead. */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
   }
@@ -200,7 +197,7 @@ export class TermWork {
       await sleep(clock, fitnessCheck, signal);
       if (signal.aborted) return;
       const now = clock.now();
-      this.#deafness.look(this.#watches, now);
+      this.#deafness.look(watchesOf(this.#deps.informers), now);
       const deafness = this.#deafness.sickness(now);
       const why = fitness.whyToLeave(now, deafness) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.patience);
@@ -215,7 +212,7 @@ export class TermWork {
     const found = await this.#standbySearch.find(signal);
     if (found === undefined || signal.aborted) return undefined;
     const now = clock.now();
-    this.#deafness.look(this.#watches, now);
+    this.#deafness.look(watchesOf(this.#deps.informers), now);
     return fitness.whyToLeaveTo(found, this.#deafness.sickness(now), now);
   }
 
@@ -255,11 +252,11 @@ export class TermWork {
   /** Records how many acts an outage or a quarantine holds now. */
   #countHeld(): void {
     const { clock, log } = this.#ambient;
-    const { verdictDeps, current } = this.#deps;
+    const { verdictDeps, current, caches } = this.#deps;
     const now = clock.now();
     const { site } = current;
     if (site === undefined) return;
-    const { notLiveSince } = linkOf(this.#watches, verdictDeps.settings, now);
+    const { notLiveSince } = linkOf(watchesOf(caches), verdictDeps.settings, now);
     const isDeaf = notLiveSince !== undefined && elapsed(notLiveSince, now) > verdictDeps.settings.blip;
     if (!isDeaf && !isHeld(site.quarantine)) {
       this.#held.record(undefined, log, now);
@@ -275,16 +272,11 @@ export class TermWork {
     valve?.observe(decisions.heldCounts().some(({ why, now }) => why === "valve" && now > 0));
   }
 
-  get #watches(): Record<"nodes" | "leases", WatchHealth> {
-    const { informers } = this.#deps;
-    return { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
-  }
-
   /** Processes every key again after an outage: work that failed during it must not wait for the next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
-    const { mirrored, informers, current } = this.#deps;
+    const { mirrored, caches, current } = this.#deps;
     const restored = (): number =>
-      Math.max(...mirrored.map((resource) => informers.informer(resource).health.restoredAt?.mono ?? 0));
+      Math.max(...mirrored.map((resource) => caches.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageCheck, signal);
       this.#countHeld();
@@ -295,3 +287,8 @@ export class TermWork {
     }
   }
 }
+
+const watchesOf = (caches: Caches): Record<"nodes" | "leases", WatchHealth> => ({
+  nodes: caches.informer(nodes).health,
+  leases: caches.informer(leases).health,
+});

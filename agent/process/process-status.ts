@@ -140,7 +140,9 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   if (!failure) return [];
   const { message, hint } = userMessageOf(failure.error);
   const rest =
-    isHeld && life ? "; until then this board reports and answers, but neither leads nor changes anything" : "";
+    isHeld && life
+      ? "; until the state folder can be written, this board reports and answers, but neither leads nor changes anything"
+      : "";
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
@@ -153,7 +155,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
     type: stuckCondition,
     subject: name,
     severity: "critical",
-    message: `${name} has not moved for ${formatDuration(elapsed(since, now))}`,
+    message: `${name} has made no progress for ${formatDuration(elapsed(since, now))}`,
     hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; report this, with the log: it is a bug in the agent`,
   }));
   const [first, ...more] = refused;

@@ -39,9 +39,9 @@ export interface Parts {
   readonly rebuilt?: {
     readonly at: Instant;
     readonly why: string;
-    /** Set if the cache was dropped because the API server's store was restored to an earlier state. */
-    readonly restored?: { readonly hint: string };
   };
+  /** Set for as long as the agent is cautious because the API server's store was restored to an earlier state. */
+  readonly restored?: { readonly hint: string };
   /** Older sites that also claim boards or namespaces of this one; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Further problems, which do not follow from the members above (see health.ts). */
@@ -79,7 +79,7 @@ export type LeaderPart = Omit<At<Section<"leader">, "since">, "ended"> & {
   readonly ended?: At<NonNullable<Section<"leader">["ended"]>, "at"> | undefined;
   /** The duration that this board would write to the Lease. */
   readonly ownDuration: Millis;
-  /** Since when the Lease has had no holder. */
+  /** When the Lease lost its holder. */
   readonly leaderlessSince?: Instant | undefined;
 };
 
@@ -133,7 +133,19 @@ export interface NamedBoards {
 export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoards } & Pick<
   Section<"boards">,
   "tainted"
->;
+> & {
+    /** Those boards among `off` whose pods are being evicted, by name; absent: none. */
+    readonly undrained?: readonly UndrainedBoard[];
+  };
+
+/** A cordoned silent board with pods. */
+export interface UndrainedBoard {
+  readonly name: string;
+  /** Pods that will be evicted. */
+  readonly staying: number;
+  /** Pods that were evicted and still exist. */
+  readonly evicted: number;
+}
 
 /** Progress of judging the boards. */
 export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
@@ -142,14 +154,14 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
   /** Interval between passes over the boards. */
   readonly period: Millis;
   readonly isPaused: boolean;
-  /** Since when some silent boards have had outdated conditions in the API. */
+  /** When the oldest pending write of a silent board's conditions became due. */
   readonly behindSince: Instant | undefined;
   /** Allowed requests per second. */
   readonly qps: number;
 }
 
 export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen" | "valve"> {
-  /** The quarantine after an outage: why it holds evictions, and since when. */
+  /** The quarantine after an outage: why it holds evictions, and when it began. */
   readonly held: { readonly why: string; readonly since: Instant } | undefined;
   /** Absent under policy `kubernetes`. */
   readonly valve?: ValvePart | undefined;
@@ -178,4 +190,6 @@ export interface ProblemPart {
   readonly severity: Severity;
   readonly message: string;
   readonly hint?: string | undefined;
+  /** The problem is one of the site, which only the leading board knows of. */
+  readonly isOfSite?: true;
 }

@@ -65,8 +65,8 @@ const strategic = "application/strategic-merge-patch+json";
 const inDefault = (plural: string, group = "api/v1"): string => `/${group}/namespaces/default/${plural}`;
 const podsAt = inDefault("pods");
 const [own, board, other] = [0, 1, 2].map(boardName) as [string, string, string];
-const cause = { board, verdict: "unproven", rule: "silent" };
-const grounds = { act: "board-marked", board, because: { kind: "silence", ...cause } } as const;
+const cause = { board, verdict: "unproven", rule: "silent" } as const;
+const grounds = { act: "board-marked", board, because: { kind: "silence", ...cause }, gate: {} } as const;
 const link = {
   live: true,
   notLiveSince: undefined,
@@ -155,19 +155,20 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     await conditions(`${podsAt}/${name}`, "Ready", more.phase === undefined ? "True" : "False");
   }
 
-  async function evicts(name: string, key: string, method: string): Promise<Held> {
+  async function evicts(name: string, key: string, method: string, isRead = false): Promise<Held> {
     await makePod(name, { on: board });
     const state = {
       kind: "bound",
       pod: await pod(name),
       board,
       taints: [{ key, effect: "NoExecute" }],
+      isRead,
+      isGone: false,
       isInStep: true,
       mayBeFormer: false,
       ready: "Unknown",
       link,
-      verdict: undefined,
-      silentSince: undefined,
+      silence: undefined,
       hold: undefined,
       shut: undefined,
       inherited: undefined,
@@ -395,6 +396,17 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       }),
     ],
     [
+      "the same after a read of Node and pod, once",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await evicts("a5r", "example.com/maintenance", "DELETE", true),
+        meanwhile: kubeletWrites("a5r"),
+        after: stays("a5r"),
+      }),
+    ],
+    [
       "eviction for a taint by hand",
       "uid",
       "a pod of the same name came",
@@ -617,7 +629,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const set = await makeSet("e2");
         const old = await podOfSet("e2");
-        const boards = [{ name: board, run: true, stay: true, silence: { cause, isHeld: false } }];
+        const boards = [{ name: board, run: true, stay: true, silence: { cause, grounds, isHeld: false } }];
         const work = workOf(edited(set), { boards, pods: [old] });
         const { actions } = atOnce(podWrites(work, { ...context, hash: "another" }, now()));
         return {

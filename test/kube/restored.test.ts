@@ -162,6 +162,10 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await cluster.restoreStoreAlone("second");
     await until("it is reported", isSaid, 30, () => agent().log().slice(-2000));
     await until("the agent leads again", () => agent().isReady, 60);
+    expect(await examined()).toMatchObject({
+      level: "fail",
+      message: expect.stringContaining("the API server lists what its store does not have"),
+    });
     await rest(30);
     const { metadata } = await cluster.request<{ metadata: object }>("GET", `${pods}/patient`);
     expect(metadata).not.toHaveProperty("deletionTimestamp");

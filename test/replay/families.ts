@@ -26,6 +26,7 @@ const families: Readonly<Record<string, () => Promise<ReplayFamily>>> = {
   DN: async () => (await import("./families/dn.ts")).dn,
   DP: async () => (await import("./families/dp.ts")).dp,
   DU: async () => (await import("./families/du.ts")).du,
+  decision: async () => (await import("./families/decision.ts")).decision,
 };
 
 export const familyNames: readonly string[] = Object.keys(families);
@@ -47,7 +48,7 @@ export async function schemaOfAll(names: readonly string[]): Promise<JsonSchema>
     description:
       "A case says what is there, what happens and when; siteward replay runs it through the rules of the agent. Times " +
       "are milliseconds on the case's own monotonic clock, which starts at 0. Each family has its own schema in $defs.",
-    oneOf: loaded.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
+    anyOf: loaded.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
     $defs: { ...Object.fromEntries(loaded.map(({ name, schema }) => [name, schema])), repeat: repeatSchema },
   };
 }

@@ -107,18 +107,18 @@ describe("a board that dies", () => {
   test("is a problem with its name, its pods wait and are then evicted, and all counts are correct", async () => {
     const site = await begun();
     expect(site.row("Eviction")).toBe(
-      "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted in the last hour, not held",
+      "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted by this board in the last hour, not held",
     );
     const victim = site.follower("a");
     victim.powerOff("none");
     await site.run(75 * second);
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted in the last hour, not held",
+      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted by this board in the last hour, not held",
     );
     await site.run(minute);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted in the last hour, not held",
+      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted by this board in the last hour, not held",
     );
     const { acts = [] } = site.parts().eviction ?? {};
     expect(Object.fromEntries(acts.map(({ act, total }) => [act, total]))).toMatchObject({
@@ -130,10 +130,12 @@ describe("a board that dies", () => {
     victim.powerOn();
     await site.run(3 * minute);
     expect(site.problems()).toEqual([]);
-    expect(site.row("Eviction")).toMatch(/^0 boards tainted, .* 3 pods evicted in the last hour, not held$/);
+    expect(site.row("Eviction")).toMatch(
+      /^0 boards tainted, .* 3 pods evicted by this board in the last hour, not held$/,
+    );
   });
 
-  test("is only informational if an operator cordoned it before", async () => {
+  test("is no fault if an operator cordoned it before, but for the pods that it still has", async () => {
     const site = await begun();
     const victim = site.follower("a");
     const path = `/api/v1/nodes/${victim.plate.name}`;
@@ -143,10 +145,13 @@ describe("a board that dies", () => {
     expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
     await site.run(10 * second);
     victim.powerOff("none");
-    await site.run(2 * minute);
-    expect(site.problems()).toEqual([
-      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned, and has been silent since`),
-    ]);
+    await site.run(75 * second);
+    const { name } = victim.plate;
+    const off = expect.stringMatching(`^info BoardsOff: ${name} is cordoned, and has been silent since`);
+    const undrained = `warning CordonedNotDrained: ${name} is cordoned and silent`;
+    expect(site.problems()).toEqual([`${undrained}; 2 of its pods have been evicted, and 1 will be`, off]);
+    await site.run(minute);
+    expect(site.problems()).toEqual([`${undrained}; 3 of its pods have been evicted`, off]);
   });
 });
 
@@ -160,7 +165,7 @@ test("while a site is frozen no eviction rate is shown, and held boards and pods
   await site.run(2 * minute);
   expect(await order).toMatchObject({ outcome: "done" });
   expect(site.row("Eviction")).toMatch(
-    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted in the last hour, FROZEN: site until/,
+    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted by this board in the last hour, FROZEN: site until/,
   );
   expect(site.row("Zones")).toMatch(/ 0\/s {3}FROZEN until/);
   expect(site.problems().join("\n")).not.toContain("/s");
@@ -192,7 +197,7 @@ describe("an outage of a whole site", () => {
       ),
     ]);
     expect(site.row("Leader", leader)).toMatch(
-      /^not known, no answer from the API server; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
+      /^not known, the API cannot be used; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
     );
     expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
   });
@@ -218,7 +223,7 @@ describe("an outage of a whole site", () => {
     );
     expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
     await site.run(2 * minute);
-    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted in the last hour, not held$/);
+    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted by this board in the last hour, not held$/);
     // In a new term no heartbeat of the board is known, so only a minimum duration of the silence is.
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim, "before "))]);
   });

@@ -174,6 +174,8 @@ export class LeaseLink implements LeaseClient {
   cut: "both" | "answers" | undefined;
   /** How long a request takes to arrive, and its answer to return. */
   latency: { readonly request: Millis; readonly answer: Millis };
+  /** The same for writes; undefined: as for reads. */
+  latencyOfWrites: LeaseLink["latency"] | undefined;
   readonly #server: LeaseServer;
   readonly #clock: Clock;
   readonly #by: string;
@@ -208,7 +210,7 @@ export class LeaseLink implements LeaseClient {
   async #exchange(verb: LeaseVerb, body: object, { signal, guard }: Write): Promise<Lease> {
     signal.throwIfAborted();
     guard?.();
-    const { latency } = this;
+    const latency = verb === "get" ? this.latency : (this.latencyOfWrites ?? this.latency);
     await this.#travel(latency.request, signal);
     if (this.cut === "both") return await never(signal);
     const { request, fault } = this.#server.receive(this.#by, verb, body);

@@ -223,7 +223,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
       "Boards waiting for eviction that are not evicted for now (quarantine, freeze or quiet hours).",
       one(eviction?.queueHeld),
     ),
-    gauge("pods_evicted_last_hour", "Pods evicted in the last hour.", one(eviction?.evicted1h)),
+    gauge("pods_evicted_last_hour", "Pods that this board evicted in the last hour.", one(eviction?.evicted1h)),
     counter(
       "acts",
       "Acts that can interrupt services (taints, deletions of pods, removals of endpoints), by kind.",
@@ -272,11 +272,15 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
           ]
         : [],
     ),
-    gauge("boards_tainted", "Boards with a NoExecute taint set by the agent.", one(boards?.tainted)),
+    gauge(
+      "boards_tainted",
+      "Boards with the NoExecute taint of a silent or not ready board, whoever set it.",
+      one(boards?.tainted),
+    ),
     gauge(
       "eviction_held",
-      "1 while silent boards are not tainted and their pods stay, for example after an outage of the link.",
-      one(eviction && yes(eviction.held !== undefined)),
+      "1 while no silent board of the site is tainted: in a quarantine after an outage, a freeze of the site, or quiet hours.",
+      one(eviction && yes(isHeld(eviction, holds))),
     ),
     gauge(
       "controller_state",
@@ -302,6 +306,10 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
   ];
 }
+
+/** Whether evictions from all silent boards of the site are held. */
+const isHeld = ({ held, frozen = [] }: NonNullable<Status["eviction"]>, holds: Status["holds"]): boolean =>
+  held !== undefined || holds?.quietUntil !== undefined || frozen.some(({ scope }) => scope === "site");
 
 function ofBoard({ board, journal }: Status): Metric[] {
   const { throttled, storage } = board ?? {};

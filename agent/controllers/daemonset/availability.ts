@@ -1,8 +1,7 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
-import { podCondition } from "../../api/pods.ts";
+import { isReady, podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { mapped, type Steps } from "../../base/steps.ts";
-import { isReady } from "./daemon-pod.ts";
 
 /** The readiness of a pod as this process watched it. */
 export interface WatchedPod {
@@ -10,7 +9,7 @@ export interface WatchedPod {
   readonly readySince: Instant | undefined;
   /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** The pod was already ready when the term began: only `transition` says since when. */
+  /** The pod was already ready when the term began: only `transition` says when it became ready. */
   readonly fromBefore: boolean;
 }
 

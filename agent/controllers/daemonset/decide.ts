@@ -10,6 +10,7 @@ import { expectationRecheck, expecting } from "../expectations.ts";
 import { availabilityOf, untilAvailable, watchReadiness } from "./availability.ts";
 import { collisionCounted } from "./history.ts";
 import { memoryOf, type SetMemory } from "./memory.ts";
+import { oversizedRevision } from "./oversized-revision.ts";
 import { type SetPass, type SetState, sooner, stages } from "./pass.ts";
 import { heldRecheck, isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
@@ -83,7 +84,7 @@ export function* remembering(
     case "history":
       // No later attempt would succeed either: see `observe`.
       if (failures.some(isOversized)) {
-        const oversized = pass.work.set.metadata.generation;
+        const oversized = oversizedRevision(pass.work.set);
         return yield* finished({ ...pass, refused: false }, { ...updated, oversized }, now);
       }
       return yield* (failed || changesPods(actions) ? finished : next)(pass, updated, now);

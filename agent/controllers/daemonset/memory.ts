@@ -2,6 +2,7 @@ import type { Instant } from "../../base/clock.ts";
 import { type Expectations, nothingExpected } from "../expectations.ts";
 import type { DaemonReadiness } from "./availability.ts";
 import type { FailedBackoffs } from "./failed-pods.ts";
+import type { OversizedRevision } from "./oversized-revision.ts";
 import type { SetPass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
@@ -13,9 +14,7 @@ export interface SetMemory {
   /** The set's uid; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /**
-   * Since when each of the set's pods has been ready; undefined: no pass has read them, or minReadySeconds is not set.
-   */
+  /** When each of the set's pods became ready; undefined: no pass has read them, or minReadySeconds is not set. */
   readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
   /** When the API last reported that the namespace is terminating, so that nothing can be created; undefined: never. */
@@ -24,8 +23,8 @@ export interface SetMemory {
   readonly overtaken: ReadonlySet<string>;
   /** Refusals by the API in a row. */
   readonly refusals: number;
-  /** The set's generation whose revision was refused because it is too large; undefined: none was. */
-  readonly oversized: number | undefined;
+  /** The last revision that was refused because it is too large; undefined: none was. */
+  readonly oversized: OversizedRevision | undefined;
   /** Fingerprint of the last completed pass; undefined: none, or its status write failed. */
   readonly fingerprint: StatusFingerprint | undefined;
   /** The pass in progress between two rounds of writes; undefined: none. */

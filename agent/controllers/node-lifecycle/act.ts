@@ -1,10 +1,10 @@
 import type { Instant } from "../../base/clock.ts";
 import type { Action, ObjectRef } from "../../execution/actions.ts";
-import { freezeOn } from "../../holds/holds.ts";
 import { isHeld } from "../../judgement/link.ts";
+import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { isLimited } from "../safety-valve.ts";
-import { type Known, taintGrounds } from "./grounds.ts";
+import { isLimitedOn } from "../safety-valve.ts";
+import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
@@ -15,7 +15,6 @@ import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { addAll, putFirst, removeAll } from "./zones/eviction-queue.ts";
 import { judgeZones } from "./zones/site-zones.ts";
-import { zoneName } from "./zones/zones.ts";
 
 /**
  * Second round of a monitor pass: judges the zones and acts on them. It runs after the conditions were written, because
@@ -32,7 +31,8 @@ export function act(
     const fate = { written: pass.written.get(name), tried: pass.tried.has(name) };
     return judgeBoard(examined, fate, memory, { settings, now });
   });
-  const { holds, valve, inherited } = pass;
+  const { link, holds, valve, inherited } = pass;
+  const known = { link, holds, valve, isInQuarantine: isHeld(memory.quarantine), settings, now };
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
@@ -41,8 +41,7 @@ export function act(
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
   const isStopped = (board: Judged): boolean =>
-    freezeOn(holds, { board: board.name, zone: zoneName(board.zone) }, now) !== undefined ||
-    (valve.shut !== undefined && isLimited(board));
+    freezeAt(board, known) !== undefined || (valve.shut !== undefined && isLimitedOn(board));
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
     return plan === "swap" && isStopped(board) ? "held" : plan;
@@ -50,10 +49,8 @@ export function act(
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
-  const held = isHeld(memory.quarantine);
-  const may = mayHaveTurn(records, { link: pass.link, held, holds, valve, now });
+  const may = mayHaveTurn(records, known);
   const byName = new Map(boards.map((board) => [board.name, board]));
-  const known = { link: pass.link, settings, now };
   const room = roomForTaints(records, valve);
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name), room }, known);
   // Boards whose turn cost a token are written first, ahead of a thousand others. A board in `back` whose taint could
@@ -157,7 +154,8 @@ function taintWrite(
   }
   const deserved = plan === "swap" ? deservedBy(board.ready) : undefined;
   if (deserved === undefined) return undefined;
-  const grounds = taintGrounds(board, zone, known);
+  const grounds = taintGrounds(board, zone, known, { free: "swap" });
+  if (rulingOf(grounds) !== "act") return undefined;
   return { ...base, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds };
 }
 

@@ -67,7 +67,7 @@ export const nodeLifecycle = ({
     const holds = held(site.now);
     const valve = valveAt(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds, valve });
+      return await observeTurns(site, memory, { link, holds, valve, settings });
     }
     const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
@@ -160,9 +160,20 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
 async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
-  { link, holds, valve }: { readonly link: Link; readonly holds: Holds; readonly valve: ValveNow },
+  {
+    link,
+    holds,
+    valve,
+    settings,
+  }: {
+    readonly link: Link;
+    readonly holds: Holds;
+    readonly valve: ValveNow;
+    readonly settings: NodeLifecycleSettings;
+  },
 ): Promise<SiteState> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, valve, now: site.now });
+  const isInQuarantine = isHeld(memory.quarantine);
+  const may = mayHaveTurn(memory.boards, { link, holds, valve, isInQuarantine, settings, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
   const gone: string[] = [];

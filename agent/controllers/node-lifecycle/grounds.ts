@@ -1,81 +1,117 @@
 import { nodes } from "../../api/resources.ts";
 import { elapsed, type Instant } from "../../base/clock.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
-import { freezeOn, type Holds } from "../../holds/holds.ts";
-import { isHeld, type Link, later } from "../../judgement/link.ts";
-import { permitsHarm } from "../../judgement/verdict.ts";
+import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import { type Freeze, freezeOn, type Holds } from "../../holds/holds.ts";
+import type { Link } from "../../judgement/link.ts";
+import { type HarmConditions, type Ruling, rulingOf, silenceFacts } from "../../judgement/ruling.ts";
+import type { Evidence } from "../../judgement/verdict.ts";
 import { frozen } from "../restraints.ts";
-import { isLimited, mostTainted, type ValveNow } from "../safety-valve.ts";
-import type { NodeHealth } from "./health.ts";
+import { type ValveNow, type ValveRestraint, valveFact } from "../safety-valve.ts";
+import { type Examined, readyFact } from "./health.ts";
 import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { taintedBoards } from "./tainted-boards.ts";
+import { restraintOfValve } from "./tainted-boards.ts";
 import { deservedBy } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
-/** The facts known when an act on a board was decided, besides the board itself. */
+/** What a taint depends on, besides its board and zone. */
 export interface Known {
   readonly link: Link;
+  readonly holds: Holds;
+  readonly valve: ValveNow;
+  readonly isInQuarantine: boolean;
   readonly settings: NodeLifecycleSettings;
   readonly now: Instant;
 }
 
-/** The facts about a board that an act on it rests on. */
-type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready">;
+/** The facts about a board that an act on it rests on. Without evidence the board is not silent. */
+type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready"> & {
+  readonly evidence: Evidence | undefined;
+};
 
 /** The grounds for writing Ready=Unknown. */
-export const markGrounds = (board: Pick<JudgedFacts, "name" | "health" | "verdict">, known: Known): Grounds => ({
+export const markGrounds = (board: Examined): Grounds => ({
   act: "board-marked",
-  board: board.name,
-  because: { kind: "silence", ...silenceOf(board, known) },
+  board: board.sighting.node.metadata.name,
+  because: { kind: "silence", ...silenceOf(board) },
+  gate: readyFact(board.observed),
 });
 
+/**
+ * How a board comes to its taint: by its turn, with the bucket at this level, or for free. `valve`: so many boards are
+ * tainted that the safety valve permits no further one.
+ */
+export type TurnFacts = Pick<GateFacts, "level" | "free" | "valve">;
+
 /** The grounds for a NoExecute taint: our verdict if the board is Unknown, else the report of its kubelet. */
-export function taintGrounds(board: JudgedFacts, zone: ZoneRecord | undefined, known: Known): Grounds {
+export function taintGrounds(
+  board: JudgedFacts,
+  zone: ZoneRecord | undefined,
+  known: Known,
+  turn: TurnFacts = {},
+): Grounds {
   const { name, ready } = board;
-  if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" } };
+  const freeze = freezeAt(board, known);
+  const gate: GateFacts = {
+    ...readyFact(ready),
+    ...conditionsOf(known),
+    ...(freeze && { frozenMs: frozenFor(freeze, known.now) }),
+    ...(zone && { rate: zone.queue.rate }),
+    ...valveFact(known.valve.shut?.restraint),
+    ...turn,
+  };
+  if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" }, gate };
   const where = zone && { zone: { name: zoneName(board.zone), state: zone.state } };
-  return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board, known), ...where } };
+  return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board), ...where }, gate };
 }
 
-function silenceOf(
-  { health, verdict: { verdict, rule } }: Pick<JudgedFacts, "health" | "verdict">,
-  { link, settings, now }: Known,
-): SilenceFacts {
-  const proof = later(proofOf(health, link), health.answered?.at);
-  return {
-    verdict,
-    rule,
-    silentMs: ms(health.probe, now),
-    ...(health.reportedAt === undefined && { unheard: true }),
-    graceMs: health.ready === undefined ? settings.startupGracePeriod : settings.gracePeriod,
-    ...(proof && { provenMs: ms(proof, now) }),
-  };
-}
+export const conditionsOf = ({
+  link,
+  settings: { policy },
+  isInQuarantine,
+}: Omit<Known, "holds" | "valve">): HarmConditions => ({
+  policy,
+  ...(!link.live && { notLive: true }),
+  ...(isInQuarantine && { quarantine: true }),
+});
+
+/** The freeze that covers a board; undefined: none does. */
+export const freezeAt = (
+  { name, zone }: Pick<JudgedFacts, "name" | "zone">,
+  { holds, now }: Pick<Known, "holds" | "now">,
+): Freeze | undefined => freezeOn(holds, { board: name, zone: zoneName(zone) }, now);
+
+export const frozenFor = ({ end }: Freeze, now: Instant): number => Math.ceil(elapsed(now, end));
+
+const silenceOf = ({
+  health,
+  verdict,
+  evidence,
+}: Pick<JudgedFacts, "health" | "verdict" | "evidence">): SilenceFacts => ({
+  ...silenceFacts(verdict, evidence),
+  ...(health.reportedAt === undefined && { unheard: true }),
+});
 
 /** The NoExecute taints that are due but not written: held back, or waiting for their board's turn. */
-export function dueTaints(
-  { boards, zones, quarantine }: SiteMemory,
-  { holds, valve, ...known }: Known & { readonly holds: Holds; readonly valve: ValveNow },
-): readonly DueAct[] {
-  const shut = valveRestraint(boards, valve);
+export function dueTaints({ boards, zones }: SiteMemory, known: Known): readonly DueAct[] {
+  const shut = restraintOfValve(boards, known.valve);
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
   for (const [name, record] of boards) {
     if (record.taint || record.unwritten || deservedBy(record.ready) === undefined) continue;
     const zone = zones.get(record.zone);
-    const restraint = restraintOn(name, record, zone, {
-      ...known,
-      holds,
-      shut,
-      isInQuarantine: isHeld(quarantine),
-    });
+    const isQueued = zone?.queue.waiting.has(name) === true;
+    // Thousands of boards may be held, such as in a dark zone.
+    if (held.length === mostDue && (waiting.length === mostDue || !isQueued || zone?.queue.rate === 0)) continue;
+    const board = { name, ...record };
+    const grounds = taintGrounds(board, zone, known, valveFact(shut));
+    const restraint = restraintOf(rulingOf(grounds), board, zone, { ...known, shut });
     const list = restraint ? held : waiting;
-    if (list.length === mostDue || (restraint === undefined && !zone?.queue.waiting.has(name))) continue;
+    if (list.length === mostDue || (restraint === undefined && !isQueued)) continue;
     const on = { kind: nodes.kind, name, uid: record.health.uid };
-    list.push({ on, grounds: taintGrounds({ name, ...record }, zone, known), restraint });
+    list.push({ on, grounds, restraint });
   }
   return [...held, ...waiting];
 }
@@ -85,43 +121,28 @@ export function dueTaints(
  */
 const mostDue = 100;
 
-/** Why the safety valve permits no further taint; undefined: it does. */
-function valveRestraint(boards: SiteMemory["boards"], valve: ValveNow): Restraint | undefined {
-  if (valve.shut) return valve.shut.restraint;
-  const [tainted, limit] = [taintedBoards(boards), mostTainted(valve, boards.size)];
-  return tainted < limit ? undefined : { why: "valve", of: "boards", count: tainted, limit };
-}
-
-function restraintOn(
-  board: string,
-  { zone: key, ready, verdict }: BoardRecord,
+/** The ruling on a taint as a restraint with its details; undefined: the taint is not held back. */
+function restraintOf(
+  ruling: Ruling,
+  board: Pick<BoardRecord, "zone" | "verdict"> & { readonly name: string },
   zone: ZoneRecord | undefined,
-  {
-    link,
-    settings,
-    holds,
-    shut,
-    isInQuarantine,
-    now,
-  }: Known & {
-    readonly holds: Holds;
-    readonly shut: Restraint | undefined;
-    readonly isInQuarantine: boolean;
-  },
+  known: Known & { readonly shut: ValveRestraint | undefined },
 ): Restraint | undefined {
-  const name = zoneName(key);
-  const freeze = freezeOn(holds, { board, zone: name }, now);
-  if (freeze) return frozen(freeze, now);
-  if (ready === "Unknown") {
-    if (!link.live) return { why: "not-live" };
-    if (isInQuarantine) return { why: "quarantine" };
-    if (!permitsHarm(verdict, settings.policy)) return { why: "verdict", ...verdict };
-    if (shut && isLimited({ ready, verdict })) return shut;
+  switch (ruling) {
+    case "freeze": {
+      const freeze = freezeAt(board, known);
+      return freeze && frozen(freeze, known.now);
+    }
+    case "verdict":
+      return { why: ruling, ...board.verdict };
+    case "valve":
+      return known.shut;
+    case "zone":
+      return zone && { why: ruling, zone: zoneName(board.zone), state: zone.state };
+    case "not-live":
+    case "quarantine":
+      return { why: ruling };
+    default:
+      return undefined;
   }
-  return zone?.queue.rate === 0 ? { why: "zone", zone: name, state: zone.state } : undefined;
 }
-
-const proofOf = ({ lease }: NodeHealth, { proof }: Link): Instant | undefined =>
-  lease === undefined ? proof.nodes : proof.leases;
-
-const ms = (from: Instant, to: Instant): number => Math.max(0, Math.round(elapsed(from, to)));

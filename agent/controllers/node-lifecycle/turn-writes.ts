@@ -1,47 +1,36 @@
 import { taintOf } from "../../api/taints.ts";
-import type { Instant } from "../../base/clock.ts";
-import { freezeOn, type Holds } from "../../holds/holds.ts";
-import type { Link } from "../../judgement/link.ts";
-import { isLimited, type ValveNow } from "../safety-valve.ts";
-import { type Known, taintGrounds } from "./grounds.ts";
+import { restraintOnTaint, rulingOf } from "../../judgement/ruling.ts";
+import { isLimitedOn, valveFact } from "../safety-valve.ts";
+import { conditionsOf, freezeAt, frozenFor, type Known, type TurnFacts, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
-import { roomForTaints } from "./tainted-boards.ts";
+import { restraintOfValve } from "./tainted-boards.ts";
 import { deservedBy, swapped } from "./taints.ts";
 import { over, takeTurns } from "./turns.ts";
-import { zoneName } from "./zones/zones.ts";
+import { levelAt } from "./zones/eviction-queue.ts";
 
 /** The fields of a board needed for its turn. */
-export type TurnCandidate = Pick<Judged, "name" | "zone" | "node" | "cached" | "ready" | "verdict" | "health">;
-
-/** What decides, besides the boards themselves, whether they may have their turns. */
-interface TurnContext {
-  readonly link: Link;
-  /** A quarantine holds acts. */
-  readonly held: boolean;
-  readonly holds: Holds;
-  readonly valve: ValveNow;
-  readonly now: Instant;
-}
+export type TurnCandidate = Pick<
+  Judged,
+  "name" | "zone" | "node" | "cached" | "ready" | "evidence" | "verdict" | "health"
+>;
 
 /**
  * Whether a board may have its turn, by its last examination, the state of the link, the operators' holds and the
  * safety valve; otherwise it keeps waiting. A board without a record may, because a turn without a Node writes nothing.
  */
-export function mayHaveTurn(
-  records: ReadonlyMap<string, BoardRecord>,
-  { link, held, holds, valve, now }: TurnContext,
-): (name: string) => boolean {
-  const isShut = valve.shut !== undefined || roomForTaints(records, valve) <= 0;
-  return (name) => {
+export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Known) => {
+  const conditions = { ...conditionsOf(known), ...valveFact(restraintOfValve(records, known.valve)) };
+  return (name: string): boolean => {
     const record = records.get(name);
     if (record === undefined) return true;
-    if (freezeOn(holds, { board: name, zone: zoneName(record.zone) }, now)) return false;
-    if (isShut && isLimited(record)) return false;
-    return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
+    const freeze = freezeAt({ name, zone: record.zone }, known);
+    const gate = freeze ? { ...conditions, frozenMs: frozenFor(freeze, known.now) } : conditions;
+    const silence = record.ready === "Unknown" ? record.verdict : undefined;
+    return record.mayTaint && restraintOnTaint(silence, gate) === undefined;
   };
-}
+};
 
 /**
  * The taint writes that are due in all zones. A board that is gone or no longer needs a taint uses up its turn. `room`:
@@ -61,12 +50,15 @@ export function planTurns(
     let { zone, names } = takeTurns(record, { may: boards.may, version }, now);
     for (const board of names) {
       const candidate = boards.board(board);
-      const write = taintOnTurn(candidate, { name, record }, known);
+      const turn: TurnFacts = {
+        ...(zone.paid.has(board) ? { free: "paid" } : { level: levelAt(record.queue, now) }),
+        ...(room <= 0 && { valve: "boards" }),
+      };
+      const write = taintOnTurn(candidate, { name, record, turn }, known);
       if (write === undefined) zone = over(zone, board);
-      else if (candidate === undefined || !isLimited(candidate)) writes.set(board, write);
-      else if (room > 0) {
+      else if (write !== "held") {
         writes.set(board, write);
-        room--;
+        if (candidate && isLimitedOn(candidate)) room--;
       }
     }
     zones.set(name, zone);
@@ -74,21 +66,19 @@ export function planTurns(
   return { zones, writes };
 }
 
+/** undefined: the turn is over without a write. "held": the safety valve is shut, and the board keeps waiting. */
 function taintOnTurn(
   board: TurnCandidate | undefined,
-  zone: { readonly name: string; readonly record: ZoneRecord },
+  { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },
   known: Known,
-): TaintWrite | undefined {
+): TaintWrite | "held" | undefined {
   const deserved = deservedBy(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;
   const { node, cached } = board;
   if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
-  return {
-    node,
-    cached,
-    taints: swapped(node, deserved, known.now),
-    cause: causeOf(board),
-    grounds: taintGrounds(board, zone.record, known),
-    turn: zone.name,
-  };
+  const grounds = taintGrounds(board, record, known, turn);
+  const ruling = rulingOf(grounds);
+  if (ruling === "valve") return "held";
+  if (ruling !== "act") return undefined;
+  return { node, cached, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds, turn: name };
 }

@@ -1,7 +1,8 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
+import { covers } from "../../api/resource-version.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
-import { taintsOf } from "../../api/taints.ts";
+import { outOfServiceKey, taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { Steps } from "../../base/steps.ts";
@@ -42,8 +43,6 @@ const mostRequests = 64;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
-const outOfServiceTaint = "node.kubernetes.io/out-of-service";
-
 /**
  * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index, and so reads few pods.
  */
@@ -71,7 +70,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const next = inTurns(due).slice(0, mostRequests);
     const fates = await fatesOf(names(next), site);
     const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
-    return { kind: "pass", shut, ...toGo, missing: names(missing), fates };
+    const outOfService = await stillOutOfService(toGo.outOfService, site);
+    return { kind: "pass", shut, ...toGo, outOfService, missing: names(missing), fates };
   },
   decide,
   remember,
@@ -113,8 +113,26 @@ async function stillToGo(
   );
   return {
     orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], isPart: false })),
-    outOfService: outOfService.map(({ pod }) => pod),
+    outOfService: await stillOutOfService(
+      outOfService.map(({ pod }) => pod),
+      site,
+    ),
   };
+}
+
+/**
+ * Those of the pods whose board was out of service when they were last written. The cached Node may be older, from
+ * before the board came back; the API is then asked about it. A pod whose board is not known now waits for a later pass.
+ */
+async function stillOutOfService(found: readonly Pod[], site: SiteView): Promise<readonly Pod[]> {
+  const position = site.position(nodes);
+  const isCovered = ({ metadata }: Pod): boolean => covers(position, metadata.resourceVersion);
+  const doubtful = new Set(found.flatMap((pod) => (isCovered(pod) ? [] : (boardOf(pod) ?? []))));
+  const confirmed = new Set<string>();
+  await forEachConcurrently([...doubtful].slice(0, mostRequests), async (board) => {
+    if (isOutOfService(await site.fetch(nodes, board))) confirmed.add(board);
+  });
+  return found.filter((pod) => isCovered(pod) || confirmed.has(boardOf(pod) ?? ""));
 }
 
 function* podsToGo(
@@ -162,7 +180,7 @@ function* orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Step
 
 /** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
 const isOutOfService = (node: Node | undefined): boolean =>
-  node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceTaint);
+  node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceKey);
 
 /** Counts the pods that a pass may still delete. */
 class Budget {

@@ -1,9 +1,9 @@
 import type { Pod } from "../../api/core.ts";
-import { boardOf, isFinished, isTakenUp } from "../../api/pods.ts";
+import { boardOf, isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Because, Grounds, Restraint } from "../../decisions/grounds.ts";
+import type { Grounds } from "../../decisions/grounds.ts";
 import {
   type Action,
   anyStateOf,
@@ -13,9 +13,10 @@ import {
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
+import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
-import { harmlessIfNew, type ValveNow } from "../safety-valve.ts";
+import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
@@ -87,7 +88,7 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
     case "unchecked":
       return { actions: [], memory, requeueAfter: untilChecked };
     case "again": {
-      const orphans = state.shut ? state.orphans.map(ofNewPods) : state.orphans;
+      const orphans = permitted(state.orphans, state.shut);
       const actions = collect({ ended: [], unbound: [], ...state, orphans }, now);
       const next = { ...memory, overtaken: new Set<string>() };
       return { actions, memory: next, requeueAfter: untilPass(memory, now), due: memory.held };
@@ -96,11 +97,11 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
       // Boards may have been missing only because the link was down, so their quarantine starts over.
       return { actions: [], memory: { ...firstGcMemory, passAt: shifted(now, period) }, requeueAfter: period };
     case "pass": {
-      const permitted = state.shut ? { ...state, orphans: state.orphans.map(ofNewPods) } : state;
-      const held = state.shut ? heldDeletions(state.orphans, state.shut.restraint) : [];
-      const waiting = nextWaiting(permitted, memory, now);
+      const toGo = { ...state, orphans: permitted(state.orphans, state.shut) };
+      const held = heldDeletions(state.orphans, state.shut);
+      const waiting = nextWaiting(toGo, memory, now);
       const next: GcMemory = { waiting, passAt: shifted(now, period), overtaken: new Set(), held };
-      return { actions: collect(permitted, now), memory: next, requeueAfter: period, due: held };
+      return { actions: collect(toGo, now), memory: next, requeueAfter: period, due: held };
     }
     default:
       return state satisfies never;
@@ -111,23 +112,44 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
 const mostHeld = 100;
 
 /**
- * The pods that no kubelet has taken up, which the safety valve does not limit. With others left, the board stays due:
- * the next pass looks at its pods again.
+ * The pods whose deletion the safety valve permits. With others left, the board stays due: the next pass looks at its
+ * pods again.
  */
-function ofNewPods({ board, pods: found, isPart }: Orphans): Orphans {
-  const fresh = found.filter((pod) => !isTakenUp(pod));
-  return { board, pods: fresh, isPart: isPart || fresh.length < found.length };
+const permitted = (orphans: readonly Orphans[], shut: ValveNow["shut"]): readonly Orphans[] =>
+  orphans.map(({ board, pods: found, isPart }) => {
+    const next = found.filter((pod) => rulingOf(orphaned(pod, board, shut)) === "act");
+    return { board, pods: next, isPart: isPart || next.length < found.length };
+  });
+
+/** The deletions that the safety valve holds. */
+function heldDeletions(orphans: readonly Orphans[], shut: ValveNow["shut"]): readonly DueAct[] {
+  const held: DueAct[] = [];
+  for (const { board, pods: found } of orphans) {
+    for (const pod of found) {
+      if (held.length === mostHeld) return held;
+      const grounds = orphaned(pod, board, shut);
+      if (rulingOf(grounds) !== "valve") continue;
+      held.push({ on: subjectOf(refTo(pods, pod)), grounds, restraint: shut?.restraint });
+    }
+  }
+  return held;
 }
 
-const heldDeletions = (orphans: readonly Orphans[], restraint: Restraint): readonly DueAct[] =>
-  orphans
-    .flatMap(({ board, pods: found }) => found.filter(isTakenUp).map((pod) => ({ board, pod })))
-    .slice(0, mostHeld)
-    .map(({ board, pod }) => ({ on: subjectOf(refTo(pods, pod)), grounds: collected(board, nodeDeleted), restraint }));
+/** The grounds for deleting a pod whose board has no Node. */
+const orphaned = (pod: Pod, board: string, shut: ValveNow["shut"]): Grounds => ({
+  act: "pod-collected",
+  board,
+  because: { kind: "node-deleted" },
+  gate: valveFactsOn(pod, shut),
+});
 
-const nodeDeleted: Because = { kind: "node-deleted" };
-
-const collected = (board: string, because: Because): Grounds => ({ act: "pod-collected", board, because });
+/** The grounds for deleting a pod whose board is out of service. */
+const abandoned = (board: string): Grounds => ({
+  act: "pod-collected",
+  board,
+  because: { kind: "out-of-service" },
+  gate: {},
+});
 
 const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
@@ -165,7 +187,13 @@ function nextWaiting(
 
 /** The deletions, in kube-controller-manager's order. A pod found by two rules is deleted by the first. */
 function collect(
-  { ended, outOfService, orphans, unbound }: Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">,
+  {
+    ended,
+    outOfService,
+    orphans,
+    unbound,
+    shut,
+  }: Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound" | "shut">,
   now: Instant,
 ): readonly Action[] {
   const seen = new Set<string>();
@@ -178,8 +206,10 @@ function collect(
     }
   };
   remove(ended, { anyState: true });
-  remove(outOfService, { anyState: false, because: { kind: "out-of-service" } });
-  for (const { pods: found } of orphans) remove(found, { anyState: false, because: nodeDeleted });
+  remove(outOfService, { anyState: false, grounds: (pod) => abandoned(boardOf(pod) ?? "") });
+  for (const { board, pods: found } of orphans) {
+    remove(found, { anyState: false, grounds: (pod) => orphaned(pod, board, shut) });
+  }
   remove(unbound, { anyState: true });
   return actions;
 }
@@ -191,8 +221,8 @@ interface Why {
    * board's state, and only in the version that was read: the board may return before the request arrives.
    */
   readonly anyState: boolean;
-  /** The state of the pod's board, if that is the reason; absent if the pod's own state is. */
-  readonly because?: Because;
+  /** The grounds, if the state of the pod's board is the reason; absent if the pod's own state is. */
+  readonly grounds?: (pod: Pod) => Grounds;
 }
 
 /**
@@ -200,17 +230,18 @@ interface Why {
  * is left to set the phase. If that write fails the pod is not deleted: the executor skips the actions that follow a
  * failed one on the same object.
  */
-function failAndDelete(pod: Pod, { anyState, because }: Why, now: Instant): readonly Action[] {
+function failAndDelete(pod: Pod, { anyState, grounds: groundsOn }: Why, now: Instant): readonly Action[] {
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
   const board = boardOf(pod) ?? "";
-  const isOrphan = because?.kind === "node-deleted";
+  const grounds = groundsOn?.(pod);
+  const isOrphan = grounds?.because.kind === "node-deleted";
   const cause: Cause = { board, verdict: "deleted", rule: "its Node no longer exists", ...harmlessIfNew(pod) };
   const deletion: Action = {
     do: "delete",
     target,
     gracePeriodSeconds: 0,
     ...(isOrphan && { cause }),
-    ...(because && { grounds: collected(board, because) }),
+    ...(grounds && { grounds }),
   };
   if (isFinished(pod)) return [deletion];
   const { generation } = pod.metadata;

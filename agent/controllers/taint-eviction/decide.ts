@@ -1,35 +1,34 @@
 import type { Pod, Taint } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
-import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
 import {
   type Action,
   anyStateOf,
   type Cause,
   isConflict,
-  isLimitedByValve,
   type ObjectRef,
   type Outcome,
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
-import { isSilent, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
+import { isCausedByUs, isLifecycleKey, type Ruling, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
+import { readyFact } from "../node-lifecycle/health.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
-import { harmlessIfNew, type ValveNow } from "../safety-valve.ts";
+import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 import { setCondition } from "../set-condition.ts";
 import type { EvictionHold } from "./thaw.ts";
-import { deadlineOf, type EvictionTimer } from "./timer.ts";
+import { deadlineOf, type EvictionTimer, ranFor } from "./timer.ts";
 import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
 /** A pod and the state of its board. */
@@ -55,17 +54,19 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** The cached pod and taints are up to date, except for changes made moments ago. */
+      /** The pod and taints were read from the API for this pass. */
+      readonly isRead: boolean;
+      /** The API no longer has the pod, which the cache still shows. */
+      readonly isGone: boolean;
+      /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
       readonly isInStep: boolean;
       /** The pod and taints may be those of a history that a restore of the server undid. */
       readonly mayBeFormer: boolean;
       /** Status of the board's Ready condition; undefined: there is none. */
       readonly ready: string | undefined;
       readonly link: Link;
-      /** The current verdict on the board; undefined: this agent judges no boards. */
-      readonly verdict: Verdict | undefined;
-      /** Since when the board's silence counts; undefined: not known. */
-      readonly silentSince: Instant | undefined;
+      /** The current verdict on the board, with its evidence; undefined: this agent judges no boards. */
+      readonly silence: SilenceFacts | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined: neither. */
       readonly hold: EvictionHold | undefined;
       /** The safety valve, if it is shut. */
@@ -140,7 +141,9 @@ export function remember(
   const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
   const overtaken = failures.some(isConflict);
-  const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken };
+  // The next attempt would be doubted. Doubting it in a pass of its own would end the backoff: that pass succeeds.
+  const doubted = !decision.memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken, doubted };
   if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
   if (!overtaken) return { ...rest, memory };
   const events = tries === reportAfter ? outcomes.flatMap(tooBusy) : [];
@@ -169,21 +172,27 @@ function decideBound(
   const length = shortest(windows);
   if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
   const timer = timerOf(state, limited(windows), length, memory, now);
-  if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
-  const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
-  const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
-  const { link, verdict, shut } = state;
-  const isCertain = !state.mayBeFormer && (ofLifecycle || state.isInStep);
+  const ran = ranFor(timer, now);
+  const due = windows.filter(({ length }) => length <= ran);
+  if (due.length === 0) return waiting(timer, now);
   const keys = due.map(({ taint }) => taint.key);
-  const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
-  const hold = ofLifecycle ? holdAt(state, now) : undefined;
-  if (hold) return heldBack(pod, timer, { grounds, ...hold }, elapsed(now, hold.until));
-  if (ofLifecycle && timer.former && verdict && isBack(state)) {
-    return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
-  }
-  const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, shut, settings }, now);
+  const isFromCaches = isAtOnce(timer, due) && state.isInStep;
+  const isCertain = state.isRead || (!state.mayBeFormer && (keys.every(isLifecycleKey) || isFromCaches));
+  const gate = {
+    ...readyFact(state.ready),
+    ...(timer.former && { former: true as const }),
+    ...(!isCertain && { doubtful: true as const }),
+  };
+  const cause = isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
+  return decideDue(state, { timer, keys, gate, cause }, settings, now);
 }
+
+/**
+ * Whether the pod has to go as soon as it and the taints exist together. The caches then need to show no more than one
+ * moment at which they did. Time to tolerate a taint, or a deletion that failed, gives them time to change.
+ */
+const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boolean =>
+  tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
@@ -260,19 +269,17 @@ function decideOrphan(
   settings: EvictionSettings,
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
-  const { pod, board, fate, link, shut } = state;
+  const { pod, board, fate } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
   // The Node may be recreated without the taint before the timer expires, so the pod is checked more often.
-  if (deadlineOf(memory).mono > now.mono) {
+  if (ranFor(memory, now) < memory.length) {
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
-  const ofLifecycle = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
-  const grounds = groundsOf(memory, memory.taints.map(keyOfIdentity), undefined, now);
-  const hold = ofLifecycle ? holdAt(state, now) : undefined;
-  if (hold) return heldBack(pod, memory, { grounds, ...hold }, elapsed(now, hold.until));
-  const cause = ofLifecycle
+  const keys = memory.taints.map(keyOfIdentity);
+  const gate = { nodeDeleted: true } as const;
+  const cause = isCausedByUs(keys, gate)
     ? {
         board,
         ...harmlessIfNew(pod),
@@ -280,25 +287,88 @@ function decideOrphan(
         rule: "the toleration time ended after the Node was deleted",
       }
     : undefined;
-  // The Node's deletion was confirmed by the API.
-  const isCertain = true;
-  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, shut, settings }, now);
+  return decideDue(state, { timer: memory, keys, gate, cause }, settings, now);
 }
 
-/**
- * The hold that currently applies to evictions because of our own taints; undefined if there is none. Taints set by
- * other clients are deliberate and never held.
- */
+/** An eviction that is due. */
+interface DueEviction {
+  readonly timer: EvictionTimer;
+  /** The keys of the taints that the pod no longer tolerates. */
+  readonly keys: readonly string[];
+  /** What the ruling weighs about the pod and its board. */
+  readonly gate: GateFacts;
+  /** Our verdict, if that is the reason. */
+  readonly cause: Cause | undefined;
+}
+
+function decideDue(
+  state: Bound | Orphan,
+  { timer, keys, gate, cause }: DueEviction,
+  settings: EvictionSettings,
+  now: Instant,
+): Decision<EvictionTimer | undefined> {
+  const { pod, board, link, shut } = state;
+  const silence = state.kind === "bound" ? state.silence : undefined;
+  const hold = holdAt(state, now);
+  const quarantine = heldUntil(link, settings.gracePeriod, now);
+  const toleratedMs = timer.length;
+  const grounds: Grounds = {
+    act: "pod-evicted",
+    board,
+    because: { kind: "taints", taints: keys, toleratedMs, ranMs: ranFor(timer, now), ...(silence && { silence }) },
+    gate: {
+      policy: settings.policy,
+      ...gate,
+      ...(!link.live && { notLive: true }),
+      ...(quarantine && { quarantine: true }),
+      ...(hold && holdFact(hold, now)),
+      ...(cause && valveFactsOn(pod, shut)),
+    },
+  };
+  const ruling = rulingOf(grounds);
+  if (ruling === "valve" && shut) {
+    return heldBack(pod, timer, { grounds, restraint: shut.restraint }, untilOpen(shut, now));
+  }
+  const restraint = restraintOf(ruling, { hold, silence });
+  if (restraint) {
+    const end = ruling === "quarantine" ? quarantine : hold?.until;
+    const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
+    return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
+  }
+  const isRead = state.kind === "bound" && state.isRead;
+  if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
+  // The first deletion after a read names the version, for a toleration that came meanwhile.
+  const isOfVersion = isOfLifecycle(grounds) || (isRead && timer.tries === 0);
+  return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
+}
+
+/** The ruling as a restraint with its details; undefined: nothing but perhaps the safety valve holds the eviction. */
+function restraintOf(
+  ruling: Ruling,
+  { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },
+): Restraint | undefined {
+  switch (ruling) {
+    case "freeze":
+    case "turn":
+      return hold?.restraint;
+    case "verdict":
+      return silence && { why: ruling, verdict: silence.verdict, rule: silence.rule };
+    case "not-live":
+    case "quarantine":
+      return { why: ruling };
+    default:
+      return undefined;
+  }
+}
+
+/** The hold that currently applies to evictions because of our own taints; undefined if there is none. */
 const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>
   hold && isAfter(hold.until, now) ? hold : undefined;
 
-/**
- * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
- * taint. A new kube-controller-manager would remove it too, and start a new window if it came back. False if this agent
- * judges no boards, as nothing would remove the taint.
- */
-const isBack = ({ ready, verdict }: Bound): boolean =>
-  ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
+function holdFact({ restraint, until }: EvictionHold, now: Instant): Pick<GateFacts, "frozenMs" | "turnInMs"> {
+  const leftMs = Math.ceil(elapsed(now, until));
+  return restraint.why === "turn" ? { turnInMs: leftMs } : { frozenMs: leftMs };
+}
 
 /**
  * The eviction is held back; it counts as due unless the pod is already being deleted. A freeze that is lifted early
@@ -320,42 +390,25 @@ const heldBack = (
 const dueOn = (pod: Pod, grounds: Grounds, restraint: Restraint | undefined): readonly DueAct[] =>
   isTerminating(pod) ? [] : [{ on: subjectOf(refOf(pod)), grounds, restraint }];
 
-/** Deletes the pod, unless our own verdict is the reason and the link or the verdict does not permit it now. */
+/** Deletes the pod, which nothing holds back. */
 function evict(
   pod: Pod,
   timer: EvictionTimer,
   {
-    ofLifecycle,
+    isOfVersion,
     isCertain,
     cause,
     grounds,
-    link,
-    verdict,
-    shut,
-    settings,
   }: {
-    /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
-    readonly ofLifecycle: boolean;
+    /** Only the version that was read is deleted: a pod changed since then survives. */
+    readonly isOfVersion: boolean;
     /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
     readonly isCertain: boolean;
     readonly cause: Cause | undefined;
     readonly grounds: Grounds;
-    readonly link: Link;
-    readonly verdict: Verdict | undefined;
-    readonly shut: ValveNow["shut"];
-    readonly settings: EvictionSettings;
   },
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
-  if (cause !== undefined) {
-    const because = (restraint: Restraint, requeueAfter: Millis = recheck) =>
-      heldBack(pod, timer, { grounds, restraint }, requeueAfter);
-    if (!link.live) return because({ why: "not-live" });
-    const quarantine = heldUntil(link, settings.gracePeriod, now);
-    if (quarantine !== undefined) return because({ why: "quarantine" }, Math.max(1, elapsed(now, quarantine)));
-    if (verdict && !permitsHarm(verdict, settings.policy)) return because({ why: "verdict", ...verdict });
-    if (shut && isLimitedByValve(cause)) return because(shut.restraint, untilOpen(shut, now));
-  }
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
@@ -369,10 +422,10 @@ function evict(
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
    * A request may arrive long after it was sent, under another leader. So for our own taints the target is only the
-   * version that was read: a pod changed since then survives. A taint of another client applies to every version, so
-   * that a constantly changing pod does not escape it.
+   * version that was read. A taint of another client applies to every version, so that a constantly changing pod does
+   * not escape it; only the first deletion after a read names the version, for a toleration that came meanwhile.
    */
-  const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
+  const target = isOfVersion ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
   // A pod that is already being deleted still gets the condition, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };
@@ -434,39 +487,13 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
 const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
 
-const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+/** Whether our own taints are the only reason. */
+const isOfLifecycle = ({ because }: Grounds): boolean =>
+  because.kind === "taints" && because.taints.every(isLifecycleKey);
 
-/** The facts for the record of an eviction. `taints`: the keys of the taints that the pod no longer tolerates. */
-const groundsOf = (
-  { board, start, length }: EvictionTimer,
-  taints: readonly string[],
-  silence: SilenceFacts | undefined,
-  now: Instant,
-): Grounds => ({
-  act: "pod-evicted",
-  board,
-  because: {
-    kind: "taints",
-    taints,
-    toleratedMs: length,
-    ranMs: Math.round(elapsed(start, now)),
-    ...(silence && { silence }),
-  },
-});
-
-const silenceOf = ({ verdict, silentSince }: Bound, now: Instant): SilenceFacts | undefined =>
-  verdict && {
-    ...verdict,
-    ...(silentSince && isSilent(verdict) && { silentMs: Math.round(elapsed(silentSince, now)) }),
-  };
-
-/** Whether a taint is our verdict: unreachable always, not-ready only if the board has fallen silent since. */
-const isOurs = (key: string, ready: string | undefined): boolean =>
-  key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
-
-const causeOf = ({ board, verdict, pod }: Bound, due: readonly Window[]): Cause => ({
+const causeOf = ({ board, silence, pod }: Bound, keys: readonly string[]): Cause => ({
   board,
   ...harmlessIfNew(pod),
-  verdict: verdict?.verdict ?? "unproven",
-  rule: `the pod no longer tolerates ${due.map(({ taint }) => taint.key).join(", ")}`,
+  verdict: silence?.verdict ?? "unproven",
+  rule: `the pod no longer tolerates ${keys.join(", ")}`,
 });

@@ -19,7 +19,7 @@ import {
 import { type Millis, sleep } from "../../base/clock.ts";
 import { asRecord } from "../../base/json.ts";
 import type { Status } from "../../status/schema.ts";
-import type { ApiProbe } from "../api-probe.ts";
+import type { ApiAnswer, ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 
@@ -27,7 +27,9 @@ import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.t
 const most = 200;
 /** Pause before the second comparison, to let the agent receive pending changes. */
 const pause: Millis = 5000;
-const metadataOnly = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+/** Maximum number of objects per kind that are read from the store, the most recently changed first. */
+const mostRead = 3;
+const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
 
 const kinds: readonly Resource<KubeObject>[] = [
   nodes,
@@ -43,7 +45,9 @@ const kinds: readonly Resource<KubeObject>[] = [
 
 /**
  * Compares the cache with the API server: names, uids and resourceVersions of the first objects of each kind. Only
- * differences that persist for several seconds count.
+ * differences that persist for several seconds count. The API server answers lists and watches from a cache of its own,
+ * which a restore of its store does not change until it is restarted. So the newest objects are also read one by one:
+ * such an answer comes from the store.
  */
 export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
   const { api, status, ambient, signal } = patient;
@@ -60,14 +64,16 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
     }
     const first = await compared(api, file);
     if (typeof first === "string") return skip(first);
-    if (first.differences.length === 0) return cacheVerdictOf(first.objects, []);
+    if (first.differences.length + first.undone.length === 0) return cacheVerdictOf(first);
     await sleep(ambient.clock, pause, signal);
     const second = await compared(api, file);
     if (typeof second === "string") return skip(second);
-    return cacheVerdictOf(
-      second.objects,
-      second.differences.filter((one) => first.differences.includes(one)),
-    );
+    const lasting = (side: "differences" | "undone") => second[side].filter((one) => first[side].includes(one));
+    return cacheVerdictOf({
+      objects: second.objects,
+      differences: lasting("differences"),
+      undone: lasting("undone"),
+    });
   } catch {
     return unreached;
   }
@@ -90,28 +96,40 @@ export function mirrorVerdictOf(
   return watches.some(({ state }) => state === "syncing") ? skip("the site is being listed") : undefined;
 }
 
-export function cacheVerdictOf(objects: number, differences: readonly string[]): CheckVerdict {
+export function cacheVerdictOf({ objects, differences, undone }: Compared): CheckVerdict {
+  if (undone.length > 0) {
+    return fail(
+      `the API server lists what its store does not have: ${firstOf(undone)}`,
+      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that no longer exists.",
+    );
+  }
   if (differences.length === 0) return ok(`${objects} objects are cached as the API server has them`);
-  const more = differences.length > 3 ? `, and ${differences.length - 3} more` : "";
   return fail(
-    `the cache differs from the API server: ${differences.slice(0, 3).join("; ")}${more}`,
+    `the cache differs from the API server: ${firstOf(differences)}`,
     "Stop the agent, delete cache.db in its state folder and start the agent: it lists everything again.",
   );
 }
 
+const firstOf = (findings: readonly string[]): string =>
+  `${findings.slice(0, 3).join("; ")}${findings.length > 3 ? `, and ${findings.length - 3} more` : ""}`;
+
 interface Compared {
   readonly objects: number;
+  /** Differences between the agent's cache and the API server's lists. */
   readonly differences: readonly string[];
+  /** Differences between the API server's lists and its store. */
+  readonly undone: readonly string[];
 }
 
 async function compared(api: ApiProbe, file: string): Promise<Compared | string> {
   let objects = 0;
   const differences: string[] = [];
+  const undone: string[] = [];
   for (const kind of kinds) {
     const name = resourceName(kind);
     const namespace = kind === leases ? "kube-node-lease" : undefined;
     const path = `${pathOf(kind, { namespace })}?limit=${most}`;
-    const { status, body } = await api.ask("GET", path, undefined, "application/json", metadataOnly);
+    const { status, body } = await get(api, path, "PartialObjectMetadataList");
     if (status !== 200 || !Array.isArray(body?.items)) continue;
     const cached = mirrored(file, name, most);
     if (cached === undefined) continue;
@@ -119,8 +137,44 @@ async function compared(api: ApiProbe, file: string): Promise<Compared | string>
     const isWhole = (asRecord(body.metadata).continue ?? "") === "";
     objects += served.length;
     differences.push(...differencesOf(name, served, cached, isWhole));
+    undone.push(...(await undoneOf(api, kind, served)));
   }
-  return objects === 0 ? "nothing could be compared" : { objects, differences };
+  return objects === 0 ? "nothing could be compared" : { objects, differences, undone };
+}
+
+const get = (api: ApiProbe, path: string, kind: string): Promise<ApiAnswer> =>
+  api.ask("GET", path, undefined, "application/json", metadataOf(kind));
+
+/** The newest of the listed objects that the API server's store does not have, or has in an older version only. */
+async function undoneOf(
+  api: ApiProbe,
+  kind: Resource<KubeObject>,
+  served: readonly MirroredObject[],
+): Promise<readonly string[]> {
+  const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, mostRead);
+  const found: string[] = [];
+  for (const one of newest) {
+    const { status, body } = await get(api, pathOf(kind, placeOf(one.key)), "PartialObjectMetadata");
+    const [stored] = status === 200 ? objectOf(body) : [];
+    const is = storedDifference(one, status === 404 ? "absent" : stored);
+    if (is !== undefined) found.push(`${resourceName(kind)} ${one.key} ${is}`);
+  }
+  return found;
+}
+
+const placeOf = (key: string): { readonly namespace?: string; readonly name: string } => {
+  const [first = "", second] = key.split("/");
+  return second === undefined ? { name: first } : { namespace: first, name: second };
+};
+
+/** How the store's object contradicts the listed one; undefined: it does not, or the store's answer is not known. */
+export function storedDifference(
+  listed: MirroredObject,
+  stored: MirroredObject | "absent" | undefined,
+): string | undefined {
+  if (stored === undefined) return undefined;
+  if (stored === "absent") return "is not stored";
+  return compareVersions(stored.version, listed.version) < 0 ? "is stored in an older version" : undefined;
 }
 
 function objectOf(item: unknown): readonly MirroredObject[] {

@@ -106,6 +106,10 @@ beforeAll(async () => {
   writeFileSync(at("siteward.yaml"), json(config));
   writeFileSync(at("evil.yaml"), json({ ...config, [evil]: evil, log: { level: evil }, site: { name: evil } }));
   writeFileSync(at("torn.yaml"), `site: {name: "${evil}`);
+  const silence = { kind: "silence", silentMs: 2, graceMs: 1, provenMs: 0, confirmedBy: evil };
+  const given = { act: "board-marked", board: evil, because: silence, gate: {} };
+  writeFileSync(at("case.json"), json({ id: evil, family: "decision", given, expect: { rule: evil } }));
+  writeFileSync(at("evil-case.json"), json({ id: evil, family: evil, given: { ...given, [evil]: evil } }));
   writeFileSync(at("command.json"), json({ v: 1, id: evil, name: evil, [evil]: evil }));
   const parts = healthy({
     zones: [{ name: "z", state: "Normal", nodes: 2, ready: 1, rate: 0.1 }],
@@ -235,7 +239,16 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
     shown("pod/default/web", ...config, "--socket", () => at("none.sock")),
     shown("pod/default/web", "--json", ...config, "--socket", () => at("none.sock")),
     shown("last", ...evilConfig, "--socket", () => at("none.sock")),
+    quiet(
+      "last",
+      "--export",
+      () => at("exported.json"),
+      ...config,
+      "--socket",
+      () => at("none.sock"),
+    ),
   ],
+  replay: [shown(() => at("case.json")), shown(() => at("evil-case.json")), shown(() => at(evil))],
   cmd: [
     shown("eviction.thaw", "{}", ...socket),
     shown("eviction.thaw", "{}", "--json", ...socket),
@@ -281,7 +294,7 @@ test("every command is in this table", () => {
 describe.each([
   ["with colour", {}],
   ["with NO_COLOR", { NO_COLOR: "1" }],
-])("no byte from outside steers the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
+])("no byte from outside controls the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
   const all = Object.entries(lines).flatMap(([name, each]) =>
     each.map((line, at) => [`${name} (${at + 1})`, name, line] as const),
   );
@@ -298,7 +311,7 @@ describe.each([
   });
 });
 
-test("an answer in JSON reads the same to a program as before", async () => {
+test("for programs, an answer in JSON reads the same as before", async () => {
   const file = at("status.json");
   const { out } = await played("status", shown("--file", file, "--json"), {});
   expect(JSON.parse(out).health.conditions[0].message).toContain(evil);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { Pod } from "../../../agent/api/core.ts";
+import { pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
-import { isLimited, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
+import { isLimitedOn, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
 import { pod } from "../../support/builders.ts";
 import { SiteModel } from "./site-model.ts";
 
@@ -29,7 +30,7 @@ test.each([
   ["False", "alive", false],
   ["True", "alive", false],
 ] as const)("a board whose Ready is %s and that is %s: limited is %s", (ready, verdict, limited) => {
-  expect(isLimited({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
+  expect(isLimitedOn({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
 });
 
 /** Two zones of three boards; after a minute one board in each falls silent. */
@@ -78,7 +79,7 @@ describe("a safety valve that is shut", () => {
     const site = await siteWith(openValve, ["a-1"]);
     site.permit(shut);
     for (const name of ["x", "y"])
-      site.api.put("Pod", { ...pod(name, { on: "a-1" }), status: { phase: "Pending" } } as Pod);
+      site.api.put(pods, { ...pod(name, { on: "a-1" }), status: { phase: "Pending" } } as Pod);
     await site.run("1m");
     expect(["x", "y"].some((name) => site.exists(name))).toBe(false);
   });

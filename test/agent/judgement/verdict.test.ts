@@ -1,17 +1,33 @@
 import { expect, test } from "vitest";
 import { isSilent, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
 
+const grace = { graceMs: 40_000 };
+const heard = { live: true, silentMs: 40_000, provenMs: 0, own: false, confirmedBy: undefined, ...grace };
+const overdue = { ...heard, silentMs: 40_001 };
+
 test.each([
-  [{ live: true, overdue: false, proven: false, own: false }, "alive", false, true],
-  [{ live: true, overdue: true, proven: false, own: false }, "unknown", false, false],
-  [{ live: true, overdue: true, proven: true, own: false }, "unproven", true, true],
-  [{ live: false, overdue: false, proven: true, own: false }, "unknown", false, false],
-  [{ live: false, overdue: true, proven: true, own: false }, "unknown", false, false],
-  [{ live: true, overdue: false, proven: true, own: true }, "alive", false, true],
-  [{ live: true, overdue: true, proven: false, own: true }, "unknown", false, false],
-  [{ live: true, overdue: true, proven: true, own: true }, "cut-off", false, false],
-  [{ live: false, overdue: true, proven: true, own: true }, "unknown", false, false],
-] as const)("%o is %s", (evidence, verdict, byEvidence, byKubernetes) => {
+  ["silent for its whole grace period", heard, "alive", false, true],
+  ["a millisecond past it", overdue, "unproven", true, true],
+  ["past it, without a proof", { ...overdue, provenMs: undefined }, "unknown", false, false],
+  ["past it, proven up to its end", { ...overdue, provenMs: 1 }, "unknown", false, false],
+  ["long past it, proven past its end", { ...overdue, silentMs: 100_000, provenMs: 59_999 }, "unproven", true, true],
+  ["not to be heard, and in time", { ...heard, live: false }, "unknown", false, false],
+  ["not to be heard, and past it", { ...overdue, live: false }, "unknown", false, false],
+  ["the leader's own, and in time", { ...heard, own: true }, "alive", false, true],
+  ["the leader's own, without a proof", { ...overdue, provenMs: undefined, own: true }, "unknown", false, false],
+  ["the leader's own, and past it", { ...overdue, own: true }, "cut-off", false, false],
+  ["the leader's own, and not to be heard", { ...overdue, live: false, own: true }, "unknown", false, false],
+  ["confirmed dead, and in time", { ...heard, confirmedBy: "ops:jo" }, "alive", false, true],
+  [
+    "confirmed dead, without a proof",
+    { ...overdue, provenMs: undefined, confirmedBy: "ops:jo" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["confirmed dead, and past it", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
+  ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
+] as const)("a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
   const given = verdictOf(evidence);
   expect(given.verdict).toBe(verdict);
   expect(given.rule).not.toBe("");
@@ -22,8 +38,8 @@ test.each([
   ["dead", true],
   ["cut-off", false],
   ["self-isolated", false],
-] as const)("verdicts that only witnesses can give: %s permits harm: %s", (verdict, permitted) => {
-  expect(permitsHarm({ verdict, rule: "" }, "evidence")).toBe(permitted);
+] as const)("a verdict that only witnesses can give, %s, permits harm: %s", (verdict, permitted) => {
+  expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
 });
 
 test.each([
@@ -34,5 +50,5 @@ test.each([
   ["dead", true],
   ["self-isolated", false],
 ] as const)("a board that is %s gets Unknown conditions: %s", (verdict, silent) => {
-  expect(isSilent({ verdict, rule: "" })).toBe(silent);
+  expect(isSilent({ verdict })).toBe(silent);
 });

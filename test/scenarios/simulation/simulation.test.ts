@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../support/seeded-random.ts";
+import { harmOf } from "./harm/harm.ts";
 import { mutantOf } from "./mutants.ts";
 import { reportOf } from "./report.ts";
 import { runSchedule } from "./run-schedule.ts";
@@ -31,13 +32,13 @@ describe("a site under random faults", { retry: 0 }, () => {
     [6_001_534, "the Lease is created and deleted again while a board waits until it may create one"],
     [6_002_758, "a leader is suspended past its renew deadline while the store is away"],
     [9_000_923, "a restore brings back the taint of a board that lives, under policy kubernetes"],
-  ])("keeps every promise in what once broke one: seed %i, %s", async (seed) => {
+  ])("keeps every promise in a story that once broke one: seed %i, %s", async (seed) => {
     const schedule = drawn(seed);
     const { violations, trace } = await runSchedule(schedule);
     expect(violations.length > 0 ? reportOf({ schedule, violations, trace, wishes: {} }) : "").toBe("");
   });
 
-  test("repeats a seed to the last byte, and plays another seed differently", async () => {
+  test("gives the same result for the same seed, to the last byte, and another result for another seed", async () => {
     const [once, twice, other] = [
       await runSchedule(drawn(2)),
       await runSchedule(drawn(2)),
@@ -91,9 +92,20 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a stall bound that is ignored", 60],
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
+    ["a record of an earlier decision", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);
-    const options = { seed: 1, schedules, jobs: 1, mostFailures: 1, wishes, mutant, shrink: false, trace: false };
+    const options = {
+      seed: 1,
+      schedules,
+      jobs: 1,
+      mostFailures: 1,
+      wishes,
+      mutant,
+      shrink: false,
+      trace: false,
+      tally: false,
+    };
     const work = new Work(options);
     expect(await work.run(() => {})).toBe(true);
     const violations = work.failures.flatMap((failure) => failure.violations);
@@ -101,11 +113,40 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
   });
 });
 
+describe("an API server that accepts no heartbeat for half a minute, while watches stay open", { retry: 0 }, () => {
+  test.each(["evidence", "kubernetes"] as const)(
+    "harms no board that missed one heartbeat before, under policy %s",
+    async (policy) => {
+      const { seed, setting } = drawn(17, { boards: 3, policy });
+      const { timing, ...rest } = setting;
+      const unhurried = {
+        ...timing,
+        name: "unhurried",
+        duration: 60_000,
+        renewDeadline: 40_000,
+        retry: 10_000,
+      } as const;
+      const missed = { is: "cut", lane: "kubelet", how: "refused", for: 12_000, healing: "late" } as const;
+      for (let round = 0; round < 10; round++) {
+        const at = 150_000 + 1000 * round;
+        const faults: Schedule["faults"] = [
+          { ...missed, at: at - 12_000, board: "follower" },
+          { at, is: "store lost", for: 36_000 },
+        ];
+        const schedule = { seed, setting: { ...rest, timing: unhurried }, faults, calmAt: at + 120_000 };
+        const { violations, trace, history } = await runSchedule(schedule);
+        expect(violations, trace.slice(-40).join("\n")).toEqual([]);
+        expect(harmOf(history).falseActs).toEqual([]);
+      }
+    },
+  );
+});
+
 describe("a leader that is suspended for ten minutes", { retry: 0 }, () => {
   const length = 600_000;
 
   test.each(["timers first", "answers first"] as const)(
-    "is replaced and does no harm when it resumes, %s, while a board is dark and clocks step",
+    "is replaced and does no harm when it resumes (%s) while a board is dark and clocks step",
     async (waking) => {
       const { seed, setting } = drawn(17, { boards: 3, policy: "kubernetes" });
       const faults: Schedule["faults"] = [

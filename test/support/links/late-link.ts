@@ -1,6 +1,7 @@
 import { request as ask, type IncomingMessage, type RequestOptions, type ServerResponse } from "node:http";
 import { request as askSafely, createServer, type Server } from "node:https";
 import type { Socket } from "node:net";
+import { setTimeout as pause } from "node:timers/promises";
 import type { Pair } from "../../agent/client/certificates.ts";
 
 export interface LateRequest {
@@ -36,6 +37,8 @@ export class LateLink {
   readonly #ca: string;
   readonly #near = new Set<Socket>();
   readonly #traps = new Set<Trap>();
+  /** Requests whose answers come late, and by how many milliseconds. */
+  #late: { readonly matches: Trap["matches"]; readonly by: number } | undefined;
   #isCut = false;
 
   constructor({ target, ca, pair }: { readonly target: string; readonly ca: string; readonly pair: Pair }) {
@@ -77,6 +80,15 @@ export class LateLink {
     });
   }
 
+  /** From now on such requests arrive as ever, and their answers come late by so many milliseconds. */
+  answerLate(matches: Trap["matches"], by: number): void {
+    this.#late = { matches, by };
+  }
+
+  answerInTime(): void {
+    this.#late = undefined;
+  }
+
   /** Cuts the sender off from the server in both directions. Held requests stay held. */
   cut(): void {
     this.#isCut = true;
@@ -101,8 +113,10 @@ export class LateLink {
       trap.caught({ ...request, deliver: () => this.#deliver(request, near) });
       return;
     }
+    const late = this.#late?.matches(request) ? this.#late.by : 0;
     const far = await this.#send(request, near);
     answer.on("close", () => far.destroy());
+    if (late > 0) await pause(late);
     answer.writeHead(far.statusCode ?? 502, far.headers);
     // A watch begins long before its first event.
     answer.flushHeaders();

@@ -190,14 +190,14 @@ test("names follow the conventions: one prefix, base units, _total only for coun
 });
 
 /** Dashboards and alerts are built on these: a name may be added, none may go. */
-test("the names are stable", () => {
+test("the names of metrics are stable", () => {
   const names = readFileSync(path.join(import.meta.dirname, "metric-names.txt"), "utf8")
     .trim()
     .split("\n");
   expect([...families(full).keys()].sort()).toEqual(names);
 });
 
-test("an agent that has just started exports known values, and no zeros for the others", () => {
+test("an agent that has just started exports known values, and omits the others instead of exporting zeros", () => {
   const {
     link,
     leader,
@@ -237,7 +237,23 @@ test("an agent that has just started exports known values, and no zeros for the 
   expect(found.get("siteward_ready")?.samples).toEqual([{ labels: {}, value: 0 }]);
 });
 
-test("this test's parser finds faults", () => {
+test("evictions of a site are held by a quarantine, by a freeze of the whole site and by quiet hours", () => {
+  const held = (changes: Partial<Status>): string | undefined =>
+    /^siteward_eviction_held\S* (\d)$/m.exec(exposition(metricsOf({ ...full, ...changes }, counts)))?.[1];
+  const eviction = { queue: 0, pending: 0 };
+  const none = { freezes: [], pauses: [], confirmed: [] };
+  const frozen = (scope: "site" | "zone") => ({
+    eviction: { ...eviction, frozen: [{ scope, until: "2026-11-20T13:00:00.000Z", by: "ops:alice" }] },
+    holds: none,
+  });
+  expect(held({ eviction, holds: none })).toBe("0");
+  expect(held({ eviction: { ...eviction, held: "quarantine" }, holds: none })).toBe("1");
+  expect(held(frozen("site"))).toBe("1");
+  expect(held(frozen("zone"))).toBe("0");
+  expect(held({ eviction, holds: { ...none, quietUntil: "2026-11-20T13:00:00.000Z" } })).toBe("1");
+});
+
+test("the parser of this test finds faults", () => {
   const ok = "# HELP a b\n# TYPE a gauge\na 1\n";
   expect(parseExposition(ok).size).toBe(1);
   for (const wrong of [
@@ -259,6 +275,6 @@ test("this test's parser finds faults", () => {
 
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) console.info("promtool is not installed: the metrics are read by our own strict reader alone");
-test.runIf(hasPromtool)("promtool accepts them", () => {
+test.runIf(hasPromtool)("promtool accepts every metric", () => {
   execFileSync("promtool", ["check", "metrics"], { input: exposition(metricsOf(full, counts)) });
 });

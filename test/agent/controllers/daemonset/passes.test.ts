@@ -48,7 +48,7 @@ describe("a cache that is behind", () => {
     expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("the waiting pod of a Node that left the site is deleted; that of a deleted Node is not", async () => {
+  test("the waiting pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
     const site = new DaemonSite();
     const waiting = podOf(set(), "n2", { name: "waiting" });
     const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };
@@ -64,8 +64,8 @@ describe("a cache that is behind", () => {
   });
 });
 
-describe("the name of a new revision is taken", () => {
-  test("by another template: the collision is counted, and the next name is free", async () => {
+describe("if the name of a new revision is taken", () => {
+  test("by another template, the collision is counted, and the next name is free", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     const name = `agent-${atOnce(presentHash(set()))}`;
@@ -81,7 +81,7 @@ describe("the name of a new revision is taken", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("by the same revision, not in the cache yet: it is used, and none is created", async () => {
+  test("by the same revision that is not in the cache yet, it is used, and no other is created", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     site.put(set(), revisionOf(set()));
@@ -93,7 +93,7 @@ describe("the name of a new revision is taken", () => {
   });
 });
 
-describe("half of a pass", () => {
+describe("a pass that cannot be completed", () => {
   const work = (more: Partial<Extract<SetState, { kind: "work" }>> = {}): SetState => ({
     kind: "work",
     set: set(),
@@ -227,7 +227,26 @@ test("a template whose revision the API finds too large is tried once, however o
   expect(site.pods).toHaveLength(1);
 });
 
-test("a set that selects everything gets an Event, and nothing else happens", async () => {
+test("a revision that was too large because of the set's annotations is tried again when they shrink", async () => {
+  const site = new DaemonSite();
+  site.boards("n1");
+  const annotated = (annotations: Readonly<Record<string, string>>) => {
+    const plain = set();
+    return { ...plain, metadata: { ...plain.metadata, annotations } };
+  };
+  site.put(annotated({ story: "x".repeat(1000), look: "1" }));
+  site.site.refusals.add({ reason: "RequestEntityTooLarge" });
+  await site.begin();
+  site.put(annotated({ story: "x".repeat(1000), look: "12" }));
+  await site.run(3_600_000);
+  expect(site.writes("create")).toHaveLength(1);
+  site.site.refusals.clear();
+  site.put(annotated({ look: "12" }));
+  await site.run(3_700_000);
+  expect(site.pods).toHaveLength(1);
+});
+
+test("a set that selects everything gets an Event and nothing else", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set({ selector: {} }));
@@ -236,7 +255,7 @@ test("a set that selects everything gets an Event, and nothing else happens", as
   expect(site.site.journal.events).toMatchObject([{ reason: "SelectingAll", type: "Warning" }]);
 });
 
-test("a terminating set is not changed, nor is its status", async () => {
+test("neither a terminating set nor its status is changed", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   const going = set();

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice, Endpoints, Service } from "../../../../agent/api/core.ts";
+import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { endpointSliceMirroring } from "../../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
 import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
 import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
-import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
+import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
 import type { Seen, SiteView } from "../../../../agent/loop/controller.ts";
 import { service, slice } from "../service/objects.ts";
 
@@ -51,15 +52,15 @@ describe("Endpoints written by hand", () => {
     ["have a slice", one, [], "create IPv4 1"],
     ["have one complete slice", one, [mirrored("192.0.2.1")], ""],
     ["changed", one, [mirrored("192.0.2.9")], "update db-x 1"],
-    ["have no addresses any more", made(), [mirrored("192.0.2.1")], "remove db-x"],
+    ["have lost all addresses", made(), [mirrored("192.0.2.1")], "remove db-x"],
     [
-      "have two slices where one would do",
+      "have two slices, one of them superfluous",
       one,
       [mirrored("192.0.2.1"), mirrored("192.0.2.1", { metadata: { name: "db-y" } })],
       "remove db-y",
     ],
     [
-      "of an older uid have one",
+      "have a slice of an older uid",
       one,
       [mirrored("192.0.2.1", { metadata: { ownerReferences: [{ ...reference, uid: "old" }] } })],
       "update db-x 1",
@@ -119,7 +120,7 @@ describe("Endpoints written by hand", () => {
   });
 });
 
-test("their remaining slices are deleted, in the version that was read", () => {
+test("Endpoints that are gone have their remaining slices deleted, in the version that was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   const { resourceVersion } = mirrored("192.0.2.1").metadata;
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);
@@ -140,8 +141,8 @@ describe("Endpoints written by the endpoints controller", () => {
   test.each([
     ["appears", { after: written }],
     ["changes", { before: written, after: changed }],
-    ["goes", { before: written }],
-  ])("wake no key when it %s, unless its service lost its selector or does not exist", (_when, change) => {
+    ["is deleted", { before: written }],
+  ])("wake no key when the object %s, unless its service lost its selector or does not exist", (_when, change) => {
     expect(woken(service(), change)).toEqual([]);
     expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
     expect(woken(undefined, change)).toEqual(["default/db"]);

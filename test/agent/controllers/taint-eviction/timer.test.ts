@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durableTimers, type EvictionTimer } from "../../../../agent/controllers/taint-eviction/timer.ts";
+import { durableTimers, type EvictionTimer, ranFor } from "../../../../agent/controllers/taint-eviction/timer.ts";
 
 const now = { mono: 50_000, wall: 9_000_000 };
 const timer: EvictionTimer = {
@@ -18,6 +18,16 @@ const timer: EvictionTimer = {
   doubted: false,
 };
 
+test.each([
+  [19_000, 0],
+  [319_999.9, 299_999],
+  [319_999.9999999, 300_000],
+  [320_000, 300_000],
+  [320_000.9, 300_000],
+])("a timer that began at 20 s has at %d ms run for %d complete milliseconds", (mono, ran) => {
+  expect(ranFor(timer, { mono, wall: 0 })).toBe(ran);
+});
+
 test("within a boot a timer is restored unchanged", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
   expect(durableTimers("boot").load(text, now)).toMatchObject({
@@ -27,7 +37,7 @@ test("within a boot a timer is restored unchanged", () => {
   });
 });
 
-test("after a reboot the time that had elapsed when it was stored counts", () => {
+test("after a reboot, the time that had elapsed when the timer was stored still counts", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
   expect(durableTimers("next").load(text, now)).toMatchObject({ start: { mono: 40_000 }, carried: true });
 });

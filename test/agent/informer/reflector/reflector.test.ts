@@ -169,7 +169,7 @@ describe("a restart", () => {
     await end();
   });
 
-  test("after which the server has lost the history lists from the former position on, and finds deletions", async () => {
+  test("lists from the former position on if the server has lost the history, and finds deletions", async () => {
     api.put(pods, pod("web-1"));
     api.put(pods, pod("web-2"));
     start();
@@ -209,7 +209,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("is a problem to report only where the next attempt fails too", async () => {
+  test("is reported as a problem only if the next attempt fails too", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: expired("watch") });
@@ -223,7 +223,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("of lists too is answered at once by a list of the newest state", async () => {
+  test("is followed at once by a list of the newest state if the list is refused with 410 as well", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: expired("watch") });
@@ -323,7 +323,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a broken connection causes a pause and no list", async () => {
+  test("because of a broken connection causes a pause and no list", async () => {
     start();
     await clock.advance("1m");
     api.openWatch.break(apiError("watch", 0, "Reset"));
@@ -350,7 +350,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a failing link is reported by the link alone, even if a person could help", async () => {
+  test("because of a failing link is reported by the link alone, even if a person could help", async () => {
     start();
     await clock.advance("1m");
     const hint = "Renew the token in the kubeconfig.";
@@ -368,7 +368,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a server that answers with an error is reported once", async () => {
+  test("because of a server that answers with an error is reported once", async () => {
     start();
     await clock.advance("1m");
     api.fail("watch", apiError("watch", 500, "InternalError"), 3);
@@ -401,7 +401,7 @@ describe("an interrupted watch", () => {
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(10);
   });
 
-  test("by too many requests continues from the same position, not before the server permits", async () => {
+  test("because of too many requests continues from the same position, not before the server permits", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: apiError("watch", 429, "TooManyRequests") });
@@ -411,7 +411,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a server that returns without its history does not wait for as long as the server was away", async () => {
+  test("because of a server that returns without its history does not wait for as long as the server was away", async () => {
     start();
     await clock.advance("5m");
     api.fail("watch", refused("watch"), 4);
@@ -427,7 +427,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by another error in the stream continues from the same position, where that is meaningful", async () => {
+  test("because of another error in the stream continues from the same position, if that is still possible", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: apiError("watch", 500, "InternalError") });
@@ -467,7 +467,7 @@ describe("an interrupted watch", () => {
   });
 });
 
-describe("the health of a watch", () => {
+describe("a watch", () => {
   test("counts as not live from the first list that fails, not while that list is under way", async () => {
     api.fail("list", apiError("list", 429, "TooManyRequests"), 1000);
     start();
@@ -498,7 +498,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is live with bookmarks alone; only those that moved prove something", async () => {
+  test("is live with bookmarks alone, but only bookmarks that moved are a proof", async () => {
     start();
     await clock.advance("1s");
     const begun = clock.now().mono - 1000;
@@ -532,7 +532,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is not asked about once it has delivered something: the server then sends bookmarks by itself", async () => {
+  test("needs no such list once it has delivered something: the server then sends bookmarks by itself", async () => {
     api.knowsProgress = false;
     start();
     await clock.advance("1s");
@@ -545,7 +545,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("ends although the server answers, if nothing arrives after the answer either", async () => {
+  test("ends, although the server answers, if nothing arrives after the answer either", async () => {
     start();
     await clock.settle();
     api.openWatch.freeze();
@@ -560,7 +560,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("ends at the stall bound if the server does not answer about it", async () => {
+  test("ends at the stall bound if the server does not answer that list", async () => {
     api.knowsProgress = false;
     start();
     await clock.settle();
@@ -572,7 +572,83 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is not proven by an event after a pause: later ones may have been delayed with it", async () => {
+  describe("whose events are large and arrive over a slow link", () => {
+    /** The open watch is within an event, of which `bytes` arrive every ten seconds. */
+    async function within(bytes: number, seconds: number): Promise<void> {
+      for (let passed = 0; passed < seconds; passed += 10) {
+        api.openWatch.dribble(bytes);
+        await clock.advance("10s");
+      }
+    }
+
+    test("goes on until the event is there, and does not count as live meanwhile", async () => {
+      start();
+      await clock.advance("61s");
+      const arrive = api.openWatch.delay();
+      api.put(pods, pod("large"));
+      await within(20_000, 200);
+      expect([api.watches.length, reflector.health.connected]).toEqual([1, true]);
+      expect(isLive(reflector.health, limits, clock.now())).toBe(false);
+      expect(reflector.health.lastProof).toBeUndefined();
+      arrive();
+      await clock.advance("1s");
+      expect(stored()).toEqual(["large"]);
+      expect([api.watches.length, isLive(reflector.health, limits, clock.now())]).toEqual([1, true]);
+      await end();
+    });
+
+    test("is not asked about within its first event, so that it does not look live", async () => {
+      start();
+      await clock.advance("1s");
+      api.openWatch.delay();
+      await within(20_000, 100);
+      expect(api.asked("list")).toHaveLength(1);
+      expect(isLive(reflector.health, limits, clock.now())).toBe(false);
+      await end();
+    });
+
+    test("is listed once two streams ended within an event, and the status says so until the position moves", async () => {
+      start();
+      await clock.advance("1s");
+      api.put(pods, pod("web"));
+      await clock.advance("5s");
+      api.openWatch.freeze();
+      api.arrivesWhole = false;
+      api.put(pods, pod("large"));
+      api.openWatch.dribble(20_000);
+      await clock.advance("95s");
+      expect([api.asked("list").length, api.watches.length]).toEqual([1, 2]);
+      expect(reflector.stats.problem).toMatch(/^watch pods: an event is incomplete after 90 s and 20 kB\. The link/);
+      api.openWatch.dribble(20_000);
+      await clock.advance("60s");
+      expect(reflector.stats.problem).toBeDefined();
+      await clock.advance("35s");
+      expect([api.asked("list").length, api.watches.length]).toEqual([2, 3]);
+      expect(api.asked("list").at(-1)?.options.resourceVersion).toBe("101");
+      expect([stored(), reflector.stats.problem]).toEqual([["large", "web"], undefined]);
+      await end();
+    });
+
+    test("is not listed for events that fail at different positions", async () => {
+      start();
+      for (let index = 0; index < 4; index++) {
+        await clock.advance("1s");
+        api.put(pods, pod(`web-${index}`));
+        await clock.advance("1s");
+        api.openWatch.freeze();
+        api.openWatch.dribble(20_000);
+        await clock.advance("95s");
+      }
+      expect([api.asked("list").length, api.watches.length]).toEqual([1, 5]);
+      expect(reflector.stats.problem).toBeDefined();
+      api.put(pods, pod("last"));
+      await clock.advance("1s");
+      expect(reflector.stats.problem).toBeUndefined();
+      await end();
+    });
+  });
+
+  test("is not proven by an event after a pause: later events may have been delayed with it", async () => {
     start();
     await clock.advance("45s");
     const proofs: (number | undefined)[] = [];
@@ -608,7 +684,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("has no outage at a regular end of the watch", async () => {
+  test("has no outage when it ends regularly", async () => {
     start();
     await clock.advance("1h");
     expect(api.watches.length).toBeGreaterThan(5);
@@ -632,7 +708,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("in a burst of 10 000 waits outside once enough is pending, and none is lost", async () => {
+  test("in a burst of 10 000 waits outside once enough are pending, and none is lost", async () => {
     start();
     await clock.settle();
     for (let index = 0; index < 10_000; index++) api.put(pods, pod(`web-${index}`));
@@ -768,7 +844,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("for a listed object without a usable state leaves its pod in place, and an unknown one out", async () => {
+  test("for a listed object without a usable state leaves its pod in place, and adds no unknown pod", async () => {
     api.put(pods, pod("web", serving));
     api.put(pods, pod("gone", serving));
     start();
@@ -841,7 +917,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("before a stop is written before the stop", async () => {
+  test("received before a stop is written before the stop", async () => {
     start();
     await clock.settle();
     api.put(pods, pod("web"));
@@ -851,7 +927,7 @@ describe("an event", () => {
     expect(clock.timers).toBeLessThanOrEqual(2);
   });
 
-  test("that cannot be stored for a moment comes again with the next watch", async () => {
+  test("that cannot be stored for a moment is sent again with the next watch", async () => {
     start((store) => failing(store, "retry"));
     await clock.settle();
     api.put(pods, pod("web"));

@@ -26,7 +26,7 @@ function complaintsAbout(
   const site = new Site(scheduleOf(1, new SeededRandom(1), { boards: 1, policy }), { everything: false });
   onTestFinished(() => site.close());
   const { history } = site.recorder;
-  history.troubles.set("pi-1", [{ from: 100 * second, until: 200 * second }]);
+  history.troubles.set("pi-1", [{ what: "no power", from: 100 * second, until: 200 * second }]);
   history.nodes.set("pi-1", [state(0, "True"), state(150 * second, ...lost), state(205 * second, "True"), ...restored]);
   history.restores.push(500 * second);
   const eviction: Act = {
@@ -46,7 +46,7 @@ function complaintsAbout(
   return checkInnocence(history, [eviction]);
 }
 
-describe("an eviction after a restore that brought back the taint of a board that lives", () => {
+describe("an eviction after a restore that brought back the taint of a living board", () => {
   const restored = [
     state(500 * second, ...lost),
     state(500 * second, "True", "node.kubernetes.io/unreachable:NoExecute"),
@@ -57,7 +57,7 @@ describe("an eviction after a restore that brought back the taint of a board tha
     expect(complaintsAbout(522 * second, { policy: "kubernetes", restored })).toEqual([]);
   });
 
-  test("harms an innocent board once its Node has long been without the taint", () => {
+  test("harms an innocent board if its Node has long been without the taint", () => {
     expect(complaintsAbout(680 * second, { policy: "kubernetes", restored })).toEqual([
       "innocent: evict brief-pi-1 by process 1 at 680.000s: it had no fault since 523.000s",
     ]);
