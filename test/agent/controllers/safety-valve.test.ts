@@ -4,6 +4,7 @@ import { pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
 import { isLimitedOn, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
+import { rulingOf } from "../../../agent/judgement/ruling.ts";
 import { pod } from "../../support/builders.ts";
 import { SiteModel } from "./site-model.ts";
 
@@ -149,6 +150,7 @@ describe("Pod GC", () => {
     const targets = held.actions.flatMap((action) => ("target" in action ? [action.target.name] : []));
     expect(new Set(targets)).toEqual(new Set(["ended"]));
     expect(held.due).toMatchObject([{ on: { name: "lost" }, grounds: { act: "pod-collected" }, restraint }]);
+    expect(held.due?.map(({ grounds }) => rulingOf(grounds))).toEqual(["valve"]);
     expect(held.memory.waiting.get("gone")).toEqual(now);
     const later = shifted(now, 1000);
     expect(gc({ kind: "early" }, held.memory, later).due).toEqual(held.due);
@@ -157,6 +159,8 @@ describe("Pod GC", () => {
     const mixed = { ...state(shut), orphans: [{ board: "gone", pods: [invented], isPart: false }] };
     const harmless = gc(mixed, memory, now);
     expect(harmless.due).toEqual([]);
+    const grounds = harmless.actions.flatMap((action) => ("grounds" in action && action.grounds ? action.grounds : []));
+    expect(grounds.map(rulingOf)).toEqual(["act"]);
     expect(harmless.actions.some((action) => "target" in action && action.target.name === "invented")).toBe(true);
     const open = gc(state(openValve), held.memory, shifted(now, 20_000));
     expect(open.due).toEqual([]);

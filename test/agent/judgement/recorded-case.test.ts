@@ -80,6 +80,31 @@ test.each([
   expect(replayed(taken(record)).differences).toEqual([]);
 });
 
+test.each([
+  ["of a taint", tainted, { valve: "boards" }],
+  [
+    "of an eviction",
+    {
+      ...tainted,
+      act: "pod-evicted",
+      because: { kind: "taints", taints: ["node.kubernetes.io/unreachable"], toleratedMs: 0, ranMs: 0 },
+    },
+    { valve: "acts" },
+  ],
+  [
+    "of a pod without a Node",
+    { ...tainted, act: "pod-collected", because: { kind: "node-deleted" } },
+    { valve: "unknown" },
+  ],
+] as const)("a record %s that the safety valve holds is held again, and done where it is open", (_of, record, shut) => {
+  const restraint = { why: "valve", of: shut.valve, count: 10, limit: 10, since: moment } as const;
+  const held = { ...record, state: "held", restraints: [restraint], gate: { ...tainted.gate, ...shut } } as const;
+  expect(exported(held)?.expect.ruling).toBe("valve");
+  expect(replayed(taken(held)).differences).toEqual([]);
+  const done = { ...held, state: "done", gate: tainted.gate ?? {} } as const;
+  expect(replayed(taken(done)).differences).toEqual([]);
+});
+
 test("facts that were changed give another decision, and the differences are named", () => {
   const { given, ...envelope } = taken(tainted);
   const because = { ...given.because, silentMs: 40_000 } as typeof given.because;
