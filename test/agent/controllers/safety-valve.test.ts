@@ -60,8 +60,9 @@ describe("a safety valve that is shut", () => {
       ["node/a-1", "valve"],
       ["node/b-1", "valve"],
     ]);
+    // The zones have kept their tokens.
     site.permit(openValve);
-    await site.run("1m");
+    await site.run("1s");
     expect(tainted(site)).toEqual(["a-1", "b-1"]);
   });
 
@@ -101,6 +102,16 @@ describe("a safety valve that is shut", () => {
     await site.run("1m");
     expect(site.exists("web")).toBe(false);
   });
+});
+
+test("of two boards in zones that have a token each, one is tainted where the safety valve permits one", async () => {
+  const site = await siteWith(shut);
+  site.permit({ ...openValve, boards: 1 });
+  await site.run("1m");
+  expect(tainted(site)).toHaveLength(1);
+  site.permit(openValve);
+  await site.run("1m");
+  expect(tainted(site)).toEqual(["a-1", "b-1"]);
 });
 
 describe("half of the boards may be tainted", () => {
