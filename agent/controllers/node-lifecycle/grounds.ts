@@ -6,7 +6,7 @@ import { freezeOn, type Holds } from "../../holds/holds.ts";
 import { isHeld, type Link, later } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import { frozen } from "../restraints.ts";
-import type { NodeHealth } from "./health.ts";
+import { graceOf, type NodeHealth } from "./health.ts";
 import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -48,7 +48,7 @@ function silenceOf(
     rule,
     silentMs: ms(health.probe, now),
     ...(health.reportedAt === undefined && { unheard: true }),
-    graceMs: health.ready === undefined ? settings.startupGracePeriod : settings.gracePeriod,
+    graceMs: graceOf(health.ready !== undefined, settings),
     ...(proof && { provenMs: ms(proof, now) }),
   };
 }

@@ -1,9 +1,10 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
-import { elapsed, type Instant, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { isSilent, type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { heardNow, type Word } from "../../judgement/word.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
 
@@ -16,7 +17,15 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
+  /** The board's last word, as the pass that reads the board knows it; undefined: there is none. */
+  readonly word?: Word | undefined;
 }
+
+/** A board's last word; undefined: there is none. */
+export type WordOf = (board: string) => Word | undefined;
+
+/** Where no board is asked on the LAN. */
+export const noWord: WordOf = () => undefined;
 
 /**
  * The state of a board that is kept between passes. Timestamps of the board are kept as text and only compared for
@@ -69,8 +78,10 @@ export function examine(
   const ready = readyOf(sighting.node);
   const health = healthAfter(last, sighting, settings, now);
   const own = isOwn(sighting.node, settings);
+  const word = settings.policy === "evidence" ? sighting.word : undefined;
+  const heard = heardNow(word, settings.unmanagedHold, now);
   const verdict = confirmed(
-    verdictOf({ ...silence(health, sighting, { link, settings, now }), own }),
+    verdictOf({ ...silence(health, sighting, { link, settings, now }), own, heard }),
     sighting.node,
     holds,
     now,
@@ -114,8 +125,8 @@ function silence(
   { node, lease }: Sighting,
   { link, settings, now }: { readonly link: Link; readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): { live: boolean; overdue: boolean; proven: boolean } {
-  const since = later(health.probe, link.restoredAt) ?? health.probe;
-  const grace = readyOf(node) === undefined ? settings.startupGracePeriod : settings.gracePeriod;
+  const since = silentSince(health, link);
+  const grace = graceOf(readyOf(node) !== undefined, settings);
   const isProof = (proof: Instant | undefined): boolean => proof !== undefined && elapsed(since, proof) > grace;
   const byWatches =
     ((lease !== undefined && !health.byStatus) || isProof(link.proof.nodes)) &&
@@ -126,6 +137,16 @@ function silence(
     proven: byWatches || isProof(health.answered?.at),
   };
 }
+
+/** When the silence of a board began, as far as it counts. */
+export const silentSince = ({ probe }: Pick<NodeHealth, "probe">, { restoredAt }: Pick<Link, "restoredAt">): Instant =>
+  later(probe, restoredAt) ?? probe;
+
+/** How long a board may be silent. */
+export const graceOf = (
+  hasReady: boolean,
+  { gracePeriod, startupGracePeriod }: Pick<NodeLifecycleSettings, "gracePeriod" | "startupGracePeriod">,
+): Millis => (hasReady ? gracePeriod : startupGracePeriod);
 
 /**
  * The health after another sighting. A change of the Lease's resourceVersion or of the heartbeat time is a sign of

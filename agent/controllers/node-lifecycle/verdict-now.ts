@@ -2,7 +2,7 @@ import type { Node } from "../../api/core.ts";
 import { leases } from "../../api/resources.ts";
 import type { Verdict } from "../../judgement/verdict.ts";
 import type { SiteView } from "../../loop/controller.ts";
-import { type Circumstances, examine } from "./health.ts";
+import { type Circumstances, examine, type WordOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
 /**
@@ -13,9 +13,10 @@ export function verdictNow(
   node: Node,
   record: BoardRecord,
   site: SiteView,
-  circumstances: Omit<Circumstances, "now">,
+  { wordOf, ...circumstances }: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
 ): Verdict {
   const { name, resourceVersion } = node.metadata;
   const lease = site.lister(leases).get(`kube-node-lease/${name}`)?.metadata.resourceVersion;
-  return examine(record.health, { node, cached: resourceVersion, lease }, { ...circumstances, now: site.now }).verdict;
+  const sighting = { node, cached: resourceVersion, lease, word: wordOf(name) };
+  return examine(record.health, sighting, { ...circumstances, now: site.now }).verdict;
 }

@@ -11,6 +11,7 @@ import { registry } from "../../../agent/controllers/registry.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Outcome, subjectOf } from "../../../agent/execution/actions.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
+import type { KubeletState, Word } from "../../../agent/judgement/word.ts";
 import type { Controller, Decision } from "../../../agent/loop/controller.ts";
 import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
@@ -31,6 +32,7 @@ export const defaults: NodeLifecycleSettings = {
   stall: 90_000,
   blip: 10_000,
   recovery: 600_000,
+  unmanagedHold: 900_000,
 };
 
 type AnyController = Controller<unknown, unknown>;
@@ -74,6 +76,10 @@ export class SiteModel {
   #terms = 0;
   /** What comes before the first `run` has been there when the first term began. */
   #hasBegun = false;
+  /** What boards answer on the LAN, by their names; each is asked every second. */
+  readonly #answers = new Map<string, KubeletState>();
+  /** Their last words. */
+  readonly #words = new Map<string, Word>();
   #renewAt = this.now.mono;
   #bookmarkAt = this.now.mono;
 
@@ -122,6 +128,20 @@ export class SiteModel {
     this.api.put("Node", { ...before, ...(status && { status }) });
   }
 
+  /** From now on a board answers on the LAN; undefined: it does so no more, and its last word ages. */
+  answer(name: string, kubelet: KubeletState | undefined): void {
+    this.#wordOf(name);
+    if (kubelet) this.#answers.set(name, kubelet);
+    else this.#answers.delete(name);
+  }
+
+  #wordOf(name: string): Word | undefined {
+    const kubelet = this.#answers.get(name);
+    if (kubelet) this.#words.set(name, { askedAt: this.now, asked: 0, kubelet });
+    const word = this.#words.get(name);
+    return word && { ...word, asked: Math.floor(elapsed(word.askedAt, this.now) / 5000) };
+  }
+
   change(name: string, change: (before: Node) => Node): void {
     this.api.put("Node", change(this.node(name)));
   }
@@ -160,13 +180,15 @@ export class SiteModel {
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
+    const wordOf = (board: string): Word | undefined => this.#wordOf(board);
     const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds },
+      nodeLifecycle: { settings: this.settings, inherited, holds, wordOf },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
         inherited,
         holds,
+        wordOf,
         recordOf: (board: string) => this.memory.boards.get(board),
         mayBeFormer: () => this.wasRestored,
       },
