@@ -31,6 +31,7 @@ const layers: Readonly<Record<string, Layer>> = {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },
   "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
+  "agent/witness": { may: ["agent/base", "agent/api", "agent/config", "agent/judgement"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
     types: ["agent/config", "agent/decisions", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
@@ -54,6 +55,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/board",
       "agent/status",
       "agent/fleet",
+      "agent/witness",
       "storage",
     ],
   },
@@ -107,6 +109,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/doctor",
       "agent/upkeep",
       "agent/judgement",
+      "agent/witness",
       "storage",
     ],
     types: ["agent/assembly", "agent/decisions"],
