@@ -21,8 +21,7 @@ export interface Edges {
   /** Identifies this copy of the state folder on this machine; a copy on another card or machine differs. */
   readonly place: string;
   readonly version: string;
-  /** The LAN, on which boards ask each other; undefined: this machine has none. */
-  readonly witness: WitnessEdges | undefined;
+  readonly witness: WitnessEdges;
   /** Why the cache was deleted before this agent was built; undefined if it was kept. */
   readonly rebuilt: Error | undefined;
   /** Why this board may not lead, even if no other board can; undefined: it may. */

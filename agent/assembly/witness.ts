@@ -26,7 +26,7 @@ export function witnessOf(
   { config, bootId, witness }: Edges,
   { memo }: Pick<Seat, "memo">,
 ): LanWitness | undefined {
-  if (witness === undefined || !isUsed(config)) return undefined;
+  if (!isUsed(config)) return undefined;
   const { lan, keyFile, askKubelet, addresses } = witness;
   const { site, board, judgement } = config;
   const port = judgement.witnessPort;

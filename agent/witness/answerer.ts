@@ -76,9 +76,15 @@ export class Answerer {
   /** Learns whether the kubelet can be asked at all, while it probably runs. */
   async #meetKubelet(signal: AbortSignal): Promise<void> {
     const { kubelet } = this.#deps;
-    while (!signal.aborted && !kubelet.hasAnswered) {
-      await kubelet.state();
-      if (!kubelet.hasAnswered) await sleep(this.#ambient.clock, firstAnswerEvery, signal);
+    const { clock, log } = this.#ambient;
+    try {
+      while (!signal.aborted && !kubelet.hasAnswered) {
+        await kubelet.state();
+        if (!kubelet.hasAnswered) await sleep(clock, firstAnswerEvery, signal);
+      }
+    } catch (error) {
+      // It is stored with the next answer after a restart: nothing else depends on it.
+      log.debug("that the kubelet answers was not stored", { error });
     }
   }
 

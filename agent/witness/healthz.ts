@@ -1,6 +1,5 @@
 import { request } from "node:http";
-import type { Clock, Millis } from "../base/clock.ts";
-import { deadline } from "../base/clock.ts";
+import { type Clock, deadline, type Millis } from "../base/clock.ts";
 import type { AskKubelet } from "./kubelet-health.ts";
 
 /** The kubelet's health endpoint, by its default: plain HTTP, on loopback only, without credentials. */

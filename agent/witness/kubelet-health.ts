@@ -1,5 +1,4 @@
-import type { Clock } from "../base/clock.ts";
-import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { KeyValueStore } from "../base/key-value-store.ts";
 import type { KubeletState } from "../judgement/word.ts";
 
@@ -20,6 +19,7 @@ export class KubeletHealth {
   readonly #clock: Clock;
   readonly #ask: AskKubelet;
   readonly #facts: KeyValueStore;
+  #hasAnswered = false;
   #asking: Promise<KubeletState> | undefined;
   #last: { readonly state: KubeletState; readonly at: Instant } | undefined;
   #down: { readonly since: Instant; readonly seen: Instant } | undefined;
@@ -32,7 +32,8 @@ export class KubeletHealth {
 
   /** Whether the kubelet has ever answered on this board. */
   get hasAnswered(): boolean {
-    return this.#facts.get(area, key) !== undefined;
+    this.#hasAnswered ||= this.#facts.get(area, key) !== undefined;
+    return this.#hasAnswered;
   }
 
   async state(): Promise<KubeletState> {
@@ -47,7 +48,10 @@ export class KubeletHealth {
   async #read(): Promise<KubeletState> {
     const answer = await this.#ask();
     const now = this.#clock.now();
-    if (answer !== "silent" && !this.hasAnswered) this.#facts.set(area, key, "yes");
+    if (answer !== "silent" && !this.hasAnswered) {
+      this.#hasAnswered = true;
+      this.#facts.set(area, key, "yes");
+    }
     const state = this.#stateAfter(answer, now);
     this.#last = { state, at: now };
     return state;

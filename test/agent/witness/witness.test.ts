@@ -361,6 +361,18 @@ describe("a board", () => {
     expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
   });
 
+  test("goes on when the disk is full and nothing can be stored", async () => {
+    const story = new Story();
+    story.facts.set = () => {
+      throw new Error("database or disk is full");
+    };
+    await story.boardOn();
+    expect(await stateAt(story)).toEqual({ is: "ok" });
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+  });
+
   test("does not know a kubelet that has never answered, and asks it until it does, also after a restart", async () => {
     const story = new Story();
     story.kubelet = "silent";
