@@ -34,7 +34,7 @@ export interface ThirdParty {
 }
 
 /** Licenses that may be shipped together with code under Apache-2.0, each with its text. */
-export const allowed: readonly string[] = [
+const allowed: readonly string[] = [
   ...["Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0", "Zlib"],
   // SQLite's blessing, which it has instead of a license.
   "blessing",
@@ -44,7 +44,7 @@ export const readThirdParty = (root: string): ThirdParty =>
   JSON.parse(readFileSync(path.join(root, "packaging/third-party.json"), "utf8")) as ThirdParty;
 
 /** The parts of Node that its LICENSE names. */
-export const partsIn = (license: string): readonly string[] =>
+const partsIn = (license: string): readonly string[] =>
   [...license.matchAll(/^- (.*?), located at (.*?), is licensed as follows:/gm)].map(
     ([, name, where]) => `${name} (${where})`,
   );

@@ -41,6 +41,12 @@ export class StorageError extends Error {
   }
 }
 
+export const isDamage = (error: unknown): error is StorageError =>
+  error instanceof StorageError && error.kind === "damaged";
+
+/** Whether a system call failed with this code, such as ENOENT. */
+export const hasCode = (error: unknown, code: string): boolean => codeOf(error) === code;
+
 /** Maps an error of the SQLite binding to a kind; undefined if its code does not blame the file. */
 export function kindOf(error: unknown): StorageErrorKind | undefined {
   const found = codeOf(error);

@@ -30,7 +30,7 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/site": {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },
-  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/informer"] },
+  "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/decisions", "agent/informer"] },
   "agent/witness": { may: ["agent/base", "agent/api", "agent/config", "agent/judgement"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
@@ -121,6 +121,13 @@ const layers: Readonly<Record<string, Layer>> = {
   "agent/main.ts": { may: ["*"] },
 };
 
+/** ARCHITECTURE.md gives each folder a rank; a folder imports none of a higher rank, except types where it lists them. */
+const table = readFileSync(path.resolve(import.meta.dirname, "../ARCHITECTURE.md"), "utf8");
+const ranked = [...table.matchAll(/^\| (\d) \|([^|]+)\|([^|]*)\|([^|]*)\|/gm)].flatMap(
+  ([, rank, folders = "", may = "", types = ""]) =>
+    [...folders.matchAll(/`([^`]+?)\/?`/g)].map(([, folder = ""]) => ({ folder, rank: Number(rank), may, types })),
+);
+
 /** Files of other folders that hold nothing but pure functions over plain values: their functions may be called too. */
 const pure: readonly string[] = [
   "agent/informer/watch-health.ts",
@@ -151,6 +158,43 @@ test("every import goes down the layers", () => {
     importsOf(file)
       .filter((one) => !isAllowed(file, one))
       .map((one) => `${file} -> ${one.to}`),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("the table in ARCHITECTURE.md is the one above", () => {
+  const short = (folder: string): string => folder.replace(/^agent\/(commands\/)?/, "");
+  const listed = ({ may, types = [] }: Layer): object => ({
+    may: may.map(short).sort(),
+    types: types.map(short).sort(),
+  });
+  const read = (cell: string): readonly string[] =>
+    /^(|nothing of ours|\(JSON only\))$/.test(cell)
+      ? []
+      : /^everything/.test(cell)
+        ? ["*"]
+        : cell
+            .split(", ")
+            .map((name) => name.replace(/[`/]/g, ""))
+            .sort();
+  const documented = ranked.filter(({ folder }) => folder in layers);
+  expect(documented.map(({ folder }) => folder).sort()).toEqual(Object.keys(layers).sort());
+  for (const { folder, may, types } of documented) {
+    expect({ folder, may: read(may.trim()), types: read(types.trim()) }).toEqual({
+      folder,
+      ...listed(layers[folder] as Layer),
+    });
+  }
+});
+
+test("no folder runs code of a higher rank", () => {
+  const rankOf = new Map(ranked.map(({ folder, rank }) => [folder, rank]));
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter(
+        ({ to, type, lazy }) => !type && !lazy && (rankOf.get(layerOf(to)) ?? 0) > (rankOf.get(layerOf(file)) ?? 0),
+      )
+      .map(({ to }) => `${file} -> ${to}`),
   );
   expect(wrong).toEqual([]);
 });

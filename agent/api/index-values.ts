@@ -71,8 +71,11 @@ export function placeOf(value: string): { readonly board: string; readonly names
   return { board: value.slice(0, slash), namespace: value.slice(slash + 1) };
 }
 
+/** The label of an EndpointSlice that names its service. */
+export const serviceNameLabel = "kubernetes.io/service-name";
+
 /** "namespace/name" of the service that an EndpointSlice belongs to: its value in the index `byService`. */
 export const serviceOf = ({ metadata: { namespace, labels } }: KubeObject): string | undefined => {
-  const name = labels?.["kubernetes.io/service-name"];
+  const name = labels?.[serviceNameLabel];
   return name === undefined || name === "" ? undefined : `${namespace ?? ""}/${name}`;
 };

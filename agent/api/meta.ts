@@ -12,6 +12,9 @@ export type OnWire<T> = T extends Date
       ? { readonly [Name in keyof T]: OnWire<T[Name]> }
       : T;
 
+/** kubectl's copy of what it applied, as long as the object itself. */
+export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
+
 export type OwnerReference = OnWire<V1OwnerReference>;
 
 /** Metadata of an object read from an API. `parseObject` has verified the fields that are not optional. */
@@ -41,14 +44,6 @@ export interface NewMeta {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly ownerReferences?: readonly OwnerReference[];
-}
-
-export interface Condition {
-  readonly type: string;
-  readonly status: string;
-  readonly reason?: string;
-  readonly message?: string;
-  readonly lastTransitionTime?: string;
 }
 
 /** "namespace/name", or "name" if there is no namespace. */

@@ -29,6 +29,9 @@ export const mirrorAnnotation = "kubernetes.io/config.mirror";
  */
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
 
+/** Whether its Ready condition is True. */
+export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
+
 /** Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition never was ready. */
 export function countsAsReady(pod: Pod): boolean {
   const ready = podCondition(pod, "Ready");

@@ -14,6 +14,9 @@ export const taintKeys = {
 /** The identity of a taint within its Node: key and effect. */
 export type TaintName = Pick<Taint, "key" | "effect">;
 
+/** Set by a person on a Node that will not come back as it was. */
+export const outOfServiceKey = "node.kubernetes.io/out-of-service";
+
 export const notReady: TaintName = { key: taintKeys.notReady, effect: "NoExecute" };
 export const unreachable: TaintName = { key: taintKeys.unreachable, effect: "NoExecute" };
 

@@ -59,6 +59,7 @@ function electorOf(
     identity,
     board: board.node,
     timing: leader,
+    blip: config.link.blip,
     formerIdentity: leaderMemo.formerIdentity(),
     formerTerm: leaderMemo.formerTerm(),
     formerRest: leaderMemo.formerRest(bootId, ambient.clock.now()),

@@ -8,6 +8,7 @@ import type { LeaderElector } from "../election/leader-elector.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import { InformerSet } from "../informer/informer-set.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
+import { WritableLeases } from "../leading/writable-leases.ts";
 import type { Caches } from "../loop/site-view.ts";
 import { Home } from "../site/home.ts";
 import { SiteClaims } from "../site/site-claims.ts";
@@ -24,7 +25,10 @@ export interface SiteCaches {
   readonly mirrored: readonly Resource<KubeObject>[];
   readonly home: Home;
   readonly claims: SiteClaims;
-  /** The caches without workloads in namespaces of other sites. */
+  /**
+   * The caches without workloads in namespaces of other sites. Their watch of Leases is live only while Leases can be
+   * written.
+   */
   readonly caches: Caches;
   /** `caches` without the boards that another site claims. */
   readonly uncontested: Caches;
@@ -80,6 +84,7 @@ export function siteCaches(
     changed: () => current.wakeAll(),
     ranked: (rank) => reconnects.ranked(rank),
   });
-  const caches = siteNamespaces(informers, site, claims);
+  const writable = new WritableLeases(ambient.clock, informers, { writes: () => elector.writes, blip: link.blip });
+  const caches = siteNamespaces(writable, site, claims);
   return { informers, mirrored, home, claims, caches, uncontested: uncontestedCaches(caches, claims) };
 }

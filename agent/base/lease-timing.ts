@@ -32,7 +32,7 @@ export const writtenSeconds = (duration: Millis): number => Math.floor(duration 
  * How long a leader may act after the start of its last successful renewal, if the Lease's duration is `seconds`.
  * Shorter than that duration by a margin, so that the leader stops before a follower takes over.
  */
-export const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
+const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 /**
  * How long a renewal lets the leader trust its Lease. Counted from the start of the attempt, before any board can have

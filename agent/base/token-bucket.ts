@@ -20,7 +20,7 @@ export const fullBucket = (now: Instant, burst: number): TokenBucket => ({ level
 export const emptyBucket = (now: Instant): TokenBucket => ({ level: 0, at: now });
 
 /** Rounding errors may leave the level just below 1; the token still counts as complete. */
-const hasToken = ({ level }: TokenBucket): boolean => level >= 1 - 1e-9;
+export const hasToken = ({ level }: Pick<TokenBucket, "level">): boolean => level >= 1 - 1e-9;
 
 /** The bucket at `now`, with the tokens added since. */
 export function filled({ level, at }: TokenBucket, { perSecond, burst }: Rate, now: Instant): TokenBucket {

@@ -1,7 +1,7 @@
 import { exit } from "../base/exit-codes.ts";
 import { type Command, type CommandTable, configOption, jsonOption } from "./command.ts";
 import { maintenanceCommands } from "./maintenance-commands.ts";
-import { configRollback, operatorCommands, whyCommand } from "./operator-commands.ts";
+import { configRollback, operatorCommands, replayCommand, whyCommand } from "./operator-commands.ts";
 import { runCommand } from "./run-command.ts";
 
 /** Names of the shipped scenarios; the scenarios are loaded on demand. */
@@ -54,6 +54,7 @@ export const commands: readonly Command[] = [
     load: async () => (await import("./commands/status/status.ts")).run,
   },
   whyCommand,
+  replayCommand,
   {
     name: "config show",
     summary: "Print the configuration that is in force.",

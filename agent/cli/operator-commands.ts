@@ -47,11 +47,33 @@ export const whyCommand: Command = {
   options: [
     configOption,
     { name: "socket", value: "FILE", summary: "The agent's socket (default: /run/siteward/ctl.sock)." },
+    {
+      name: "export",
+      value: "FILE",
+      summary: "Write the newest decision as a case for siteward replay, into a new file.",
+    },
     jsonOption,
   ],
   exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission, exit.config],
-  examples: ["siteward why node/edge-02", "siteward why pod/default/web-7d9f4 --json", "siteward why last"],
+  examples: [
+    "siteward why node/edge-02",
+    "siteward why pod/default/web-7d9f4 --json",
+    "siteward why last --export case.json",
+  ],
   load: async () => (await import("./commands/why.ts")).run,
+};
+
+export const replayCommand: Command = {
+  name: "replay",
+  summary: "Make a recorded decision again, and compare it with what was decided.",
+  details:
+    "FILE is a case that siteward why --export wrote, on this board or another. The decision is made by the rules of this " +
+    "program and printed as JSON; without expect in the file, nothing is compared. Needs no agent, and changes nothing.",
+  words: { show: "FILE", least: 1, most: 1 },
+  options: [],
+  exits: [exit.ok, exit.failed, exit.usage],
+  examples: ["siteward replay case.json"],
+  load: async () => (await import("./commands/replay.ts")).run,
 };
 
 /** Commands sent to agents: on this board, or signed for other boards. */

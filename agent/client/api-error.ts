@@ -67,7 +67,7 @@ const is =
 
 export const isNotFound = is("NotFound");
 export const isForbidden = is("Forbidden");
-export const isUnauthorized = is("Unauthorized");
+const isUnauthorized = is("Unauthorized");
 export const isInternalError = is("InternalError");
 /** The write was refused because another writer was faster. */
 export const isOvertaken = is("Conflict", "AlreadyExists");

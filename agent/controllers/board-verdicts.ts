@@ -1,9 +1,10 @@
 import type { Node } from "../api/core.ts";
 import { leases, nodes } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
+import type { SilenceFacts } from "../decisions/grounds.ts";
 import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { heldUntil, isHeld, linkOf, nextQuarantine } from "../judgement/link.ts";
-import { notLive, type Verdict } from "../judgement/verdict.ts";
+import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
 import { noWord, type WordOf } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
@@ -15,8 +16,8 @@ import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
 export interface BoardVerdicts {
   /** Why no harmful act may be based on a verdict now, for example because the link is down; undefined: it may. */
   readonly held: string | undefined;
-  /** The verdict on a board; undefined: the board has no Node, or this agent judges no boards. */
-  verdictOn(board: string): Verdict | undefined;
+  /** The verdict on a board, with its evidence; undefined: the board has no Node, or this agent judges no boards. */
+  verdictOn(board: string): SilenceFacts | undefined;
   /** The freeze that forbids evictions from a board; undefined: none. */
   freezeOn(board: string): Freeze | undefined;
 }

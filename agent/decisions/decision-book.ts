@@ -68,7 +68,7 @@ interface Story {
   isBehind: boolean;
 }
 
-/** Limits of the stored records. A record takes about half a kilobyte, so about 400 are kept. */
+/** Limits of the stored records. A record takes about 750 bytes, so some 350 are kept. */
 export const decisionBound: DecisionBound = { rows: 500, bytes: 256 * 1024 };
 
 /** Changes are collected for this long and stored in one transaction, to spare the flash. */
@@ -123,15 +123,15 @@ export class DecisionBook implements Decisions {
     const id = storyId(act);
     const story = this.#present(id) ?? this.#begun(act, undefined);
     const { failures, state } = story.record;
-    const { because } = act.grounds;
+    const { because, gate } = act.grounds;
     if (error === undefined) {
       this.#open.delete(id);
-      story.record = { ...story.record, because };
+      story.record = { ...story.record, because, gate };
       this.#change(story, "done");
     } else if (this.#isOpened(id, story, (other) => this.#isOver(other))) {
       const failed = { failures: failures + 1, error: sentenceOf(error).slice(0, longestError) };
       story.heldBy = undefined;
-      story.record = { ...story.record, because, ...failed };
+      story.record = { ...story.record, because, gate, ...failed };
       if (failures === 0 || state !== "failed") this.#change(story, "failed");
       else {
         story.movedAt = this.#ambient.clock.now();
@@ -154,7 +154,7 @@ export class DecisionBook implements Decisions {
       const story = open ?? this.#begun({ ...act, by, term }, restraint?.why);
       if (!this.#isOpened(id, story, hasFailed)) continue;
       now.add(id);
-      if (restraint) this.#restrain(story, restraint);
+      if (restraint) this.#restrain(story, act.grounds, restraint);
     }
     for (const id of before ?? []) if (!now.has(id)) this.#lapse(id);
     if (now.size === 0) this.#due.delete(place);
@@ -267,15 +267,16 @@ export class DecisionBook implements Decisions {
     return true;
   }
 
-  #restrain(story: Story, restraint: Restraint): void {
+  /** A reason is recorded with the facts of the decision that first met it, or that met it again after a failure. */
+  #restrain(story: Story, { because, gate }: Grounds, restraint: Restraint): void {
     const { restraints, state } = story.record;
-    const isKnown = restraints.some(({ why }) => why === restraint.why);
+    const known = restraints.find(({ why }) => why === restraint.why);
     const isHeld = state === "held" && restraints.length > 0;
-    if (isHeld && isKnown) return;
-    if (!isKnown) {
-      story.record = { ...story.record, restraints: [...restraints, { ...restraint, since: this.#now() }] };
-      this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
-    }
+    if (isHeld && known) return;
+    const others = restraints.filter((one) => one !== known);
+    const last = known ?? { ...restraint, since: this.#now() };
+    story.record = { ...story.record, because, gate, restraints: [...others, last] };
+    if (!known) this.#totals.set(restraint.why, (this.#totals.get(restraint.why) ?? 0) + 1);
     if (isHeld) {
       story.movedAt = this.#ambient.clock.now();
       this.#keep(story);
@@ -291,10 +292,22 @@ export class DecisionBook implements Decisions {
   }
 
   #begun({ on, by, term, grounds }: DecidedAct, heldBy: Story["heldBy"]): Story {
-    const { act, board, because } = grounds;
+    const { act, board, because, gate } = grounds;
     const now = this.#now();
     const begun = { first: now, last: now, restraints: [], failures: 0 } as const;
-    const record = { v: 1, act, on, board, by, leader: this.#board, term, because, state: "held", ...begun } as const;
+    const record = {
+      v: 1,
+      act,
+      on,
+      board,
+      by,
+      leader: this.#board,
+      term,
+      because,
+      gate,
+      state: "held",
+      ...begun,
+    } as const;
     return { id: undefined, heldBy, record, movedAt: this.#ambient.clock.now(), isBehind: false };
   }
 

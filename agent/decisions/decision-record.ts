@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import { asRecord } from "../base/json.ts";
-import type { Because, Grounds, RecordedAct, Restraint } from "./grounds.ts";
+import type { Because, GateFacts, Grounds, RecordedAct, Restraint } from "./grounds.ts";
 
 /** The object of an act. */
 export interface Subject {
@@ -54,7 +54,10 @@ export interface DecisionRecord {
   /** The board that led, and its term. */
   readonly leader: string;
   readonly term: number;
+  /** The facts of the latest decision that changed the record; the act was done, held back or no longer due by them. */
   readonly because: Because;
+  /** What else that decision weighed; absent in records of earlier versions. */
+  readonly gate?: GateFacts;
   readonly state: StoryState;
   /** When the act was first decided. */
   readonly first: StoredMoment;

@@ -12,6 +12,37 @@ export interface Grounds {
   /** The Node of the board. */
   readonly board: string;
   readonly because: Because;
+  readonly gate: GateFacts;
+}
+
+/**
+ * What else the rule of the act weighs (`rulingOf` in judgement/ruling.ts), besides `because`. A member that does not
+ * apply, or that this rule does not weigh, is absent: a record has room for few words.
+ */
+export interface GateFacts {
+  readonly policy?: "evidence" | "kubernetes";
+  /** Status of the board's Ready condition; absent: it has none, or one that no kubelet reports. */
+  readonly ready?: "True" | "False" | "Unknown";
+  /** The watches of Nodes and Leases are not live. */
+  readonly notLive?: true;
+  /** Since the last outage, not every board has sent a heartbeat. */
+  readonly quarantine?: true;
+  /** How long the freeze that covers the board lasts. */
+  readonly frozenMs?: Millis;
+  /** After a freeze: how long until the board's turn. */
+  readonly turnInMs?: Millis;
+  /** Boards per second that the zone allows. */
+  readonly rate?: number;
+  /** The tokens in the zone's bucket when it was the board's turn; absent: it was not. */
+  readonly level?: number;
+  /** The taint needs no token: it replaces our other taint, or an earlier try has paid. */
+  readonly free?: "swap" | "paid";
+  /** The pod's window began in an earlier term. */
+  readonly former?: true;
+  /** The board's Node was deleted; the API confirmed that. */
+  readonly nodeDeleted?: true;
+  /** The cached pod or taints may be outdated. */
+  readonly doubtful?: true;
 }
 
 export type Because =
@@ -36,12 +67,21 @@ export type Because =
   /** The pod was being deleted on a board that an operator declared out of service. */
   | { readonly kind: "out-of-service" };
 
+/** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
+export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
+
+/** What a board's word on the LAN shows (judgement/word.ts). down too long: for longer than its pods are held for it. */
+export type Heard = "kubelet ok" | "kubelet unknown" | "kubelet down" | "kubelet down too long";
+
 /** What the leader knew about a silent board. */
 export interface SilenceFacts {
-  readonly verdict: string;
+  readonly verdict: VerdictName;
   /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
-  /** How long the board has been silent; absent if the controller that decides does not measure it. */
+  /**
+   * How long the board has been silent, counted over time in which it could be heard; absent if the verdict does not
+   * rest on silence, such as that on a board that was not examined yet.
+   */
   readonly silentMs?: Millis;
   /** How long a board may be silent. */
   readonly graceMs?: Millis;
@@ -49,6 +89,14 @@ export interface SilenceFacts {
   readonly unheard?: true;
   /** The age of the last proof that nothing was missed; absent if there is none. */
   readonly provenMs?: Millis;
+  /** The watches of Nodes and Leases were not live when the board was examined. */
+  readonly notLive?: true;
+  /** The leader runs on this board, and the policy counts it as a witness. */
+  readonly own?: true;
+  /** What the board's own word showed; absent: there was none, or it was not asked. */
+  readonly heard?: Heard;
+  /** The operator who confirmed that the board's zone is dead. */
+  readonly confirmedBy?: string;
   readonly zone?: { readonly name: string; readonly state: string };
 }
 

@@ -67,7 +67,7 @@ export function becauseText({ board, because }: Pick<Grounds, "board" | "because
       const { taints, toleratedMs, silence } = because;
       const tolerated =
         toleratedMs === 0 ? "which the pod does not tolerate" : `which the pod tolerates for ${ms(toleratedMs)}`;
-      const silent = silence?.silentMs === undefined ? "" : `; ${silenceText(board, silence)}`;
+      const silent = silence && isOverdue(silence) ? `; ${silenceText(board, silence)}` : "";
       return `${board} has the taint ${taints.join(", ")}, ${tolerated}${silent}`;
     }
     case "node-deleted":
@@ -83,7 +83,7 @@ export function becauseText({ board, because }: Pick<Grounds, "board" | "because
 function restraintText(restraint: Restraint): string {
   switch (restraint.why) {
     case "not-live":
-      return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live";
+      return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live, or the API server accepted no writes";
     case "quarantine":
       return "after an outage, not every board had sent a heartbeat yet";
     case "verdict":
@@ -119,6 +119,9 @@ function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string
       return String(act);
   }
 }
+
+/** Whether the board has been silent for longer than it may. Earlier versions recorded only such silences of pods. */
+const isOverdue = ({ silentMs, graceMs = 0 }: SilenceFacts): boolean => silentMs !== undefined && silentMs > graceMs;
 
 function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts): string {
   if (silentMs === undefined) return `${board} was silent`;

@@ -16,9 +16,11 @@ import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
 import { longestRequest, withTimeout } from "./request-bound.ts";
+import { neverWritten, type WriteHealth } from "./write-health.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
+  readonly blip: LeadershipDeps["blip"];
   /** Emits the Events "became leader" and "stopped leading"; undefined: there are none. */
   readonly announce?: LeadershipDeps["announce"];
   /** Stores each new highest term, which the next process gets as `formerTerm`. */
@@ -167,6 +169,11 @@ export class LeaderElector {
     };
   }
 
+  /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
+  get writes(): WriteHealth {
+    return this.#leadership?.writes ?? neverWritten;
+  }
+
   /** The site's Lease, for Events about the site; undefined: this process has never led. */
   get lease(): ObjectRef | undefined {
     return this.#leadership?.about;
@@ -279,9 +286,10 @@ export class LeaderElector {
 
   async #lead(won: Won, signal: AbortSignal, callbacks: LeaderCallbacks): Promise<void> {
     const { clock, log } = this.#ambient;
-    const { lock, announce = () => {}, timing } = this.#deps;
+    const { lock, blip, announce = () => {}, timing } = this.#deps;
     const { lead, carried, onRead = () => {} } = callbacks;
-    const deps = { lock, lead, carried, onRead, announce, candidate: this.#candidate, observer: this.#observer };
+    const [candidate, observer] = [this.#candidate, this.#observer];
+    const deps = { lock, blip, lead, carried, onRead, announce, candidate, observer };
     const leadership = new Leadership(this.#ambient, deps, won);
     // The answer came too late to trust the term: the next attempt reads the Lease again.
     if (!leadership.term.standsAt(clock.now())) return;

@@ -15,6 +15,7 @@ import type { LeaseRecord } from "./lease-record.ts";
 import type { Candidate } from "./lease-rules.ts";
 import { longestRequest, withTimeout } from "./request-bound.ts";
 import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
+import { begun, failed, firstWrite, succeeded, type WriteHealth } from "./write-health.ts";
 
 /** The Lease's annotations at a read, or at the start of a term. */
 export interface Found {
@@ -32,6 +33,8 @@ export interface LeadershipDeps {
   readonly lock: LeaderLock;
   readonly candidate: Candidate;
   readonly observer: LeaseObserver;
+  /** The longest interruption of writes that is not an outage. */
+  readonly blip: Millis;
   /**
    * Does the work of a term until its signal aborts. The Lease is released, or claimed again, only after it has ended.
    */
@@ -90,6 +93,7 @@ export class Leadership {
   #waiting: Renewal[] = [];
   #missed = 0;
   #failure: ElectionFailure | undefined;
+  #writes: WriteHealth;
 
   constructor(ambient: Ambient, deps: LeadershipDeps, won: Won) {
     this.#ambient = ambient;
@@ -99,12 +103,17 @@ export class Leadership {
     this.#found = { lease: won.record.uid, annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;
     this.#progressDue = won.began;
+    this.#writes = firstWrite(elapsed(won.began, ambient.clock.now()));
     const limits = limitsOf(won.began, deps.candidate.timing);
     this.term = new LeaseTerm(ambient.clock, { number: won.record.term, ...limits });
   }
 
   get progressDue(): Instant {
     return this.#progressDue;
+  }
+
+  get writes(): WriteHealth {
+    return this.#writes;
   }
 
   get about(): ObjectRef {
@@ -208,7 +217,10 @@ export class Leadership {
     }
   }
 
-  /** Renews every `retry` until the term ends. */
+  /**
+   * Renews every `retry` until the term ends. After a failure the next attempt follows within a quarter of a blip, so
+   * that one lost request does not count as an outage.
+   */
   async #keepRenewing(): Promise<TermEnding> {
     const { clock, log } = this.#ambient;
     const { timing } = this.#deps.candidate;
@@ -218,7 +230,8 @@ export class Leadership {
     for (;;) {
       if (this.#ending) return this.#ending;
       // The pause counts from the start of the last attempt, so the time that this attempt took is part of it.
-      const longest = Math.max(shortestPause, timing.retry - elapsed(attempt, clock.now()));
+      const period = this.#writes.hasFailed ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
+      const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#progressDue = shifted(clock.now(), pause);
       await this.#bell.wait(leaving, pause);
@@ -228,12 +241,15 @@ export class Leadership {
       const longestAttempt = Math.min(longestRequest(timing), rest());
       this.#progressDue = shifted(attempt, longestAttempt);
       const bound = withTimeout(clock, longestAttempt, leaving);
+      this.#writes = begun(this.#writes, attempt);
       try {
         const ending = await this.#renew(bound.signal);
         if (ending) return ending;
         this.#failure = undefined;
+        this.#writes = succeeded(this.#writes, attempt, this.#deps.blip, clock.now());
       } catch (error) {
         if (this.#ending) continue;
+        this.#writes = failed(this.#writes);
         if (error instanceof FencedError) return { is: "expired", why: "the Lease was not renewed in time" };
         if (this.#failure === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
         this.#failure = { error, at: clock.now() };

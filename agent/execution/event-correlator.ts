@@ -16,7 +16,7 @@ export interface EventLimits {
 }
 
 /** The limits of client-go, except that fewer objects and messages are remembered. */
-export const eventLimits: EventLimits = {
+const eventLimits: EventLimits = {
   burst: 25,
   refill: 300_000,
   similar: 10,

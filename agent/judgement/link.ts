@@ -28,7 +28,8 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
 export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
 
-const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
+/** The earlier of two instants; undefined is later than any. */
+export const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**

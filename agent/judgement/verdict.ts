@@ -1,4 +1,5 @@
-import type { Heard } from "./word.ts";
+import type { Millis } from "../base/clock.ts";
+import type { Heard, VerdictName } from "../decisions/grounds.ts";
 
 /**
  * Our conclusion about a board.
@@ -10,22 +11,27 @@ import type { Heard } from "./word.ts";
  * it yet.
  */
 export interface Verdict {
-  readonly verdict: "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
+  readonly verdict: VerdictName;
   /** The rule that led to the verdict, as a sentence. */
   readonly rule: string;
 }
 
+/** The facts about a board's silence that the verdict rests on. Ages are in whole milliseconds. */
 export interface Evidence {
-  /** Both watches, of Nodes and of their Leases, are live. */
+  /** Both watches, of Nodes and of their Leases, were live. */
   readonly live: boolean;
-  /** The board has been silent for more than its grace period. */
-  readonly overdue: boolean;
-  /** The API confirmed that the board sent nothing within the grace period. */
-  readonly proven: boolean;
+  /** How long the board has been silent, counted over time in which it could be heard. */
+  readonly silentMs: Millis;
+  /** How long a board may be silent. */
+  readonly graceMs: Millis;
+  /** The age of the last proof that no sign of life was missed; undefined: there is none. */
+  readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
   /** What the board's own word shows; undefined: there is none, or the policy does not ask for it. */
   readonly heard: Heard | undefined;
+  /** The operator who confirmed that the board's zone is dead; undefined: none has. */
+  readonly confirmedBy: string | undefined;
 }
 
 export type Policy = "evidence" | "kubernetes";
@@ -59,41 +65,41 @@ const leading: Verdict = {
   rule: "silent past its grace period, but the leader runs on this board",
 };
 
-export function verdictOf({ live, overdue, proven, own, heard }: Evidence): Verdict {
+/** The verdicts on a silent board by what its word shows. */
+const spoken: Readonly<Record<Heard, Verdict>> = {
+  "kubelet ok": answering,
+  "kubelet unknown": answeringPartly,
+  "kubelet down": unmanaged,
+  "kubelet down too long": abandoned,
+};
+
+export function verdictOf({ live, silentMs, graceMs, provenMs, own, heard, confirmedBy }: Evidence): Verdict {
   if (!live) return notLive;
-  if (!overdue) return onTime;
-  if (!proven) return unconfirmed;
+  if (silentMs <= graceMs) return onTime;
+  // Only the silence up to the proof counts.
+  if (provenMs === undefined || silentMs - provenMs <= graceMs) return unconfirmed;
   if (own) return leading;
-  switch (heard) {
-    case undefined:
-      return silent;
-    case "kubelet ok":
-      return answering;
-    case "kubelet unknown":
-      return answeringPartly;
-    case "kubelet down":
-      return unmanaged;
-    case "kubelet down too long":
-      return abandoned;
-    default:
-      return heard satisfies never;
-  }
+  const said = heard && spoken[heard];
+  if (said && isWitnessed(said)) return said;
+  if (confirmedBy === undefined) return said ?? silent;
+  return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} says it is dead` };
 }
 
 /**
  * The silence is proven, so the Node's conditions become Unknown, whether or not a witness shows that the board runs.
  */
-export const isSilent = ({ verdict }: Verdict): boolean =>
+export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
   verdict === "unproven" || verdict === "dead" || verdict === "cut-off" || verdict === "unmanaged";
 
 /** The board is silent, but a witness shows that it runs. */
-export const isWitnessed = ({ verdict }: Verdict): boolean => verdict === "cut-off" || verdict === "unmanaged";
+export const isWitnessed = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
+  verdict === "cut-off" || verdict === "unmanaged";
 
 /**
  * Whether the verdict permits harmful acts. A board that sends heartbeats again can still be Ready=Unknown until its
  * kubelet reports; kube-controller-manager taints it in between, although the evidence shows that it lives.
  */
-export function permitsHarm({ verdict }: Verdict, policy: Policy): boolean {
+export function permitsHarm({ verdict }: Pick<Verdict, "verdict">, policy: Policy | undefined): boolean {
   switch (verdict) {
     case "unproven":
     case "dead":

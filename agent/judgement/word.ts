@@ -1,4 +1,5 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { Heard } from "../decisions/grounds.ts";
 
 /**
  * The state of a board's kubelet, as its agent reports it. unknown: the kubelet has never answered the agent. down: it
@@ -17,9 +18,6 @@ export interface Word {
   readonly asked: number;
   readonly kubelet: KubeletState;
 }
-
-/** What a word shows now. down too long: the kubelet has been down for longer than the board's pods are held for it. */
-export type Heard = "kubelet ok" | "kubelet unknown" | "kubelet down" | "kubelet down too long";
 
 /**
  * How long a word shows that its board runs, and how many questions have to remain without an answer too. Time in which

@@ -199,7 +199,7 @@ export class TermWork {
       await sleep(clock, fitnessCheck, signal);
       if (signal.aborted) return;
       const now = clock.now();
-      this.#deafness.look(this.#watches, now);
+      this.#deafness.look(watchesOf(this.#deps.informers), now);
       const deafness = this.#deafness.sickness(now);
       const why = fitness.whyToLeave(now, deafness) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.patience);
@@ -214,7 +214,7 @@ export class TermWork {
     const found = await this.#standbySearch.find(signal);
     if (found === undefined || signal.aborted) return undefined;
     const now = clock.now();
-    this.#deafness.look(this.#watches, now);
+    this.#deafness.look(watchesOf(this.#deps.informers), now);
     return fitness.whyToLeaveTo(found, this.#deafness.sickness(now), now);
   }
 
@@ -254,11 +254,11 @@ export class TermWork {
   /** Records how many acts an outage or a quarantine holds now. */
   #countHeld(): void {
     const { clock, log } = this.#ambient;
-    const { verdictDeps, current } = this.#deps;
+    const { verdictDeps, current, caches } = this.#deps;
     const now = clock.now();
     const { site } = current;
     if (site === undefined) return;
-    const { notLiveSince } = linkOf(this.#watches, verdictDeps.settings, now);
+    const { notLiveSince } = linkOf(watchesOf(caches), verdictDeps.settings, now);
     const isDeaf = notLiveSince !== undefined && elapsed(notLiveSince, now) > verdictDeps.settings.blip;
     if (!isDeaf && !isHeld(site.quarantine)) {
       this.#held.record(undefined, log, now);
@@ -270,13 +270,13 @@ export class TermWork {
 
   /** The boards that are asked on the LAN, as the judge remembers them, and where the cached Nodes say they answer. */
   get #doubts(): Doubts {
-    const { current, informers, verdictDeps } = this.#deps;
+    const { current, caches, verdictDeps } = this.#deps;
     const { settings } = verdictDeps;
-    const boards = informers.informer(nodes).lister;
+    const boards = caches.informer(nodes).lister;
     return {
       inDoubt: (now) => {
         const { site } = current;
-        return site ? boardsInDoubt(site, { link: linkOf(this.#watches, settings, now), settings }, now) : [];
+        return site ? boardsInDoubt(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now) : [];
       },
       announced: (board) => {
         const node = boards.get(board);
@@ -285,16 +285,11 @@ export class TermWork {
     };
   }
 
-  get #watches(): Record<"nodes" | "leases", WatchHealth> {
-    const { informers } = this.#deps;
-    return { nodes: informers.informer(nodes).health, leases: informers.informer(leases).health };
-  }
-
   /** Processes every key again after an outage: work that failed during it must not wait for the next change. */
   async #afterOutages(signal: AbortSignal): Promise<void> {
-    const { mirrored, informers, current } = this.#deps;
+    const { mirrored, caches, current } = this.#deps;
     const restored = (): number =>
-      Math.max(...mirrored.map((resource) => informers.informer(resource).health.restoredAt?.mono ?? 0));
+      Math.max(...mirrored.map((resource) => caches.informer(resource).health.restoredAt?.mono ?? 0));
     for (let last = restored(); !signal.aborted; ) {
       await sleep(this.#ambient.clock, outageCheck, signal);
       this.#countHeld();
@@ -304,3 +299,8 @@ export class TermWork {
     }
   }
 }
+
+const watchesOf = (caches: Caches): Record<"nodes" | "leases", WatchHealth> => ({
+  nodes: caches.informer(nodes).health,
+  leases: caches.informer(leases).health,
+});

@@ -1,4 +1,4 @@
-import { StorageError } from "../../storage/errors.ts";
+import { isDamage, StorageError } from "../../storage/errors.ts";
 import { backoff } from "../base/backoff.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
@@ -42,8 +42,6 @@ export function afterFailure(error: unknown, before: readonly FailedRun[], now: 
   const waits = recent.filter((one) => mayPass(one.error)).length;
   return { do: "wait", pause: backoff(waits + 1, pauses) };
 }
-
-const isDamage = (error: unknown): boolean => error instanceof StorageError && error.kind === "damaged";
 
 /** True for a full disk, a read-only file system, or a cache that another program has open; not for another agent. */
 function mayPass(error: unknown): boolean {

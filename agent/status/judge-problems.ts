@@ -29,7 +29,7 @@ export const judgeProblem = (
   subject: manager,
   severity: "critical",
   message: `${manager} judges the boards of this site too: this program wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
-  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here`,
+  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here. This is shown for a day after its last write, or until the agent restarts`,
 });
 
 /** The problem of a deaf leader: the API server answers it, but its watches of boards deliver nothing new. */

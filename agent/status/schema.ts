@@ -153,7 +153,7 @@ const eviction = record({
   pending: count,
   /** Pods that still exist although their toleration time is over: held, or not deleted yet. */
   due: optional(count),
-  /** Pods evicted in the last hour. */
+  /** Pods that this board evicted in the last hour. */
   evicted1h: optional(count),
   /** Harmful acts of this process, by kind. */
   acts: optional(list(record({ act: text, lastHour: count, total: count }))),

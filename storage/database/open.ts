@@ -1,6 +1,6 @@
 import { copyFileSync, lstatSync, renameSync, rmSync, statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
-import { kindOf, StorageError } from "../errors.ts";
+import { hasCode, isDamage, kindOf, StorageError } from "../errors.ts";
 import { cacheMigrations, stateMigrations } from "../schema.ts";
 import { Database, type Pragmas } from "./database.ts";
 import { hasInvalidLog } from "./log-header.ts";
@@ -166,8 +166,6 @@ function kindAt(path: string): "nothing" | "file" | keyof typeof kindNames {
 const sizeOf = (path: string): number =>
   kindAt(path) === "file" ? (statSync(path, { throwIfNoEntry: false })?.size ?? 0) : 0;
 
-const isDamage = (error: unknown): error is StorageError => error instanceof StorageError && error.kind === "damaged";
-
 const partsOf = (file: string): readonly string[] => [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
 
 function setAside(parts: readonly string[], { file, stamp }: { readonly file: string; readonly stamp: string }): void {
@@ -188,6 +186,3 @@ function withStorageErrors(about: { readonly file: string; readonly disposable: 
     throw new StorageError(hasCode(cause, "ENOSPC") ? "full" : "io", { ...about, cause });
   }
 }
-
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && "code" in error && error.code === code;

@@ -126,3 +126,18 @@ test("every cited decision is in DECISIONS.md", () => {
   expect(cited.length).toBeGreaterThan(20);
   expect(cited.filter(({ id }) => !decisions.has(id)).map(({ file, id }) => `${file}: ${id}`)).toEqual([]);
 });
+
+test("the index of DECISIONS.md lists each decision with its subject, and no number is used twice", () => {
+  const [head = "", ...sections] = textOf("DECISIONS.md").split(/^## /m);
+  const indexed = [...head.matchAll(/^\| \[([^\]]+)\]\([^)]*\) \| ([^|]+) \|$/gm)].map(([, subject, ids = ""]) => [
+    subject,
+    ids.split(", "),
+  ]);
+  const written = sections.map((section) => [
+    section.split("\n")[0],
+    [...section.matchAll(/^\*\*(D\d+)\./gm)].map(([, id]) => id),
+  ]);
+  expect(indexed).toEqual(written);
+  const all = written.flatMap(([, ids]) => ids);
+  expect(new Set(all).size).toBe(all.length);
+});

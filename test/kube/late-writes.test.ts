@@ -65,8 +65,8 @@ const strategic = "application/strategic-merge-patch+json";
 const inDefault = (plural: string, group = "api/v1"): string => `/${group}/namespaces/default/${plural}`;
 const podsAt = inDefault("pods");
 const [own, board, other] = [0, 1, 2].map(boardName) as [string, string, string];
-const cause = { board, verdict: "unproven", rule: "silent" };
-const grounds = { act: "board-marked", board, because: { kind: "silence", ...cause } } as const;
+const cause = { board, verdict: "unproven", rule: "silent" } as const;
+const grounds = { act: "board-marked", board, because: { kind: "silence", ...cause }, gate: {} } as const;
 const link = {
   live: true,
   notLiveSince: undefined,
@@ -165,8 +165,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       mayBeFormer: false,
       ready: "Unknown",
       link,
-      verdict: undefined,
-      silentSince: undefined,
+      silence: undefined,
       hold: undefined,
       inherited: undefined,
     } as const;
@@ -615,7 +614,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       async () => {
         const set = await makeSet("e2");
         const old = await podOfSet("e2");
-        const boards = [{ name: board, run: true, stay: true, silence: { cause, isHeld: false } }];
+        const boards = [{ name: board, run: true, stay: true, silence: { cause, grounds, isHeld: false } }];
         const work = workOf(edited(set), { boards, pods: [old] });
         const { actions } = atOnce(podWrites(work, { ...context, hash: "another" }, now()));
         return {

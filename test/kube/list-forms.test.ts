@@ -13,7 +13,7 @@ import { Traffic } from "../../agent/client/traffic.ts";
 import { HttpTransport } from "../../agent/client/transport/http-transport.ts";
 import { defaultHealth } from "../../agent/client/transport/http2-wire.ts";
 import { trimPod } from "../../agent/informer/kinds/trim.ts";
-import { fullPod, fullPodStatus } from "../agent/client/decoding/samples/full-pod.ts";
+import { fullPod, fullPodRuntime, fullPodStatus, gatedPod } from "../agent/client/decoding/samples/full-pod.ts";
 import { KubeCluster, missingAssets } from "../support/kube/kube-cluster.ts";
 import { fill } from "../support/load.ts";
 
@@ -29,7 +29,9 @@ describe.skipIf(missingAssets())("a list of pods from a real kube-apiserver", ()
   beforeAll(async () => {
     await cluster.start();
     await fill(cluster, { nodes: 2, pods: 20, seed: 1 });
+    await cluster.request("POST", "/apis/node.k8s.io/v1/runtimeclasses", fullPodRuntime);
     await cluster.request("POST", collection, fullPod);
+    await cluster.request("POST", collection, gatedPod);
     const merge = "application/merge-patch+json";
     await cluster.request("PATCH", `${collection}/everything/status`, { status: fullPodStatus }, merge);
     await cluster.request("DELETE", `${collection}/everything?gracePeriodSeconds=30`);
@@ -73,7 +75,7 @@ describe.skipIf(missingAssets())("a list of pods from a real kube-apiserver", ()
       return parsed.ok ? [trimPod(parsed.object)] : [];
     });
     expect(kept).toEqual(asJson);
-    expect(kept).toHaveLength(21);
+    expect(kept).toHaveLength(22);
   });
 
   test("that is refused reports the reason", async () => {

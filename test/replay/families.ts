@@ -26,6 +26,7 @@ const families: Readonly<Record<string, () => Promise<ReplayFamily>>> = {
   DN: async () => (await import("./families/dn.ts")).dn,
   DP: async () => (await import("./families/dp.ts")).dp,
   DU: async () => (await import("./families/du.ts")).du,
+  decision: async () => (await import("./families/decision.ts")).decision,
 };
 
 export const familyNames: readonly string[] = Object.keys(families);

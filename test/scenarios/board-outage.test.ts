@@ -45,5 +45,17 @@ test("a board without power is declared lost, its pods move, and it is accepted 
     /^pod\/default\/web-\w+ was evicted from pi-3 at .* tainted NoExecute: .* evicted/,
   );
   expect(why("pi-2", "last")).toContain("this board, pi-2, has no record");
+
+  // What real clocks measured is decided again, in another process.
+  for (const [name, subject] of [
+    ["taint.json", "node/pi-3"],
+    ["eviction.json", "last"],
+  ] as const) {
+    const file = path.join(folder, name);
+    expect(why("pi-1", subject, "--export", file)).toContain(`siteward replay ${file}`);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [shipped, "replay", file], { encoding: "utf8" });
+    expect([status, stderr], stdout).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({ ruling: "act", verdict: "unproven" });
+  }
   rmSync(folder, { recursive: true });
 });

@@ -107,18 +107,18 @@ describe("a board that dies", () => {
   test("is a problem with its name, its pods wait and are then evicted, and all counts are correct", async () => {
     const site = await begun();
     expect(site.row("Eviction")).toBe(
-      "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted in the last hour, not held",
+      "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted by this board in the last hour, not held",
     );
     const victim = site.follower("a");
     victim.powerOff("none");
     await site.run(75 * second);
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted in the last hour, not held",
+      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted by this board in the last hour, not held",
     );
     await site.run(minute);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted in the last hour, not held",
+      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted by this board in the last hour, not held",
     );
     const { acts = [] } = site.parts().eviction ?? {};
     expect(Object.fromEntries(acts.map(({ act, total }) => [act, total]))).toMatchObject({
@@ -130,7 +130,9 @@ describe("a board that dies", () => {
     victim.powerOn();
     await site.run(3 * minute);
     expect(site.problems()).toEqual([]);
-    expect(site.row("Eviction")).toMatch(/^0 boards tainted, .* 3 pods evicted in the last hour, not held$/);
+    expect(site.row("Eviction")).toMatch(
+      /^0 boards tainted, .* 3 pods evicted by this board in the last hour, not held$/,
+    );
   });
 
   test("is only informational if an operator cordoned it before", async () => {
@@ -160,7 +162,7 @@ test("while a site is frozen no eviction rate is shown, and held boards and pods
   await site.run(2 * minute);
   expect(await order).toMatchObject({ outcome: "done" });
   expect(site.row("Eviction")).toMatch(
-    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted in the last hour, FROZEN: site until/,
+    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted by this board in the last hour, FROZEN: site until/,
   );
   expect(site.row("Zones")).toMatch(/ 0\/s {3}FROZEN until/);
   expect(site.problems().join("\n")).not.toContain("/s");
@@ -218,7 +220,7 @@ describe("an outage of a whole site", () => {
     );
     expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
     await site.run(2 * minute);
-    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted in the last hour, not held$/);
+    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted by this board in the last hour, not held$/);
     // In a new term no heartbeat of the board is known, so only a minimum duration of the silence is.
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim, "before "))]);
   });

@@ -1,6 +1,5 @@
 import type { KubeObject } from "../../agent/api/meta.ts";
-import { parseObject } from "../../agent/api/parse.ts";
-import { pathOf, type Resource } from "../../agent/api/resources.ts";
+import type { Resource } from "../../agent/api/resources.ts";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { SystemClock } from "../../agent/base/clock.ts";
 import { silent } from "../../agent/base/logger.ts";
@@ -87,17 +86,4 @@ export class FormerLeader {
     this.#end.abort(new Error("the former leader is gone"));
     this.#transport.close();
   }
-}
-
-/** Reads an object as the administrator, bypassing any late link. */
-export async function readPast<T extends KubeObject>(
-  server: { request<R>(method: string, url: string): Promise<R> },
-  resource: Resource<T>,
-  name: string,
-  namespace?: string,
-): Promise<T> {
-  const at = namespace === undefined ? { name } : { name, namespace };
-  const parsed = parseObject(await server.request<unknown>("GET", pathOf(resource, at)), resource);
-  if (!parsed.ok) throw new Error(parsed.why);
-  return parsed.object;
 }

@@ -12,7 +12,6 @@ import {
   openRecord,
   optional,
   predicateOf,
-  type RecordOf,
   read,
   record,
   type TypeOf,
@@ -23,7 +22,7 @@ import {
 import { profileProblems } from "../../config/load.ts";
 import { codeOf, inWords, readText } from "../../config/read-text.ts";
 
-export const profileSchemaName = "siteward.profile/1";
+const profileSchemaName = "siteward.profile/1";
 
 const count = whole({ min: 0 });
 const anyRam: readonly [number, number] = [0, Number.MAX_SAFE_INTEGER];
@@ -68,9 +67,6 @@ export const profileMembers = {
 };
 
 const profileFile = openRecord(profileMembers);
-
-/** Values needed before the program starts. `profileUnitText` writes them to the unit's drop-in. */
-export type Runtime = RecordOf<typeof runtimeMembers>;
 
 /** A firmware profile: settings for a model of board. Each is one JSON file. */
 export interface Profile extends Pick<TypeOf<typeof profileFile>, "id" | "title" | "runtime"> {

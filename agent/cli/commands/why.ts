@@ -2,14 +2,18 @@ import { accessSync, constants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { storedDecisions } from "../../../storage/database/inspection.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
+import { sentenceOf } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io, Run } from "../../base/io.ts";
 import { asRecord, type JsonRecord, recordIn } from "../../base/json.ts";
+import { jsonText } from "../../base/text/terminal-text.ts";
 import { wrap } from "../../base/text/wrap.ts";
 import { giveCommand, SocketError } from "../../commands/operator-api/control-client.ts";
+import { writeNew } from "../../config/durable-file.ts";
 import { type DecisionRecord, readDecision, type StoredMoment, subjectText } from "../../decisions/decision-record.ts";
 import { headlineOf, linesOf, type ShowTime } from "../../decisions/sentences.ts";
 import { reportWidth } from "../../doctor/report.ts";
+import { caseOf } from "../../judgement/recorded-case.ts";
 import { configOf } from "../../process/load-config.ts";
 import { localEnvelope, reportSocketError, socketOf } from "./own-agent.ts";
 import { thisMachine } from "./status/status-reader.ts";
@@ -37,7 +41,10 @@ export const run: Run = async (io, args) => {
   const found = await recordsOf(io, args, { about: asked, most });
   if (typeof found === "number") return found;
   if (found.records.length === 0) return none(io, asked, found);
-  const shown = await withBoard(io, args, found);
+  const file = args.values.get("export");
+  if (file !== undefined) return exportTo(io, file, newestOf(found.records, asked));
+  // The records of a board already include how it was marked and tainted.
+  const shown = asked.startsWith("pod/") ? await withBoard(io, args, found) : found;
   if (typeof shown === "number") return shown;
   if (args.flags.has("json")) io.stdout.json(shown, 2);
   else print(io, asked, shown.records);
@@ -59,6 +66,29 @@ function none(io: Io, about: string | undefined, { board, leader }: Known): numb
   return exit.failed;
 }
 
+/** The newest record of what was asked about; else the newest one of a board's pods. */
+const newestOf = (records: readonly DecisionRecord[], asked: string): DecisionRecord | undefined =>
+  records.findLast(({ on }) => subjectText(on) === asked) ?? records.at(-1);
+
+/** Writes the decision of a record as a case, for `siteward replay`. */
+function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): number {
+  const id = decided && `${subjectText(decided.on)} ${decided.last.at}`;
+  const found = decided && caseOf(decided, { id: id ?? "", note: headlineOf(decided, ({ at }) => at) });
+  if (found === undefined) {
+    io.stderr.line("siteward: why: the record is of an earlier version, which did not keep all that it decided by");
+    return exit.failed;
+  }
+  try {
+    writeNew(file, `${jsonText(found, 2)}\n`, 0o644);
+  } catch (error) {
+    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
+    io.stderr.line(`siteward: why: ${isThere ? `${file} already exists: choose another name` : sentenceOf(error)}`);
+    return exit.failed;
+  }
+  io.stdout.line(`${file}   ${found.id}; siteward replay ${file} decides it again`);
+  return exit.ok;
+}
+
 /** Adds, before a pod's records, those of how its board was marked and tainted. */
 async function withBoard(io: Io, args: Args, known: Known): Promise<Known | number> {
   const newest = known.records.at(-1);
@@ -75,7 +105,7 @@ function print(io: Io, asked: string, records: readonly DecisionRecord[]): void 
   const now = io.clock.now();
   const [time, when] = [timeFor(now), momentFor(now)];
   const width = reportWidth(io.stdout);
-  const newest = records.findLast(({ on }) => subjectText(on) === asked) ?? records.at(-1);
+  const newest = newestOf(records, asked);
   if (newest) for (const line of wrap(headlineOf(newest, time), width)) io.stdout.line(line);
   io.stdout.line("");
   const lines = records.flatMap(linesOf).sort((a, b) => when(a.at) - when(b.at) || 0);
@@ -114,11 +144,18 @@ const dateText = (time: Date): string =>
 
 const two = (value: number): string => String(value).padStart(2, "0");
 
+/** The socket of the agent that runs with the named configuration file; without one, that of the service. */
+function socketFor(io: Io, values: Args["values"]): string {
+  const file = values.get("config");
+  if (file === undefined || values.has("socket")) return socketOf(io, values);
+  return join(configOf(io, file).config.run.folder, "ctl.sock");
+}
+
 /** Asks the agent or, if none runs, reads state.db. Returns an exit code if neither has an answer. */
 async function recordsOf(io: Io, { values }: Args, asked: JsonRecord): Promise<Known | number> {
   let last: JsonRecord = {};
   try {
-    await giveCommand(socketOf(io, values), {
+    await giveCommand(socketFor(io, values), {
       envelope: localEnvelope(io, { name: "decisions.get", args: asked }),
       signal: io.signal,
       onAnswer: (answer) => {

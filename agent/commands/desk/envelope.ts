@@ -43,7 +43,7 @@ export const envelopeSchema = record({
 export type Envelope = TypeOf<typeof envelopeSchema>;
 
 /** Longest command in bytes; announced when connecting, so that the broker drops longer ones. */
-export const longestCommand = 65_536;
+const longestCommand = 65_536;
 
 const deepest = 10;
 

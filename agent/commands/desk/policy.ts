@@ -2,7 +2,7 @@ import { list, optional, record, text, word } from "../../base/schema.ts";
 import { isMissing, readText } from "../../config/read-text.ts";
 import { parseYaml } from "../../config/yaml.ts";
 import { readArguments } from "./arguments.ts";
-import { fits } from "./trust.ts";
+import { commandPattern, fits } from "./command-pattern.ts";
 
 /** What the owner of the board allows, regardless of signatures. */
 export interface OwnerPolicy {
@@ -23,7 +23,7 @@ const uploadHost = text({ pattern: /^[A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?$/, 
 const policySchema = record({
   apiVersion: word("siteward.dev/v1"),
   kind: word("CommandPolicy"),
-  disabled: optional(list(text({ pattern: /^([a-z][a-z.-]*(\.\*)?|\*)$/, most: 65 }), 64)),
+  disabled: optional(list(commandPattern, 64)),
   diagnostics: optional(record({ uploadHosts: optional(list(uploadHost, 32)) })),
 });
 

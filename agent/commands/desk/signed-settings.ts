@@ -5,7 +5,7 @@ import type { SignedMessage } from "./request.ts";
 import { forbids, type Trust } from "./trust.ts";
 
 /** The name, among the commands in a key's limits, that allows the key to sign documents of config/desired. */
-export const settingsName = "config.desired";
+const settingsName = "config.desired";
 
 /**
  * Why a document of config/desired must be refused; undefined: its signature is valid, or none is required. As soon as

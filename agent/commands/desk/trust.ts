@@ -7,6 +7,7 @@ import { readTime } from "../../base/time/iso-time.ts";
 import { codeOf, inWords, isMissing, readText } from "../../config/read-text.ts";
 import { parseYaml } from "../../config/yaml.ts";
 import { readArguments } from "./arguments.ts";
+import { commandPattern, fits } from "./command-pattern.ts";
 import type { CommandRequest } from "./request.ts";
 import { kidPattern, readPublicKey } from "./signature.ts";
 
@@ -36,10 +37,8 @@ export interface UnusableFile {
 
 export const noTrust: Trust = { isInstalled: false, keys: new Map(), problems: [] };
 
-const pattern = text({ pattern: /^([a-z][a-z.-]*(\.\*)?|\*)$/, most: 65 });
-
 const limitsSchema = record({
-  commands: optional(list(pattern, 64)),
+  commands: optional(list(commandPattern, 64)),
   scopes: optional(list(word("board", "site", "fleet"), 3)),
   not_after: optional(text({ pattern: /^[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9:.]+Z)?$/, most: 30 })),
 });
@@ -131,6 +130,3 @@ export function forbids(
   // A slow clock accepts the key for too long, and a fast one not long enough; the board has no better clock.
   return key.notAfter !== undefined && wall > key.notAfter ? `key ${key.kid} has expired` : undefined;
 }
-
-export const fits = (pattern: string, name: string): boolean =>
-  pattern === "*" || (pattern.endsWith(".*") ? name.startsWith(pattern.slice(0, -1)) : name === pattern);

@@ -6,7 +6,7 @@ import type { Caches } from "../../loop/site-view.ts";
 import { type Effect, type FreezeScope, refused } from "../desk/controls.ts";
 
 /** The boards of each zone, by the zone's name in the status. */
-export function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {
+function zonesOf(caches: Caches): ReadonlyMap<string, readonly Node[]> {
   const zones = new Map<string, Node[]>();
   for (const node of caches.informer(nodes).lister.list()) {
     const zone = zoneName(zoneOf(node));

@@ -14,7 +14,7 @@ export interface HttpFault {
 }
 
 const longestHead = 8 * 1024;
-export const longestBody = 64 * 1024;
+const longestBody = 64 * 1024;
 const mostHeaders = 64;
 
 /** Grammar of a header name (RFC 9110). */

@@ -222,7 +222,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
       "Boards waiting for eviction that are not evicted for now (quarantine, freeze or quiet hours).",
       one(eviction?.queueHeld),
     ),
-    gauge("pods_evicted_last_hour", "Pods evicted in the last hour.", one(eviction?.evicted1h)),
+    gauge("pods_evicted_last_hour", "Pods that this board evicted in the last hour.", one(eviction?.evicted1h)),
     counter(
       "acts",
       "Acts that can interrupt services (taints, deletions of pods, removals of endpoints), by kind.",

@@ -1,8 +1,7 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
-import { podCondition } from "../../api/pods.ts";
+import { isReady, podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { mapped, type Steps } from "../../base/steps.ts";
-import { isReady } from "./daemon-pod.ts";
 
 /** The readiness of a pod as this process watched it. */
 export interface WatchedPod {

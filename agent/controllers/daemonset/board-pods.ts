@@ -1,10 +1,10 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
-import { isTerminating } from "../../api/pods.ts";
+import { isReady, isTerminating } from "../../api/pods.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { endsStep, type Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable } from "./availability.ts";
 import { type Board, type LeavingPod, leavingAsBroken } from "./board.ts";
-import { hashLabel, isReady, oldestOf } from "./daemon-pod.ts";
+import { hashLabel, oldestOf } from "./daemon-pod.ts";
 import { backoffOf, type FailedBackoff, nextBackoff } from "./failed-pods.ts";
 import { allowsSurge } from "./update-limits.ts";
 

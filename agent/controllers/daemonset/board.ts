@@ -1,6 +1,7 @@
 import type { Pod } from "../../api/core.ts";
 import { isFinished, isTerminating } from "../../api/pods.ts";
 import { endsStep, type Steps } from "../../base/steps.ts";
+import type { Grounds } from "../../decisions/grounds.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { targetOf } from "./daemon-pod.ts";
 import type { Eligibility } from "./eligibility.ts";
@@ -17,6 +18,8 @@ export interface Board extends Eligibility {
 
 export interface Silence {
   readonly cause: Cause;
+  /** The grounds for replacing a pod of the board. */
+  readonly grounds: Grounds;
   /**
    * No pod may be deleted because of the silence now: the link is down, or a quarantine, freeze or verdict forbids it.
    */
@@ -26,8 +29,8 @@ export interface Silence {
 /** A pod to be deleted. */
 export interface LeavingPod {
   readonly pod: Pod;
-  /** The verdict that led to the pod's deletion; undefined if it is deleted for another reason. */
-  readonly cause?: Cause;
+  /** The silence of the board that led to the pod's deletion; undefined if it is deleted for another reason. */
+  readonly silence?: Silence;
 }
 
 /**
@@ -36,7 +39,7 @@ export interface LeavingPod {
  */
 export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly LeavingPod[] {
   if (board?.silence === undefined) return [{ pod }];
-  return board.silence.isHeld ? [] : [{ pod, cause: board.silence.cause }];
+  return board.silence.isHeld ? [] : [{ pod, silence: board.silence }];
 }
 
 export type PodsByBoard = ReadonlyMap<string, readonly Pod[]>;

@@ -2,7 +2,7 @@ import type { DaemonSet, Pod } from "../../api/core.ts";
 import type { NewObject } from "../../api/meta.ts";
 import { pinned, pinnedTo } from "../../api/node-affinity.ts";
 import { controlledBy } from "../../api/owners.ts";
-import { boardOf, podCondition } from "../../api/pods.ts";
+import { boardOf } from "../../api/pods.ts";
 import { daemonSets } from "../../api/resources.ts";
 import { inTextOrder } from "../../base/text/text-order.ts";
 import { barePod } from "../bare-pod.ts";
@@ -76,8 +76,6 @@ export function isUpdated(set: DaemonSet, pod: Pod, hash: string): boolean {
   const generation = templateGeneration(set);
   return labels[hashLabel] === hash || (generation !== undefined && labels[generationLabel] === generation);
 }
-
-export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
 /** Sorts bound pods before unbound ones, and each group by age, oldest first. */
 export function byAge(a: Pod, b: Pod): number {

@@ -1,11 +1,13 @@
 import type { DaemonSet, Node, Pod } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
+import { elapsed, type Instant } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import { TerminalError } from "../../base/errors.ts";
 import { endsStep, type Steps } from "../../base/steps.ts";
+import type { Grounds, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
-import { permitsHarm } from "../../judgement/verdict.ts";
+import { rulingOf } from "../../judgement/ruling.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { outstanding } from "../expectations.ts";
@@ -126,7 +128,7 @@ function* boardsOf(
   const boards: Board[] = [];
   for (const node of site.lister(nodes).list()) {
     const { name } = node.metadata;
-    const silence = silenceOf(node, verdicts, deps);
+    const silence = silenceOf(node, verdicts, { ...deps, now: site.now });
     boards.push({ name, ...eligibilityOf(set, node), ...(silence && { silence }) });
     yield;
   }
@@ -134,14 +136,29 @@ function* boardsOf(
 }
 
 /** The silence of a board; undefined: it is not silent. Only our agent sets Ready=Unknown, never a kubelet. */
-function silenceOf(node: Node, verdicts: BoardVerdicts, { settings }: BoardVerdictDeps): Silence | undefined {
+function silenceOf(
+  node: Node,
+  verdicts: BoardVerdicts,
+  { settings, now }: BoardVerdictDeps & { readonly now: Instant },
+): Silence | undefined {
   if (readyOf(node)?.status !== "Unknown") return undefined;
   const { name } = node.metadata;
-  const { verdict, rule } = verdicts.verdictOn(name) ?? { verdict: "unproven", rule: "this agent judges no boards" };
-  const isFrozen = verdicts.freezeOn(name) !== undefined;
-  const isHeld = verdicts.held !== undefined || isFrozen || !permitsHarm({ verdict, rule }, settings.policy);
-  return { cause: { board: name, verdict, rule: `the board's pods do not serve: ${rule}` }, isHeld };
+  const { held } = verdicts;
+  const silence =
+    held === undefined ? (verdicts.verdictOn(name) ?? unjudged) : { verdict: "unknown" as const, rule: held };
+  const { verdict, rule } = silence;
+  const freeze = verdicts.freezeOn(name);
+  const gate = {
+    policy: settings.policy,
+    ready: "Unknown" as const,
+    ...(freeze && { frozenMs: Math.ceil(elapsed(now, freeze.end)) }),
+  };
+  const grounds: Grounds = { act: "pod-replaced", board: name, because: { kind: "silence", ...silence }, gate };
+  const cause = { board: name, verdict, rule: `the board's pods do not serve: ${rule}` };
+  return { cause, grounds, isHeld: rulingOf(grounds) !== "act" };
 }
+
+const unjudged: SilenceFacts = { verdict: "unproven", rule: "this agent judges no boards" };
 
 /**
  * Boards that unbound pods were created for and whose Node is in neither the cache nor the API. If the API has the

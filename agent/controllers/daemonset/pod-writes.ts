@@ -1,13 +1,13 @@
 import type { DaemonSet } from "../../api/core.ts";
+import { isReady } from "../../api/pods.ts";
 import { daemonSets, pods as podResource } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { mappedBy, type Steps } from "../../base/steps.ts";
-import type { Grounds } from "../../decisions/grounds.ts";
-import { type Action, type Cause, deletionTarget, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
+import { type Action, deletionTarget, isConflict, type Outcome, refTo } from "../../execution/actions.ts";
 import type { AvailabilityRule } from "./availability.ts";
 import { type LeavingPod, type PodsByBoard, podsByBoard } from "./board.ts";
 import { type BoardPlan, planBoard } from "./board-pods.ts";
-import { daemonPods, isReady, isUpdated } from "./daemon-pod.ts";
+import { daemonPods, isUpdated } from "./daemon-pod.ts";
 import { type FailedBackoffs, stillValid } from "./failed-pods.ts";
 import { type SetWork, sooner } from "./pass.ts";
 import { updateStep } from "./rolling-update.ts";
@@ -84,9 +84,9 @@ function writes(
   const made = create
     .slice(0, burst)
     .map((board): Action => ({ do: "create", resource: podResource, object: podFor(board) }));
-  const removed = leaving.slice(0, burst).map(({ pod, cause }): Action => {
-    const target = deletionTarget(refTo(podResource, pod), cause);
-    return { do: "delete", target, ...(cause && { cause, grounds: replacedFor(cause) }) };
+  const removed = leaving.slice(0, burst).map(({ pod, silence }): Action => {
+    const target = deletionTarget(refTo(podResource, pod), silence?.cause);
+    return { do: "delete", target, ...(silence && { cause: silence.cause, grounds: silence.grounds }) };
   });
   return [...made, ...removed];
 }
@@ -135,9 +135,3 @@ export const isNamespaceEnding = (error: Error): boolean =>
   "causes" in error &&
   Array.isArray(error.causes) &&
   error.causes.some(({ reason }: { readonly reason?: unknown }) => reason === "NamespaceTerminating");
-
-const replacedFor = ({ board, verdict, rule }: Cause): Grounds => ({
-  act: "pod-replaced",
-  board,
-  because: { kind: "silence", verdict, rule },
-});

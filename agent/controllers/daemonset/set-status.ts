@@ -1,9 +1,10 @@
 import type { DaemonSet } from "../../api/core.ts";
+import { isReady } from "../../api/pods.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
 import { type AvailabilityRule, isAvailable } from "./availability.ts";
 import type { Board, PodsByBoard } from "./board.ts";
-import { isReady, isUpdated, oldestOf } from "./daemon-pod.ts";
+import { isUpdated, oldestOf } from "./daemon-pod.ts";
 
 /** The counts in the status of a set. */
 export interface SetCounts {

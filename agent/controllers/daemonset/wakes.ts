@@ -2,6 +2,7 @@ import type { DaemonSet, Node, Pod } from "../../api/core.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
+import { isSameJson } from "../../api/same-json.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
 import { type Seen, type SiteView, type WatchSpec, wake, wakeOnChange } from "../../loop/controller.ts";
@@ -30,7 +31,7 @@ function* ownersOf({ before, after, swept }: Seen<KubeObject>, site: SiteView): 
   // A sweep enqueues all sets anyway.
   if (swept || after === undefined || controllerOf(after) !== undefined) return;
   const isSame =
-    before !== undefined && controllerOf(before) === undefined && isSameText(labels(before), labels(after));
+    before !== undefined && controllerOf(before) === undefined && isSameJson(labels(before), labels(after));
   if (!isSame) yield* matchingSets(after, site);
 }
 
@@ -52,7 +53,7 @@ function* matchingSets(object: KubeObject, site: SiteView): Generator<string | u
 /** The sets affected by a change of a Node. Only labels and taints decide where daemon pods may run. */
 function* setsForBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (after === undefined) return;
-  if (before && isSameText(labels(before), labels(after)) && isSameText(taintsOf(before), taintsOf(after))) return;
+  if (before && isSameJson(labels(before), labels(after)) && isSameJson(taintsOf(before), taintsOf(after))) return;
   const present = new Set<string>();
   for (const pod of site.lister(pods).byIndex("byNode", key)) {
     for (const set of daemonSetOf(pod)) present.add(set);
@@ -74,5 +75,3 @@ function daemonSetOf(pod: Pod): readonly string[] {
 }
 
 const labels = ({ metadata }: KubeObject): object => metadata.labels ?? {};
-
-const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);

@@ -1,4 +1,6 @@
 import type { EndpointSlice, Endpoints } from "../../api/core.ts";
+import { serviceNameLabel } from "../../api/index-values.ts";
+import { lastAppliedAnnotation } from "../../api/meta.ts";
 import type { Steps } from "../../base/steps.ts";
 import { repack } from "../endpoints/repack.ts";
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
@@ -17,7 +19,6 @@ import {
   type SlicePlan,
   type SlicePort,
   type SliceUpdate,
-  serviceNameLabel,
   sortedPorts,
 } from "../slices/slice.ts";
 
@@ -69,7 +70,7 @@ export function* mirror(endpoints: Endpoints, slices: readonly EndpointSlice[], 
 
 /** The annotations to mirror: all except the trigger time and kubectl's last-applied-configuration. */
 export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): Readonly<Record<string, string>> =>
-  without(annotations, triggerAnnotation, "kubectl.kubernetes.io/last-applied-configuration");
+  without(annotations, triggerAnnotation, lastAppliedAnnotation);
 
 interface Group {
   readonly family: Family;

@@ -1,11 +1,11 @@
 import type { EndpointSlice, Service } from "../../api/core.ts";
-import { isHeadless } from "../service/eligible.ts";
+import { serviceNameLabel } from "../../api/index-values.ts";
+import { headlessLabel, isHeadless } from "../service/eligible.ts";
 import type { Family } from "../service/ip.ts";
 import { isSameMap, without } from "../service/map-patch.ts";
-import { endpointsOf, managedByLabel, portsOf, type SliceContent, serviceNameLabel } from "../slices/slice.ts";
+import { endpointsOf, managedByLabel, portsOf, type SliceContent } from "../slices/slice.ts";
 
 export const controllerName = "endpointslice-controller.k8s.io";
-const headlessLabel = "service.kubernetes.io/headless";
 const ownLabels = [serviceNameLabel, managedByLabel, headlessLabel] as const;
 
 /** The labels of a service's slices: those of the service, and our own, which take precedence. */

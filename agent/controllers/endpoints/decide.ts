@@ -6,7 +6,7 @@ import { atOnce, type Steps } from "../../base/steps.ts";
 import { type Action, type Cause, type ObjectRef, type Outcome, refTo } from "../../execution/actions.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { type Expectations, expecting } from "../expectations.ts";
-import { isHeadless } from "../service/eligible.ts";
+import { headlessLabel, isHeadless } from "../service/eligible.ts";
 import type { Subset } from "../service/go-text.ts";
 import { isSameMap, mapPatch, without } from "../service/map-patch.ts";
 import { type Readiness, readinessOf, type SilentBoards } from "../service/readiness.ts";
@@ -34,7 +34,6 @@ export type EndpointsState =
     };
 
 export const managedBy = { label: "endpoints.kubernetes.io/managed-by", us: "endpoint-controller" } as const;
-const headless = "service.kubernetes.io/headless";
 const overCapacity = "endpoints.kubernetes.io/over-capacity";
 
 /** How soon an address that is held ready is checked again. See docs/judgement.md#harmful-acts. */
@@ -110,7 +109,7 @@ function* write(
   }
   const isSame =
     (yield* isSameAddresses(cached.subsets ?? [], subsets)) &&
-    isSameMap(without(cached.metadata.labels, headless), without(labels, headless)) &&
+    isSameMap(without(cached.metadata.labels, headlessLabel), without(labels, headlessLabel)) &&
     cached.metadata.annotations?.[overCapacity] === annotations[overCapacity];
   if (isSame) return [];
   const metadata = {
@@ -135,8 +134,8 @@ function* isSameAddresses(stored: readonly Subset[], desired: readonly Subset[])
 
 /** The labels of the service, plus ours. */
 const labelsOf = (service: Service): Readonly<Record<string, string>> => ({
-  ...without(service.metadata.labels, headless),
-  ...(isHeadless(service) && { [headless]: "" }),
+  ...without(service.metadata.labels, headlessLabel),
+  ...(isHeadless(service) && { [headlessLabel]: "" }),
   [managedBy.label]: managedBy.us,
 });
 

@@ -1,7 +1,7 @@
 import type { Subset, SubsetAddress } from "../service/go-text.ts";
 
 /** Maximum number of addresses in one Endpoints object. */
-export const mostAddresses = 1000;
+const mostAddresses = 1000;
 
 export interface Truncated {
   readonly subsets: readonly Subset[];

@@ -1,9 +1,9 @@
 import type { Instant } from "../../base/clock.ts";
 import type { Action, ObjectRef } from "../../execution/actions.ts";
-import { freezeOn } from "../../holds/holds.ts";
 import { isHeld } from "../../judgement/link.ts";
+import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { type Known, taintGrounds } from "./grounds.ts";
+import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
@@ -13,7 +13,6 @@ import { deservedBy, runningTaint, swapped, withoutNoExecute } from "./taints.ts
 import { mayHaveTurn, planTurns } from "./turn-writes.ts";
 import { addAll, putFirst, removeAll } from "./zones/eviction-queue.ts";
 import { judgeZones } from "./zones/site-zones.ts";
-import { zoneName } from "./zones/zones.ts";
 
 /**
  * Second round of a monitor pass: judges the zones and acts on them. It runs after the conditions were written, because
@@ -31,6 +30,7 @@ export function act(
     return judgeBoard(examined, fate, memory, { settings, now });
   });
   const { holds, inherited } = pass;
+  const known = { link: pass.link, holds, isInQuarantine: isHeld(memory.quarantine), settings, now };
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
@@ -38,19 +38,15 @@ export function act(
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
-  const isFrozen = ({ name, zone }: Judged): boolean =>
-    freezeOn(holds, { board: name, zone: zoneName(zone) }, now) !== undefined;
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
-    return plan === "swap" && isFrozen(board) ? "held" : plan;
+    return plan === "swap" && freezeAt(board, known) ? "held" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
-  const held = isHeld(memory.quarantine);
-  const may = mayHaveTurn(records, { link: pass.link, held, holds, now });
+  const may = mayHaveTurn(records, known);
   const byName = new Map(boards.map((board) => [board.name, board]));
-  const known = { link: pass.link, settings, now };
   const { zones, writes: turns } = planTurns(queued, { may, board: (name) => byName.get(name) }, known);
   // Boards whose turn cost a token are written first, ahead of a thousand others. A board in `back` whose taint could
   // not be removed is retried in the next pass.
@@ -153,7 +149,8 @@ function taintWrite(
   }
   const deserved = plan === "swap" ? deservedBy(board.ready) : undefined;
   if (deserved === undefined) return undefined;
-  const grounds = taintGrounds(board, zone, known);
+  const grounds = taintGrounds(board, zone, known, { free: "swap" });
+  if (rulingOf(grounds) !== "act") return undefined;
   return { ...base, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds };
 }
 

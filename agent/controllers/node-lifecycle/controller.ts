@@ -65,7 +65,7 @@ export const nodeLifecycle = ({
     const link = linkOf(watches, settings, site.now);
     const holds = held(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds, wordOf });
+      return await observeTurns(site, memory, { link, holds, settings, wordOf });
     }
     const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
@@ -157,9 +157,20 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
 async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
-  { link, holds, wordOf }: { readonly link: Link; readonly holds: Holds; readonly wordOf: WordOf },
+  {
+    link,
+    holds,
+    settings,
+    wordOf,
+  }: {
+    readonly link: Link;
+    readonly holds: Holds;
+    readonly settings: NodeLifecycleSettings;
+    readonly wordOf: WordOf;
+  },
 ): Promise<SiteState> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now: site.now });
+  const isInQuarantine = isHeld(memory.quarantine);
+  const may = mayHaveTurn(memory.boards, { link, holds, isInQuarantine, settings, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
   const gone: string[] = [];

@@ -10,7 +10,7 @@ import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { act } from "./act.ts";
 import { boardsBack, freed } from "./back.ts";
-import { type Known, markGrounds } from "./grounds.ts";
+import { markGrounds } from "./grounds.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import {
@@ -113,7 +113,7 @@ function monitor(
   const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
   const writes = writesOf(
     state.next.flatMap((name) => found.get(name) ?? []),
-    { link, settings, now },
+    now,
   );
   const next: SiteMemory = {
     ...memory,
@@ -163,23 +163,15 @@ function retry(
   );
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
   const next: MonitorPass = { ...pass, stage: "conditions", examined, open: new Set(), tries: pass.tries + 1 };
-  return unlessIdle(
-    { actions: writesOf([...again.values()], { link, settings, now }), memory: { ...memory, pass: next } },
-    settings,
-    now,
-  );
+  return unlessIdle({ actions: writesOf([...again.values()], now), memory: { ...memory, pass: next } }, settings, now);
 }
 
-function writesOf(examined: readonly Examined[], known: Known): readonly Action[] {
-  const time = timestamp(known.now);
+function writesOf(examined: readonly Examined[], now: Instant): readonly Action[] {
+  const time = timestamp(now);
   return examined
     .filter(deservesUnknown)
-    .map(({ sighting: { node }, health, verdict }) =>
-      writeConditions(
-        node,
-        silentConditions(node, time),
-        markGrounds({ name: node.metadata.name, health, verdict }, known),
-      ),
+    .map((board) =>
+      writeConditions(board.sighting.node, silentConditions(board.sighting.node, time), markGrounds(board)),
     );
 }
 
@@ -260,20 +252,17 @@ function drain(
     const record = records.get(name);
     // The turn belongs to a deleted Node. If it was recreated, the next monitor pass examines it.
     if (record === undefined) continue;
-    const { observed, verdict, health } = examine(record.health, sighting, { link, holds, settings, now });
-    candidates.set(name, { name, node, cached, zone: record.zone, ready: observed, verdict, health });
+    const { observed, evidence, verdict, health } = examine(record.health, sighting, { link, holds, settings, now });
+    candidates.set(name, { name, node, cached, zone: record.zone, ready: observed, evidence, verdict, health });
     if (observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }
   }
-  const mayNow = mayHaveTurn(records, { link, held: isHeld(quarantine), holds, now });
+  const known = { link, holds, isInQuarantine: isHeld(quarantine), settings, now };
+  const mayNow = mayHaveTurn(records, known);
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
-  const { zones, writes } = planTurns(
-    memory.zones,
-    { may, board: (name) => candidates.get(name) },
-    { link, settings, now },
-  );
+  const { zones, writes } = planTurns(memory.zones, { may, board: (name) => candidates.get(name) }, known);
   const pass = { stage: "acts", since: now, link, holds, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
   return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);

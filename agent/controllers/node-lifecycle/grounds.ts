@@ -1,73 +1,105 @@
 import { nodes } from "../../api/resources.ts";
 import { elapsed, type Instant } from "../../base/clock.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
-import { freezeOn, type Holds } from "../../holds/holds.ts";
-import { isHeld, type Link, later } from "../../judgement/link.ts";
-import { permitsHarm } from "../../judgement/verdict.ts";
+import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import { type Freeze, freezeOn, type Holds } from "../../holds/holds.ts";
+import type { Link } from "../../judgement/link.ts";
+import { type HarmConditions, type Ruling, rulingOf, silenceFacts } from "../../judgement/ruling.ts";
+import type { Evidence } from "../../judgement/verdict.ts";
 import { frozen } from "../restraints.ts";
-import { graceOf, type NodeHealth } from "./health.ts";
+import { type Examined, readyFact } from "./health.ts";
 import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
-/** The facts known when an act on a board was decided, besides the board itself. */
+/** What a taint depends on, besides its board and zone. */
 export interface Known {
   readonly link: Link;
+  readonly holds: Holds;
+  readonly isInQuarantine: boolean;
   readonly settings: NodeLifecycleSettings;
   readonly now: Instant;
 }
 
-/** The facts about a board that an act on it rests on. */
-type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready">;
+/** The facts about a board that an act on it rests on. Without evidence the board is not silent. */
+type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready"> & {
+  readonly evidence: Evidence | undefined;
+};
 
 /** The grounds for writing Ready=Unknown. */
-export const markGrounds = (board: Pick<JudgedFacts, "name" | "health" | "verdict">, known: Known): Grounds => ({
+export const markGrounds = (board: Examined): Grounds => ({
   act: "board-marked",
-  board: board.name,
-  because: { kind: "silence", ...silenceOf(board, known) },
+  board: board.sighting.node.metadata.name,
+  because: { kind: "silence", ...silenceOf(board) },
+  gate: readyFact(board.observed),
 });
 
+/** How a board comes to its taint: by its turn, with the bucket at this level, or for free. */
+export type TurnFacts = Pick<GateFacts, "level" | "free">;
+
 /** The grounds for a NoExecute taint: our verdict if the board is Unknown, else the report of its kubelet. */
-export function taintGrounds(board: JudgedFacts, zone: ZoneRecord | undefined, known: Known): Grounds {
+export function taintGrounds(
+  board: JudgedFacts,
+  zone: ZoneRecord | undefined,
+  known: Known,
+  turn: TurnFacts = {},
+): Grounds {
   const { name, ready } = board;
-  if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" } };
+  const freeze = freezeAt(board, known);
+  const gate: GateFacts = {
+    ...readyFact(ready),
+    ...conditionsOf(known),
+    ...(freeze && { frozenMs: frozenFor(freeze, known.now) }),
+    ...(zone && { rate: zone.queue.rate }),
+    ...turn,
+  };
+  if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" }, gate };
   const where = zone && { zone: { name: zoneName(board.zone), state: zone.state } };
-  return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board, known), ...where } };
+  return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board), ...where }, gate };
 }
 
-function silenceOf(
-  { health, verdict: { verdict, rule } }: Pick<JudgedFacts, "health" | "verdict">,
-  { link, settings, now }: Known,
-): SilenceFacts {
-  const proof = later(proofOf(health, link), health.answered?.at);
-  return {
-    verdict,
-    rule,
-    silentMs: ms(health.probe, now),
-    ...(health.reportedAt === undefined && { unheard: true }),
-    graceMs: graceOf(health.ready !== undefined, settings),
-    ...(proof && { provenMs: ms(proof, now) }),
-  };
-}
+export const conditionsOf = ({ link, settings: { policy }, isInQuarantine }: Omit<Known, "holds">): HarmConditions => ({
+  policy,
+  ...(!link.live && { notLive: true }),
+  ...(isInQuarantine && { quarantine: true }),
+});
+
+/** The freeze that covers a board; undefined: none does. */
+export const freezeAt = (
+  { name, zone }: Pick<JudgedFacts, "name" | "zone">,
+  { holds, now }: Pick<Known, "holds" | "now">,
+): Freeze | undefined => freezeOn(holds, { board: name, zone: zoneName(zone) }, now);
+
+export const frozenFor = ({ end }: Freeze, now: Instant): number => Math.ceil(elapsed(now, end));
+
+const silenceOf = ({
+  health,
+  verdict,
+  evidence,
+}: Pick<JudgedFacts, "health" | "verdict" | "evidence">): SilenceFacts => ({
+  ...silenceFacts(verdict, evidence),
+  ...(health.reportedAt === undefined && { unheard: true }),
+});
 
 /** The NoExecute taints that are due but not written: held back, or waiting for their board's turn. */
-export function dueTaints(
-  { boards, zones, quarantine }: SiteMemory,
-  { holds, ...known }: Known & { readonly holds: Holds },
-): readonly DueAct[] {
+export function dueTaints({ boards, zones }: SiteMemory, known: Known): readonly DueAct[] {
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
   for (const [name, record] of boards) {
     if (record.taint || record.unwritten || deservedBy(record.ready) === undefined) continue;
     const zone = zones.get(record.zone);
-    const restraint = restraintOn(name, record, zone, { ...known, holds, isInQuarantine: isHeld(quarantine) });
+    const isQueued = zone?.queue.waiting.has(name) === true;
+    // Thousands of boards may be held, such as in a dark zone.
+    if (held.length === mostDue && (waiting.length === mostDue || !isQueued || zone?.queue.rate === 0)) continue;
+    const board = { name, ...record };
+    const grounds = taintGrounds(board, zone, known);
+    const restraint = restraintOf(rulingOf(grounds), board, zone, known);
     const list = restraint ? held : waiting;
-    if (list.length === mostDue || (restraint === undefined && !zone?.queue.waiting.has(name))) continue;
+    if (list.length === mostDue || (restraint === undefined && !isQueued)) continue;
     const on = { kind: nodes.kind, name, uid: record.health.uid };
-    list.push({ on, grounds: taintGrounds({ name, ...record }, zone, known), restraint });
+    list.push({ on, grounds, restraint });
   }
   return [...held, ...waiting];
 }
@@ -77,24 +109,26 @@ export function dueTaints(
  */
 const mostDue = 100;
 
-function restraintOn(
-  board: string,
-  { zone: key, ready, verdict }: BoardRecord,
+/** The ruling on a taint as a restraint with its details; undefined: the taint is not held back. */
+function restraintOf(
+  ruling: Ruling,
+  board: Pick<BoardRecord, "zone" | "verdict"> & { readonly name: string },
   zone: ZoneRecord | undefined,
-  { link, settings, holds, isInQuarantine, now }: Known & { readonly holds: Holds; readonly isInQuarantine: boolean },
+  known: Known,
 ): Restraint | undefined {
-  const name = zoneName(key);
-  const freeze = freezeOn(holds, { board, zone: name }, now);
-  if (freeze) return frozen(freeze, now);
-  if (ready === "Unknown") {
-    if (!link.live) return { why: "not-live" };
-    if (isInQuarantine) return { why: "quarantine" };
-    if (!permitsHarm(verdict, settings.policy)) return { why: "verdict", ...verdict };
+  switch (ruling) {
+    case "freeze": {
+      const freeze = freezeAt(board, known);
+      return freeze && frozen(freeze, known.now);
+    }
+    case "verdict":
+      return { why: ruling, ...board.verdict };
+    case "zone":
+      return zone && { why: ruling, zone: zoneName(board.zone), state: zone.state };
+    case "not-live":
+    case "quarantine":
+      return { why: ruling };
+    default:
+      return undefined;
   }
-  return zone?.queue.rate === 0 ? { why: "zone", zone: name, state: zone.state } : undefined;
 }
-
-const proofOf = ({ lease }: NodeHealth, { proof }: Link): Instant | undefined =>
-  lease === undefined ? proof.nodes : proof.leases;
-
-const ms = (from: Instant, to: Instant): number => Math.max(0, Math.round(elapsed(from, to)));

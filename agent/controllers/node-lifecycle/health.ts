@@ -1,9 +1,11 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
-import { isSilent, type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { isToMark } from "../../judgement/ruling.ts";
+import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import { heardNow, type Word } from "../../judgement/word.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
@@ -56,6 +58,8 @@ export interface NodeHealth {
 export interface Examined {
   readonly sighting: Sighting;
   readonly health: NodeHealth;
+  readonly evidence: Evidence;
+  /** The verdict that follows from the evidence. */
   readonly verdict: Verdict;
   /** Status of the Ready condition in the API; `undefined`: there is none. */
   readonly observed: string | undefined;
@@ -77,16 +81,8 @@ export function examine(
   const last = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
   const health = healthAfter(last, sighting, settings, now);
-  const own = isOwn(sighting.node, settings);
-  const word = settings.policy === "evidence" ? sighting.word : undefined;
-  const heard = heardNow(word, settings.unmanagedHold, now);
-  const verdict = confirmed(
-    verdictOf({ ...silence(health, sighting, { link, settings, now }), own, heard }),
-    sighting.node,
-    holds,
-    now,
-  );
-  return { sighting, health, verdict, observed: ready?.status };
+  const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
+  return { sighting, health, evidence, verdict: verdictOf(evidence), observed: ready?.status };
 }
 
 /**
@@ -98,43 +94,37 @@ export const isOwn = (
   { policy, ownNode }: Pick<NodeLifecycleSettings, "policy" | "ownNode">,
 ): boolean => policy === "evidence" && metadata.name === ownNode;
 
-/** The verdict after an operator's confirmation that the board's zone is dead, which turns "unproven" into "dead". */
-function confirmed(verdict: Verdict, node: Node, holds: Holds, now: Instant): Verdict {
-  if (verdict.verdict !== "unproven" || holds.confirmed.size === 0) return verdict;
-  const by = confirmedBy(holds, zoneName(zoneOf(node)), now);
-  return by === undefined
-    ? verdict
-    : { verdict: "dead", rule: `silent past its grace period, and ${by} says it is dead` };
-}
+/** Whether the conditions of the board have to be written. */
+export const deservesUnknown = ({ verdict, observed }: Examined): boolean => isToMark(verdict, observed);
 
-/**
- * Whether the conditions of a silent board have to be written. If Ready is already Unknown, the other conditions alone
- * are not worth a write.
- */
-export const deservesUnknown = ({ verdict, observed }: Examined): boolean =>
-  isSilent(verdict) && observed !== "Unknown";
+/** The status of a Ready condition in the facts of a decision. */
+export const readyFact = (status: string | undefined): Pick<GateFacts, "ready"> =>
+  status === "True" || status === "False" || status === "Unknown" ? { ready: status } : {};
 
 export const readyOf = ({ status }: Node): NodeCondition | undefined => conditionOf(status?.conditions, "Ready");
 
 /**
- * Whether the grace period has passed, and whether the silence is proven: by a watch that would have delivered a sign
- * of life, or by a direct answer of the API.
+ * The facts about a board's silence. It is proven by a watch that would have delivered a sign of life, or by a direct
+ * answer of the API. Silences are counted in begun milliseconds, so that comparing them is comparing the instants.
  */
-function silence(
+function evidenceOf(
   health: NodeHealth,
-  { node, lease }: Sighting,
-  { link, settings, now }: { readonly link: Link; readonly settings: NodeLifecycleSettings; readonly now: Instant },
-): { live: boolean; overdue: boolean; proven: boolean } {
+  { node, lease, word }: Sighting,
+  { link, holds, settings, now }: Circumstances,
+): Evidence {
   const since = silentSince(health, link);
-  const grace = graceOf(readyOf(node) !== undefined, settings);
-  const isProof = (proof: Instant | undefined): boolean => proof !== undefined && elapsed(since, proof) > grace;
-  const byWatches =
-    ((lease !== undefined && !health.byStatus) || isProof(link.proof.nodes)) &&
-    (lease === undefined || isProof(link.proof.leases));
+  const silentUpTo = (to: Instant): Millis => Math.max(0, Math.ceil(elapsed(since, to)));
+  const byWatches = lease === undefined ? link.proof.nodes : health.byStatus ? both(link.proof) : link.proof.leases;
+  const proof = later(byWatches, health.answered?.at);
+  const silentMs = silentUpTo(now);
   return {
     live: link.live,
-    overdue: elapsed(since, now) > grace,
-    proven: byWatches || isProof(health.answered?.at),
+    silentMs,
+    graceMs: graceOf(readyOf(node) !== undefined, settings),
+    provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
+    own: isOwn(node, settings),
+    heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
+    confirmedBy: holds.confirmed.size === 0 ? undefined : confirmedBy(holds, zoneName(zoneOf(node)), now),
   };
 }
 
@@ -147,6 +137,9 @@ export const graceOf = (
   hasReady: boolean,
   { gracePeriod, startupGracePeriod }: Pick<NodeLifecycleSettings, "gracePeriod" | "startupGracePeriod">,
 ): Millis => (hasReady ? gracePeriod : startupGracePeriod);
+/** The time up to which both watches have missed nothing; undefined: one of them has no proof. */
+const both = ({ nodes, leases }: Link["proof"]): Instant | undefined =>
+  nodes && leases && (nodes.mono < leases.mono ? nodes : leases);
 
 /**
  * The health after another sighting. A change of the Lease's resourceVersion or of the heartbeat time is a sign of

@@ -3,7 +3,8 @@ import { taintOf, unreachable } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
-import { isWitnessed, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
+import { restraintBy } from "../../judgement/ruling.ts";
+import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -20,6 +21,7 @@ export interface Judged {
   /** resourceVersion of the cached Node. */
   readonly cached: string;
   readonly health: NodeHealth;
+  readonly evidence: Evidence;
   readonly verdict: Verdict;
   /** Status of the Ready condition before this pass; undefined: there is none. */
   readonly observed: string | undefined;
@@ -46,7 +48,8 @@ export function judgeBoard(
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Judged {
-  const { sighting, health, verdict, observed } = examined;
+  const { sighting, health, evidence, verdict, observed } = examined;
+  const conditions = { policy: settings.policy, ...(isHeld(memory.quarantine) && { quarantine: true as const }) };
   const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
   const unsettled = deservesUnknown(examined) && !wrote;
@@ -56,12 +59,13 @@ export function judgeBoard(
     node,
     cached: sighting.cached,
     health: wrote ? afterWrite(health, node, sighting.lease, now) : health,
+    evidence,
     verdict,
     observed,
     ready: wrote ? "Unknown" : observed,
     unsettled,
     unwritten: unsettled && !tried,
-    permitted: !isHeld(memory.quarantine) && permitsHarm(verdict, settings.policy),
+    permitted: restraintBy(verdict, conditions) === undefined,
   };
 }
 
@@ -105,7 +109,7 @@ export function taintPlan(board: Judged): TaintPlan {
 /**
  * Whether the board has the taint of a silent board, although a witness shows that it runs. The taint is then removed:
  * if the witness falls silent too, the board waits for a turn again, and its pods are tolerated for their whole time
- * again (D152).
+ * again (D160).
  */
 const isExonerated = ({ ready, verdict, node }: Judged): boolean =>
   ready === "Unknown" && isWitnessed(verdict) && taintOf(node, unreachable) !== undefined;
@@ -121,7 +125,9 @@ export function recordOf(
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
   const isCordoned = node.spec?.unschedulable === true;
-  const record = { health, zone, ready, verdict, unwritten, isCordoned, mayTaint: mayTaint(board), taint, ahead };
+  const evidence = ready === "Unknown" && taint === undefined ? board.evidence : undefined;
+  const seen = { health, zone, ready, verdict, evidence, unwritten, isCordoned };
+  const record = { ...seen, mayTaint: mayTaint(board), taint, ahead };
   return before !== undefined && isSame(before, record) ? before : record;
 }
 

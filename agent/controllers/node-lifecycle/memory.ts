@@ -2,7 +2,7 @@ import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import type { Foreign } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
-import type { Verdict } from "../../judgement/verdict.ts";
+import type { Evidence, Verdict } from "../../judgement/verdict.ts";
 import type { NodeHealth } from "./health.ts";
 import type { Pass } from "./pass.ts";
 import type { RunningTaint } from "./zones/budget.ts";
@@ -15,6 +15,8 @@ export interface BoardRecord {
   /** Status of the Ready condition after the last monitor pass; undefined: there was none. */
   readonly ready: string | undefined;
   readonly verdict: Verdict;
+  /** The evidence of the verdict, kept while a taint for the board's silence is due; undefined: none is. */
+  readonly evidence: Evidence | undefined;
   /** The board is silent and counts as lost in its zone, but its conditions still wait to be written. */
   readonly unwritten: boolean;
   /** spec.unschedulable is set. */

@@ -1,6 +1,6 @@
 import type { Lease, Node } from "../../api/core.ts";
 import { leases, nodes } from "../../api/resources.ts";
-import { changeTaints, type TaintName, taintOf, taintsOf } from "../../api/taints.ts";
+import { changeTaints, outOfServiceKey, type TaintName, taintOf, taintsOf } from "../../api/taints.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
@@ -13,7 +13,7 @@ import { nodeEvent } from "./pass.ts";
  * The taint with which an operator confirms that a board's pods no longer run, so that they are deleted by force
  * (docs/kubernetes-rules.md#out-of-service-taint).
  */
-export const outOfService: TaintName = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
+export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecute" };
 
 /** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";

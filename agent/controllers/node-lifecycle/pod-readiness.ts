@@ -67,7 +67,7 @@ export interface NewPod {
 /** How soon a pod that may not be marked now is checked again. */
 const recheck: Millis = 5000;
 
-export function decidePodReadiness(
+function decidePodReadiness(
   { pod, board, ready, link, isHeld }: NewPod,
   gracePeriod: Millis,
   now: Instant,

@@ -58,10 +58,11 @@ function ended(
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const may = mayHaveTurn(memory.boards, { link, held: isHeld(memory.quarantine), holds, now });
+  const known = { link, holds, isInQuarantine: isHeld(memory.quarantine), settings, now };
+  const may = mayHaveTurn(memory.boards, known);
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
   const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
-  const due = dueTaints(memory, { link, holds, settings, now });
+  const due = dueTaints(memory, known);
   return { actions: [], memory, requeueAfter: Math.max(0, requeueAfter), due };
 }
 

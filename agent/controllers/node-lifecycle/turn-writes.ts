@@ -1,38 +1,34 @@
 import { taintOf } from "../../api/taints.ts";
-import type { Instant } from "../../base/clock.ts";
-import { freezeOn, type Holds } from "../../holds/holds.ts";
-import type { Link } from "../../judgement/link.ts";
-import { type Known, taintGrounds } from "./grounds.ts";
+import { restraintOnTaint, rulingOf } from "../../judgement/ruling.ts";
+import { conditionsOf, freezeAt, frozenFor, type Known, type TurnFacts, taintGrounds } from "./grounds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { deservedBy, swapped } from "./taints.ts";
 import { over, takeTurns } from "./turns.ts";
-import { zoneName } from "./zones/zones.ts";
+import { levelAt } from "./zones/eviction-queue.ts";
 
 /** The fields of a board needed for its turn. */
-export type TurnCandidate = Pick<Judged, "name" | "zone" | "node" | "cached" | "ready" | "verdict" | "health">;
+export type TurnCandidate = Pick<
+  Judged,
+  "name" | "zone" | "node" | "cached" | "ready" | "evidence" | "verdict" | "health"
+>;
 
 /**
  * Whether a board may have its turn, by its last examination, the state of the link and the operators' holds; otherwise
  * it keeps waiting. A board without a record may, because a turn without a Node writes nothing.
  */
-export const mayHaveTurn =
-  (
-    records: ReadonlyMap<string, BoardRecord>,
-    {
-      link,
-      held,
-      holds,
-      now,
-    }: { readonly link: Link; readonly held: boolean; readonly holds: Holds; readonly now: Instant },
-  ) =>
-  (name: string): boolean => {
+export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Known) => {
+  const conditions = conditionsOf(known);
+  return (name: string): boolean => {
     const record = records.get(name);
     if (record === undefined) return true;
-    if (freezeOn(holds, { board: name, zone: zoneName(record.zone) }, now)) return false;
-    return record.mayTaint && (record.ready !== "Unknown" || (link.live && !held));
+    const freeze = freezeAt({ name, zone: record.zone }, known);
+    const gate = freeze ? { ...conditions, frozenMs: frozenFor(freeze, known.now) } : conditions;
+    const silence = record.ready === "Unknown" ? record.verdict : undefined;
+    return record.mayTaint && restraintOnTaint(silence, gate) === undefined;
   };
+};
 
 /** The taint writes that are due in all zones. A board that is gone or no longer needs a taint uses up its turn. */
 export function planTurns(
@@ -47,7 +43,8 @@ export function planTurns(
   for (const [name, record] of before) {
     let { zone, names } = takeTurns(record, { may: boards.may, version }, now);
     for (const board of names) {
-      const write = taintOnTurn(boards.board(board), { name, record }, known);
+      const turn = zone.paid.has(board) ? ({ free: "paid" } as const) : { level: levelAt(record.queue, now) };
+      const write = taintOnTurn(boards.board(board), { name, record, turn }, known);
       if (write) writes.set(board, write);
       else zone = over(zone, board);
     }
@@ -58,19 +55,14 @@ export function planTurns(
 
 function taintOnTurn(
   board: TurnCandidate | undefined,
-  zone: { readonly name: string; readonly record: ZoneRecord },
+  { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },
   known: Known,
 ): TaintWrite | undefined {
   const deserved = deservedBy(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;
   const { node, cached } = board;
   if (taintOf(node, deserved.wanted) && !taintOf(node, deserved.opposite)) return undefined;
-  return {
-    node,
-    cached,
-    taints: swapped(node, deserved, known.now),
-    cause: causeOf(board),
-    grounds: taintGrounds(board, zone.record, known),
-    turn: zone.name,
-  };
+  const grounds = taintGrounds(board, record, known, turn);
+  if (rulingOf(grounds) !== "act") return undefined;
+  return { node, cached, taints: swapped(node, deserved, known.now), cause: causeOf(board), grounds, turn: name };
 }

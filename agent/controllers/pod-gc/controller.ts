@@ -1,7 +1,7 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
-import { taintsOf } from "../../api/taints.ts";
+import { outOfServiceKey, taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { Steps } from "../../base/steps.ts";
@@ -40,8 +40,6 @@ const mostPods = 1000;
 const mostRequests = 64;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
-
-const outOfServiceTaint = "node.kubernetes.io/out-of-service";
 
 /**
  * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index, and so reads few pods.
@@ -160,7 +158,7 @@ function* orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Step
 
 /** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
 const isOutOfService = (node: Node | undefined): boolean =>
-  node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceTaint);
+  node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceKey);
 
 /** Counts the pods that a pass may still delete. */
 class Budget {

@@ -170,7 +170,7 @@ function failAndDelete(pod: Pod, { anyState, because }: Why, now: Instant): read
     target,
     gracePeriodSeconds: 0,
     ...(isOrphan && { cause }),
-    ...(because && { grounds: { act: "pod-collected", board, because } }),
+    ...(because && { grounds: { act: "pod-collected" as const, board, because, gate: {} } }),
   };
   if (isFinished(pod)) return [deletion];
   const { generation } = pod.metadata;

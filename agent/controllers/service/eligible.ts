@@ -1,5 +1,5 @@
 import type { Pod, Service } from "../../api/core.ts";
-import { isFinished, isTerminating, podCondition } from "../../api/pods.ts";
+import { isFinished, isTerminating } from "../../api/pods.ts";
 import { type Address, parseAddress } from "./ip.ts";
 
 /** Whether we write the endpoints of the service: it has a selector and is not of type ExternalName. */
@@ -9,6 +9,9 @@ export const isManaged = ({ spec }: Service): boolean => spec?.type !== "Externa
 export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
 /** Whether the service has no cluster IP: clients find its pods by DNS only. */
+/** The label of the Endpoints and slices of a headless service. */
+export const headlessLabel = "service.kubernetes.io/headless";
+
 export const isHeadless = ({ spec }: Service): boolean => (spec?.clusterIP ?? "") === "" || spec?.clusterIP === "None";
 
 /** Whether a selected pod can be an endpoint of its service (docs/kubernetes-rules.md#endpoints, #endpoint-slices). */
@@ -17,8 +20,6 @@ export function isEligible(pod: Pod, withTerminating: boolean): boolean {
   if (!pod.status?.podIP && !pod.status?.podIPs?.length) return false;
   return withTerminating || !isTerminating(pod);
 }
-
-export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
 /** The host name of the pod within the service's DNS name, if the pod requests one. */
 export function hostnameOf(pod: Pod, service: Service): string | undefined {

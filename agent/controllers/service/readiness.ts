@@ -1,8 +1,7 @@
 import type { Pod } from "../../api/core.ts";
-import { boardOf, isTerminating } from "../../api/pods.ts";
+import { boardOf, isReady, isTerminating } from "../../api/pods.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { type Policy, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
-import { isReady } from "./eligible.ts";
 
 /** The silent boards of a service's pods. */
 export interface SilentBoards {

@@ -1,10 +1,9 @@
 import type { Pod } from "../../api/core.ts";
-import { boardOf } from "../../api/pods.ts";
+import { boardOf, isReady } from "../../api/pods.ts";
 import { nodes } from "../../api/resources.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { type BoardVerdictDeps, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { isReady } from "./eligible.ts";
 import type { SilentBoards } from "./readiness.ts";
 
 /** The silent boards among those with pods that are not ready. */

@@ -1,13 +1,14 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { mayBeSelectedBy, mayMatchEach } from "../../api/index-values.ts";
 import { keyOf } from "../../api/meta.ts";
+import { isReady } from "../../api/pods.ts";
 import { pods, services } from "../../api/resources.ts";
+import { isSameJson } from "../../api/same-json.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
-import { isReady } from "./eligible.ts";
 import { SharedPorts } from "./shared-ports.ts";
 import { namedPortsOf } from "./target-port.ts";
 
@@ -82,7 +83,7 @@ const selects = ({ spec }: Service, { metadata: { labels } }: Pod): boolean =>
   spec?.selector !== undefined && matchesLabels(labelSelectorOf({ matchLabels: spec.selector }), labels);
 
 const isSameSelection = (a: Pod, b: Pod): boolean =>
-  isSameText(a.metadata.labels ?? {}, b.metadata.labels ?? {}) &&
+  isSameJson(a.metadata.labels ?? {}, b.metadata.labels ?? {}) &&
   a.spec?.hostname === b.spec?.hostname &&
   a.spec?.subdomain === b.spec?.subdomain;
 
@@ -94,6 +95,4 @@ const hasChanged = (a: Pod, b: Pod): boolean =>
   a.metadata.uid !== b.metadata.uid ||
   b.metadata.deletionTimestamp !== undefined ||
   isReady(a) !== isReady(b) ||
-  !isSameText(a.status?.podIPs ?? [], b.status?.podIPs ?? []);
-
-const isSameText = (a: object, b: object): boolean => JSON.stringify(a) === JSON.stringify(b);
+  !isSameJson(a.status?.podIPs ?? [], b.status?.podIPs ?? []);

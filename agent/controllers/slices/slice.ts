@@ -33,7 +33,6 @@ export interface SlicePlan {
   readonly remove: readonly EndpointSlice[];
 }
 
-export const serviceNameLabel = "kubernetes.io/service-name";
 export const managedByLabel = "endpointslice.kubernetes.io/managed-by";
 
 /** The endpoints of a slice; the API sends an empty list as null. */

@@ -1,14 +1,14 @@
 import type { EndpointSlice } from "../../api/core.ts";
-import { serviceOf } from "../../api/index-values.ts";
+import { serviceNameLabel, serviceOf } from "../../api/index-values.ts";
 import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
 import { type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { pick } from "../service/map-patch.ts";
-import { managedByLabel, serviceNameLabel } from "./slice.ts";
+import { managedByLabel } from "./slice.ts";
 
-export const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>
+const isManagedBy = (slice: EndpointSlice | undefined, controller: string): boolean =>
   slice?.metadata.labels?.[managedByLabel] === controller;
 
 /** The slices of a service managed by this controller, by name, one at a time. */

@@ -2,12 +2,13 @@ import type { Node, Pod, Taint } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
+import { isSameJson } from "../../api/same-json.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isInStep } from "../../informer/watch-health.ts";
 import { linkOf } from "../../judgement/link.ts";
-import type { Verdict } from "../../judgement/verdict.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
@@ -18,7 +19,7 @@ import { verdictNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { decide, type PodState, remember } from "./decide.ts";
 import { Thaw } from "./thaw.ts";
-import { deadlineOf, durableTimers, type EvictionTimer } from "./timer.ts";
+import { durableTimers, type EvictionTimer, ranFor } from "./timer.ts";
 import { decisive, identityOf } from "./window.ts";
 
 export interface TaintEvictionDeps {
@@ -83,7 +84,7 @@ export const taintEviction = ({
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
-      const verdict = verdictOn(node, record, site, { link, holds, settings, wordOf });
+      const silence = silenceOf(node, record, site, { link, holds, settings, wordOf });
       return {
         kind: "bound",
         pod,
@@ -93,8 +94,7 @@ export const taintEviction = ({
         mayBeFormer: !isDoubted && mayBeFormer(),
         ready,
         link,
-        verdict,
-        silentSince: record === "no judge" ? undefined : record?.health.probe,
+        silence,
         hold,
         inherited: runningTaint(inherited(), board, site),
       };
@@ -128,18 +128,18 @@ function reduced(pod: Pod, taints: readonly Taint[]): Pod {
   return tolerations.length === 0 ? bare : { ...bare, spec: { containers: [], ...bare.spec, tolerations } };
 }
 
-function verdictOn(
+function silenceOf(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
   context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
-): Verdict | undefined {
+): SilenceFacts | undefined {
   if (record === "no judge") return undefined;
   if (record === undefined) return notJudged;
   return verdictNow(node, record, site, context);
 }
 
-const notJudged: Verdict = { verdict: "alive", rule: "the board has not been checked yet" };
+const notJudged: SilenceFacts = { verdict: "alive", rule: "the board has not been checked yet" };
 
 /**
  * Whether a pod left the cache because its board left the site. While the board's Node is in the cache, the pod was
@@ -163,7 +163,7 @@ async function fateOf(
   timer: EvictionTimer,
   site: SiteView,
 ): Promise<"not asked" | "released" | "deleted"> {
-  if (deadlineOf(timer).mono > site.now.mono) return "not asked";
+  if (ranFor(timer, site.now) < timer.length) return "not asked";
   return (await site.fetch(nodes, board)) === undefined ? "deleted" : "released";
 }
 
@@ -178,7 +178,7 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
   const board = boardOf(after);
   const isAnother = before !== undefined && before.metadata.uid !== after.metadata.uid;
   const moved = before === undefined || isAnother || boardOf(before) !== board;
-  if (!moved && isSameText(before.spec?.tolerations, after.spec?.tolerations)) return [];
+  if (!moved && isSameJson(before.spec?.tolerations ?? [], after.spec?.tolerations ?? [])) return [];
   if (before !== undefined && moved) return [key];
   const node = board === undefined ? undefined : site.lister(nodes).get(board);
   return node !== undefined && noExecuteTaints(node).length > 0 ? [key] : [];
@@ -189,11 +189,9 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
  * without the taints that its pods' timers belong to. Reads no pods: together they may be larger than the heap.
  */
 function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
-  if (isSameText(taintIdentities(before), taintIdentities(after))) return;
+  if (isSameJson(taintIdentities(before), taintIdentities(after))) return;
   for (const pod of site.lister(pods).referencesByIndex("byNode", key)) yield keyOf(pod);
 }
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
-
-const isSameText = (a: unknown, b: unknown): boolean => JSON.stringify(a ?? []) === JSON.stringify(b ?? []);

@@ -1,12 +1,11 @@
 import type { Pod, Taint } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
-import { taintKeys } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
 import {
   type Action,
@@ -19,14 +18,15 @@ import {
   subjectOf,
 } from "../../execution/actions.ts";
 import { heldUntil, type Link } from "../../judgement/link.ts";
-import { isSilent, permitsHarm, type Verdict } from "../../judgement/verdict.ts";
+import { isCausedByUs, isLifecycleKey, type Ruling, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
+import { readyFact } from "../node-lifecycle/health.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { setCondition } from "../set-condition.ts";
 import type { EvictionHold } from "./thaw.ts";
-import { deadlineOf, type EvictionTimer } from "./timer.ts";
+import { deadlineOf, type EvictionTimer, ranFor } from "./timer.ts";
 import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
 /** A pod and the state of its board. */
@@ -58,10 +58,8 @@ export type PodState =
       /** Status of the board's Ready condition; undefined: there is none. */
       readonly ready: string | undefined;
       readonly link: Link;
-      /** The current verdict on the board; undefined: this agent judges no boards. */
-      readonly verdict: Verdict | undefined;
-      /** Since when the board's silence counts; undefined: not known. */
-      readonly silentSince: Instant | undefined;
+      /** The current verdict on the board, with its evidence; undefined: this agent judges no boards. */
+      readonly silence: SilenceFacts | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined: neither. */
       readonly hold: EvictionHold | undefined;
       /**
@@ -158,20 +156,17 @@ function decideBound(
   const length = shortest(windows);
   if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
   const timer = timerOf(state, limited(windows), length, memory, now);
-  if (deadlineOf(timer).mono > now.mono) return waiting(timer, now);
-  const due = windows.filter(({ length }) => deadlineOf({ ...timer, length }).mono <= now.mono);
-  const ofLifecycle = due.every(({ taint }) => isLifecycleKey(taint.key));
-  const { link, verdict } = state;
-  const isCertain = !state.mayBeFormer && (ofLifecycle || state.isInStep);
-  const keys = due.map(({ taint }) => taint.key);
-  const grounds = groundsOf(timer, keys, silenceOf(state, now), now);
-  const hold = ofLifecycle ? holdAt(state, now) : undefined;
-  if (hold) return heldBack(pod, timer, { grounds, ...hold }, elapsed(now, hold.until));
-  if (ofLifecycle && timer.former && verdict && isBack(state)) {
-    return heldBack(pod, timer, { grounds, restraint: { why: "verdict", ...verdict } }, recheck);
-  }
-  const cause = due.every(({ taint }) => isOurs(taint.key, state.ready)) ? causeOf(state, due) : undefined;
-  return evict(pod, timer, { ofLifecycle, isCertain, cause, grounds, link, verdict, settings }, now);
+  const ran = ranFor(timer, now);
+  const keys = windows.filter(({ length }) => length <= ran).map(({ taint }) => taint.key);
+  if (keys.length === 0) return waiting(timer, now);
+  const isCertain = !state.mayBeFormer && (keys.every(isLifecycleKey) || state.isInStep);
+  const gate = {
+    ...readyFact(state.ready),
+    ...(timer.former && { former: true as const }),
+    ...(!isCertain && { doubtful: true as const }),
+  };
+  const cause = isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
+  return decideDue(state, { timer, keys, gate, cause }, settings, now);
 }
 
 /**
@@ -249,40 +244,93 @@ function decideOrphan(
   settings: EvictionSettings,
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
-  const { pod, board, fate, link } = state;
+  const { pod, board, fate } = state;
   if (memory === undefined || memory.uid !== pod.metadata.uid || memory.board !== board) return forgotten;
   if (fate === "released") return forgotten;
   // The Node may be recreated without the taint before the timer expires, so the pod is checked more often.
-  if (deadlineOf(memory).mono > now.mono) {
+  if (ranFor(memory, now) < memory.length) {
     return { actions: [], memory, requeueAfter: Math.min(recheck, elapsed(now, deadlineOf(memory))) };
   }
   if (fate === "not asked") return { actions: [], memory, requeueAfter: recheck };
-  const ofLifecycle = memory.taints.length > 0 && memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
-  const grounds = groundsOf(memory, memory.taints.map(keyOfIdentity), undefined, now);
-  const hold = ofLifecycle ? holdAt(state, now) : undefined;
-  if (hold) return heldBack(pod, memory, { grounds, ...hold }, elapsed(now, hold.until));
-  const cause = ofLifecycle
+  const keys = memory.taints.map(keyOfIdentity);
+  const gate = { nodeDeleted: true } as const;
+  const cause = isCausedByUs(keys, gate)
     ? { board, verdict: "unproven", rule: "the toleration time ended after the Node was deleted" }
     : undefined;
-  // The Node's deletion was confirmed by the API.
-  const isCertain = true;
-  return evict(pod, memory, { ofLifecycle, isCertain, cause, grounds, link, verdict: undefined, settings }, now);
+  return decideDue(state, { timer: memory, keys, gate, cause }, settings, now);
 }
 
-/**
- * The hold that currently applies to evictions because of our own taints; undefined if there is none. Taints set by
- * other clients are deliberate and never held.
- */
+/** An eviction that is due. */
+interface DueEviction {
+  readonly timer: EvictionTimer;
+  /** The keys of the taints that the pod no longer tolerates. */
+  readonly keys: readonly string[];
+  /** What the ruling weighs about the pod and its board. */
+  readonly gate: GateFacts;
+  /** Our verdict, if that is the reason. */
+  readonly cause: Cause | undefined;
+}
+
+function decideDue(
+  state: Bound | Orphan,
+  { timer, keys, gate, cause }: DueEviction,
+  settings: EvictionSettings,
+  now: Instant,
+): Decision<EvictionTimer | undefined> {
+  const { pod, board, link } = state;
+  const silence = state.kind === "bound" ? state.silence : undefined;
+  const hold = holdAt(state, now);
+  const quarantine = heldUntil(link, settings.gracePeriod, now);
+  const toleratedMs = timer.length;
+  const grounds: Grounds = {
+    act: "pod-evicted",
+    board,
+    because: { kind: "taints", taints: keys, toleratedMs, ranMs: ranFor(timer, now), ...(silence && { silence }) },
+    gate: {
+      policy: settings.policy,
+      ...gate,
+      ...(!link.live && { notLive: true }),
+      ...(quarantine && { quarantine: true }),
+      ...(hold && holdFact(hold, now)),
+    },
+  };
+  const ruling = rulingOf(grounds);
+  const restraint = restraintOf(ruling, { hold, silence });
+  if (restraint) {
+    const end = ruling === "quarantine" ? quarantine : hold?.until;
+    const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
+    return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
+  }
+  return evict(pod, timer, { isCertain: ruling === "act", cause, grounds }, now);
+}
+
+/** The ruling as a restraint with its details; undefined: the eviction is not held back. */
+function restraintOf(
+  ruling: Ruling,
+  { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },
+): Restraint | undefined {
+  switch (ruling) {
+    case "freeze":
+    case "turn":
+      return hold?.restraint;
+    case "verdict":
+      return silence && { why: ruling, verdict: silence.verdict, rule: silence.rule };
+    case "not-live":
+    case "quarantine":
+      return { why: ruling };
+    default:
+      return undefined;
+  }
+}
+
+/** The hold that currently applies to evictions because of our own taints; undefined if there is none. */
 const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>
   hold && isAfter(hold.until, now) ? hold : undefined;
 
-/**
- * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
- * taint. A new kube-controller-manager would remove it too, and start a new window if it came back. False if this agent
- * judges no boards, as nothing would remove the taint.
- */
-const isBack = ({ ready, verdict }: Bound): boolean =>
-  ready === "True" && verdict !== undefined && !permitsHarm(verdict, "evidence");
+function holdFact({ restraint, until }: EvictionHold, now: Instant): Pick<GateFacts, "frozenMs" | "turnInMs"> {
+  const leftMs = Math.ceil(elapsed(now, until));
+  return restraint.why === "turn" ? { turnInMs: leftMs } : { frozenMs: leftMs };
+}
 
 /**
  * The eviction is held back; it counts as due unless the pod is already being deleted. A freeze that is lifted early
@@ -304,39 +352,22 @@ const heldBack = (
 const dueOn = (pod: Pod, grounds: Grounds, restraint: Restraint | undefined): readonly DueAct[] =>
   isTerminating(pod) ? [] : [{ on: subjectOf(refOf(pod)), grounds, restraint }];
 
-/** Deletes the pod, unless our own verdict is the reason and the link or the verdict does not permit it now. */
+/** Deletes the pod, which nothing holds back. */
 function evict(
   pod: Pod,
   timer: EvictionTimer,
   {
-    ofLifecycle,
     isCertain,
     cause,
     grounds,
-    link,
-    verdict,
-    settings,
   }: {
-    /** True if the only reasons are the unreachable and not-ready taints, and no taint of another client. */
-    readonly ofLifecycle: boolean;
     /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
     readonly isCertain: boolean;
     readonly cause: Cause | undefined;
     readonly grounds: Grounds;
-    readonly link: Link;
-    readonly verdict: Verdict | undefined;
-    readonly settings: EvictionSettings;
   },
   now: Instant,
 ): Decision<EvictionTimer | undefined> {
-  if (cause !== undefined) {
-    const because = (restraint: Restraint, requeueAfter: Millis = recheck) =>
-      heldBack(pod, timer, { grounds, restraint }, requeueAfter);
-    if (!link.live) return because({ why: "not-live" });
-    const quarantine = heldUntil(link, settings.gracePeriod, now);
-    if (quarantine !== undefined) return because({ why: "quarantine" }, Math.max(1, elapsed(now, quarantine)));
-    if (verdict && !permitsHarm(verdict, settings.policy)) return because({ why: "verdict", ...verdict });
-  }
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
@@ -353,7 +384,7 @@ function evict(
    * version that was read: a pod changed since then survives. A taint of another client applies to every version, so
    * that a constantly changing pod does not escape it.
    */
-  const target = ofLifecycle ? refTo(pods, pod) : refOf(pod);
+  const target = isOfLifecycle(grounds) ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
   // A pod that is already being deleted still gets the condition, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };
@@ -408,38 +439,12 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
 const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
 
-const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+/** Whether our own taints are the only reason. */
+const isOfLifecycle = ({ because }: Grounds): boolean =>
+  because.kind === "taints" && because.taints.every(isLifecycleKey);
 
-/** The facts for the record of an eviction. `taints`: the keys of the taints that the pod no longer tolerates. */
-const groundsOf = (
-  { board, start, length }: EvictionTimer,
-  taints: readonly string[],
-  silence: SilenceFacts | undefined,
-  now: Instant,
-): Grounds => ({
-  act: "pod-evicted",
+const causeOf = ({ board, silence }: Bound, keys: readonly string[]): Cause => ({
   board,
-  because: {
-    kind: "taints",
-    taints,
-    toleratedMs: length,
-    ranMs: Math.round(elapsed(start, now)),
-    ...(silence && { silence }),
-  },
-});
-
-const silenceOf = ({ verdict, silentSince }: Bound, now: Instant): SilenceFacts | undefined =>
-  verdict && {
-    ...verdict,
-    ...(silentSince && isSilent(verdict) && { silentMs: Math.round(elapsed(silentSince, now)) }),
-  };
-
-/** Whether a taint is our verdict: unreachable always, not-ready only if the board has fallen silent since. */
-const isOurs = (key: string, ready: string | undefined): boolean =>
-  key === taintKeys.unreachable || (key === taintKeys.notReady && ready === "Unknown");
-
-const causeOf = ({ board, verdict }: Bound, due: readonly Window[]): Cause => ({
-  board,
-  verdict: verdict?.verdict ?? "unproven",
-  rule: `the pod no longer tolerates ${due.map(({ taint }) => taint.key).join(", ")}`,
+  verdict: silence?.verdict ?? "unproven",
+  rule: `the pod no longer tolerates ${keys.join(", ")}`,
 });

@@ -29,6 +29,13 @@ export interface EvictionTimer {
 
 export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted(start, length);
 
+/**
+ * For how many whole milliseconds the timer has run. A deadline is a whole number of them after the start, and the
+ * clock's fractions may leave its last one incomplete by a rounding error.
+ */
+export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
+  Math.max(0, Math.floor(elapsed(start, now) + 1e-3));
+
 export interface TimerCounts {
   /** Timers still running. */
   readonly waiting: number;

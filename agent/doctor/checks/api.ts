@@ -61,7 +61,7 @@ export async function apiRbac(patient: Patient): Promise<CheckVerdict> {
   );
 }
 
-export function permissionVerdict(asked: number, missing: readonly Need[]): CheckVerdict {
+function permissionVerdict(asked: number, missing: readonly Need[]): CheckVerdict {
   if (missing.length === 0) return ok(`all ${asked} permissions are granted`);
   const required = missing.filter(({ optional }) => optional === undefined);
   const named = (required.length > 0 ? required : missing).map(wordsOf);

@@ -14,7 +14,7 @@ export function journalIntegrity(patient: Patient): CheckVerdict {
 }
 
 /** The verdict on state.db, whose content exists nowhere else. */
-export function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
   if (found.kind === "damaged")
     return fail(
       `${file} is damaged: ${found.why}`,
@@ -26,7 +26,7 @@ export function stateVerdict(file: string, found: Inspection, runs: boolean): Ch
 }
 
 /** The verdict on cache.db, whose content can be listed again. */
-export function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
+function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerdict {
   if (found.kind === "damaged")
     return warn(
       `${file} is damaged: ${found.why}`,

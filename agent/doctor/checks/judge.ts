@@ -3,22 +3,29 @@ import { type JudgeNote, type JudgeReading, judgedTaints, judgeNotes, otherJudge
 import { parseObject } from "../../api/parse.ts";
 import { nodes } from "../../api/resources.ts";
 import { type Millis, sleep } from "../../base/clock.ts";
+import { memberOf } from "../../base/json.ts";
 import type { Config } from "../../config/settings.ts";
 import { flagsAgainst } from "../../status/judge-problems.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
+import { type CheckVerdict, fail, info, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** Number of boards to check: a few are enough, since another judge would write to all boards alike. */
 const mostBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;
 
+/** The Lease that every kube-controller-manager with leader election renews. */
+const managerLease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/kube-controller-manager";
+
 /** The traces of judges on one board's Node. */
 export interface SeenBoard extends JudgeReading {
   readonly board: string;
 }
+
+/** Whether a kube-controller-manager runs: its Lease changed between the readings. "unknown": it cannot be read. */
+export type ManagerActivity = "runs" | "none" | "unknown";
 
 /** Checks whether kube-controller-manager or another controller still judges boards of this site. */
 export async function nodeJudge(patient: Patient): Promise<CheckVerdict> {
@@ -30,10 +37,12 @@ export async function nodeJudge(patient: Patient): Promise<CheckVerdict> {
   try {
     const before = await readBoards(api, config);
     if (typeof before === "string") return skip(before);
+    const lease = await readManagerLease(api);
     await sleep(ambient.clock, between, signal);
     const now = await readBoards(api, config);
     if (typeof now === "string") return skip(now);
-    return judgeVerdict(before, now, status?.isFresh ? status.status : undefined);
+    const manager = activityOf(lease, await readManagerLease(api));
+    return judgeVerdict({ before, now, manager }, status?.isFresh ? status.status : undefined);
   } catch {
     return unreached;
   }
@@ -51,10 +60,33 @@ async function readBoards(api: ApiProbe, { site }: Config): Promise<readonly See
   });
 }
 
-/** An entry in managedFields shows a past write; an entry that is new since `before` shows that a judge writes now. */
+/** The resourceVersion of kube-controller-manager's Lease. */
+async function readManagerLease(api: ApiProbe): Promise<string | "absent" | "unknown"> {
+  const { status, body } = await api.ask("GET", managerLease);
+  if (status === 404) return "absent";
+  const version = memberOf(body?.metadata, "resourceVersion");
+  return status === 200 && typeof version === "string" ? version : "unknown";
+}
+
+function activityOf(before: string, now: string): ManagerActivity {
+  if (now === "unknown" || before === "unknown") return "unknown";
+  return now === "absent" || now === before ? "none" : "runs";
+}
+
+/**
+ * An entry in managedFields shows a past write; an entry that is new since `before` shows that a judge writes now. A
+ * judge writes only when a board falls silent or returns, so Nodes without a trace do not prove that there is none.
+ */
 export function judgeVerdict(
-  before: readonly SeenBoard[],
-  now: readonly SeenBoard[],
+  {
+    before,
+    now,
+    manager,
+  }: {
+    readonly before: readonly SeenBoard[];
+    readonly now: readonly SeenBoard[];
+    readonly manager: ManagerActivity;
+  },
   status: Status | undefined,
 ): CheckVerdict {
   const reported = status?.health.conditions.find(({ type }) => type === "SecondJudge");
@@ -66,10 +98,20 @@ export function judgeVerdict(
   }
   const old = now.flatMap(({ board, notes }) => notes.map((note) => ({ ...note, board })));
   const [note] = old;
-  if (note === undefined) return ok(`no other controller judges the ${now.length} boards checked`);
+  if (note === undefined) return withoutTrace(now.length, manager);
   return warn(
     `${note.manager} wrote ${wrote(old)}, perhaps before this site took over: this check cannot show when`,
     `If that program still judges boards: ${flagsAgainst(note.manager)}. The leader's status shows SecondJudge after its next write.`,
+  );
+}
+
+function withoutTrace(boards: number, manager: ManagerActivity): CheckVerdict {
+  const none = `no other controller has left a trace on the ${boards} boards checked`;
+  if (manager === "none") return ok(`${none}, and no kube-controller-manager renews its Lease`);
+  const reason = manager === "runs" ? "a kube-controller-manager runs" : "its Lease cannot be read";
+  return info(
+    `${none}, but ${reason}: it would write only when a board falls silent or returns`,
+    `Make sure that its --controllers leaves out -node-lifecycle-controller and -taint-eviction-controller; to prove it, stop the kubelet of a cordoned board for a minute and run this check again.`,
   );
 }
 

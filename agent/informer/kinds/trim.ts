@@ -1,12 +1,13 @@
 import type { DaemonSet, Lease, Node, Pod, Service } from "../../api/core.ts";
-import type { KubeObject, ObjectMeta } from "../../api/meta.ts";
+import { type KubeObject, lastAppliedAnnotation, type ObjectMeta } from "../../api/meta.ts";
 
 /*
  * A trim keeps the fields that controllers read. Trimming a trimmed object changes nothing.
  *
  * Keeping a further field needs a migration that empties the cache: stored objects lack the field, and a resumed watch
  * would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
- * client/decoding/pod-message.ts. The field also needs a shape check where objects are parsed.
+ * client/decoding/pod-message.ts, and to the sample that the tests read in both forms. The field also needs a shape
+ * check where objects are parsed.
  */
 
 /** Keeps no annotations: tenants write them, possibly thousands. A drain lists the mirror pods itself. */
@@ -43,7 +44,8 @@ export function trimService(service: Service): Service {
 }
 
 /** Drops only fields that API servers and tools write for themselves. */
-export const trimAny = <T extends KubeObject>(object: T): T => withMetadata(object, (name) => name !== lastApplied);
+export const trimAny = <T extends KubeObject>(object: T): T =>
+  withMetadata(object, (name) => name !== lastAppliedAnnotation);
 
 const withMetadata = <T extends KubeObject>(
   { apiVersion: _apiVersion, kind: _kind, ...object }: T,
@@ -52,7 +54,6 @@ const withMetadata = <T extends KubeObject>(
   // The same kind of object: the removed fields are optional in every kind.
   ({ ...object, metadata: trimMetadata(object.metadata, isKept) }) as T;
 
-const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 const isOurs = (annotation: string): boolean => annotation.startsWith("siteward.dev/");
 
 function trimMetadata(metadata: ObjectMeta, isKept: (annotation: string) => boolean): ObjectMeta {

@@ -106,6 +106,10 @@ beforeAll(async () => {
   writeFileSync(at("siteward.yaml"), json(config));
   writeFileSync(at("evil.yaml"), json({ ...config, [evil]: evil, log: { level: evil }, site: { name: evil } }));
   writeFileSync(at("torn.yaml"), `site: {name: "${evil}`);
+  const silence = { kind: "silence", silentMs: 2, graceMs: 1, provenMs: 0, confirmedBy: evil };
+  const given = { act: "board-marked", board: evil, because: silence, gate: {} };
+  writeFileSync(at("case.json"), json({ id: evil, family: "decision", given, expect: { rule: evil } }));
+  writeFileSync(at("evil-case.json"), json({ id: evil, family: evil, given: { ...given, [evil]: evil } }));
   writeFileSync(at("command.json"), json({ v: 1, id: evil, name: evil, [evil]: evil }));
   const parts = healthy({
     zones: [{ name: "z", state: "Normal", nodes: 2, ready: 1, rate: 0.1 }],
@@ -235,7 +239,16 @@ const lines: Readonly<Record<string, readonly Line[]>> = {
     shown("pod/default/web", ...config, "--socket", () => at("none.sock")),
     shown("pod/default/web", "--json", ...config, "--socket", () => at("none.sock")),
     shown("last", ...evilConfig, "--socket", () => at("none.sock")),
+    quiet(
+      "last",
+      "--export",
+      () => at("exported.json"),
+      ...config,
+      "--socket",
+      () => at("none.sock"),
+    ),
   ],
+  replay: [shown(() => at("case.json")), shown(() => at("evil-case.json")), shown(() => at(evil))],
   cmd: [
     shown("eviction.thaw", "{}", ...socket),
     shown("eviction.thaw", "{}", "--json", ...socket),

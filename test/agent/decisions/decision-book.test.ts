@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type DecidedAct, DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
+import type { GateFacts } from "../../../agent/decisions/grounds.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { DecisionLog } from "../../../storage/decision-log.ts";
 import { StorageError } from "../../../storage/errors.ts";
@@ -40,6 +41,7 @@ const eviction = (name: string, more: Partial<DecidedAct> = {}): DecidedAct => (
     act: "pod-evicted",
     board: "pi-3",
     because: { kind: "taints", taints: ["node.kubernetes.io/unreachable"], toleratedMs: 300_000, ranMs: 300_004 },
+    gate: { policy: "evidence", ready: "Unknown" },
   },
   by: "taint-eviction",
   term: 3,
@@ -208,6 +210,36 @@ describe("an act that is held back", () => {
     ]);
     expect(writes.length).toBeLessThanOrEqual(2);
     expect(said.said()).toEqual(["harmful act held"]);
+    await end();
+  });
+
+  test("has the facts of the decision that met its latest reason, and then of the act", async () => {
+    const { clock, book, records, end } = setUp();
+    const by = (ranMs: number, gate: GateFacts) => ({
+      ...act.grounds,
+      because: { kind: "taints", taints: [], toleratedMs: 0, ranMs } as const,
+      gate,
+    });
+    const facts = async () => {
+      await clock.advance("5s");
+      return records().map(({ because, gate, restraints }) => [
+        "ranMs" in because && because.ranMs,
+        gate,
+        restraints.at(-1)?.why,
+      ]);
+    };
+    book.due(key, [{ ...quarantined, grounds: by(1, { quarantine: true }) }]);
+    book.due(key, [{ ...quarantined, grounds: by(2, { quarantine: true }) }]);
+    expect(await facts()).toEqual([[1, { quarantine: true }, "quarantine"]]);
+    book.due(key, [{ ...frozen, grounds: by(3, { frozenMs: 9 }) }]);
+    expect(await facts()).toEqual([[3, { frozenMs: 9 }, "freeze"]]);
+    book.due(key, [{ ...quarantined, grounds: by(4, { quarantine: true }) }]);
+    expect(await facts()).toEqual([[3, { frozenMs: 9 }, "freeze"]]);
+    book.acted({ ...eviction("web"), grounds: by(5, {}) }, new Error("no answer"));
+    book.due(key, [{ ...quarantined, grounds: by(6, { quarantine: true }) }]);
+    expect(await facts()).toEqual([[6, { quarantine: true }, "quarantine"]]);
+    book.acted({ ...eviction("web"), grounds: by(7, {}) });
+    expect(await facts()).toEqual([[7, {}, "quarantine"]]);
     await end();
   });
 

@@ -269,7 +269,7 @@ test("acts with grounds are recorded: as done, or as failed unless a newer state
   const decisions = { acted: (act: DecidedAct, error?: Error) => acted.push([act.on.name, error?.message]) };
   const { clock, api, executor, term } = setUp(4, { decisions });
   const asking = { by: "taint-eviction", since: clock.now(), moved: () => {} };
-  const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because: { kind: "reported" } };
+  const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because: { kind: "reported" }, gate: {} };
   const evict = (name: string): Action => ({ ...deletion(api.put(name)), grounds });
   const outdated: Action = { ...patch(api.put("b"), {}), grounds };
   api.put("b");

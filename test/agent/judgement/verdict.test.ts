@@ -1,27 +1,69 @@
 import { expect, test } from "vitest";
 import { isSilent, isWitnessed, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
 
-const none = undefined;
+const grace = { graceMs: 40_000 };
+const heard = {
+  live: true,
+  silentMs: 40_000,
+  provenMs: 0,
+  own: false,
+  heard: undefined,
+  confirmedBy: undefined,
+  ...grace,
+} as const;
+const overdue = { ...heard, silentMs: 40_001 };
 
 test.each([
-  [{ live: true, overdue: false, proven: false, own: false, heard: none }, "alive", false, true],
-  [{ live: true, overdue: true, proven: false, own: false, heard: none }, "unknown", false, false],
-  [{ live: true, overdue: true, proven: true, own: false, heard: none }, "unproven", true, true],
-  [{ live: false, overdue: false, proven: true, own: false, heard: none }, "unknown", false, false],
-  [{ live: false, overdue: true, proven: true, own: false, heard: none }, "unknown", false, false],
-  [{ live: true, overdue: false, proven: true, own: true, heard: none }, "alive", false, true],
-  [{ live: true, overdue: true, proven: false, own: true, heard: none }, "unknown", false, false],
-  [{ live: true, overdue: true, proven: true, own: true, heard: none }, "cut-off", false, false],
-  [{ live: false, overdue: true, proven: true, own: true, heard: none }, "unknown", false, false],
-  [{ live: true, overdue: true, proven: true, own: false, heard: "kubelet ok" }, "cut-off", false, false],
-  [{ live: true, overdue: true, proven: true, own: false, heard: "kubelet unknown" }, "cut-off", false, false],
-  [{ live: true, overdue: true, proven: true, own: false, heard: "kubelet down" }, "unmanaged", false, false],
-  [{ live: true, overdue: true, proven: true, own: false, heard: "kubelet down too long" }, "unproven", true, true],
-  [{ live: true, overdue: true, proven: true, own: true, heard: "kubelet down too long" }, "cut-off", false, false],
-  [{ live: true, overdue: false, proven: true, own: false, heard: "kubelet down too long" }, "alive", false, true],
-  [{ live: true, overdue: true, proven: false, own: false, heard: "kubelet ok" }, "unknown", false, false],
-  [{ live: false, overdue: true, proven: true, own: false, heard: "kubelet ok" }, "unknown", false, false],
-] as const)("%o is %s", (evidence, verdict, byEvidence, byKubernetes) => {
+  ["silent for its whole grace period", heard, "alive", false, true],
+  ["a millisecond past it", overdue, "unproven", true, true],
+  ["past it, without a proof", { ...overdue, provenMs: undefined }, "unknown", false, false],
+  ["past it, proven up to its end", { ...overdue, provenMs: 1 }, "unknown", false, false],
+  ["long past it, proven past its end", { ...overdue, silentMs: 100_000, provenMs: 59_999 }, "unproven", true, true],
+  ["not to be heard, and in time", { ...heard, live: false }, "unknown", false, false],
+  ["not to be heard, and past it", { ...overdue, live: false }, "unknown", false, false],
+  ["the leader's own, and in time", { ...heard, own: true }, "alive", false, true],
+  ["the leader's own, without a proof", { ...overdue, provenMs: undefined, own: true }, "unknown", false, false],
+  ["the leader's own, and past it", { ...overdue, own: true }, "cut-off", false, false],
+  ["the leader's own, and not to be heard", { ...overdue, live: false, own: true }, "unknown", false, false],
+  ["confirmed dead, and in time", { ...heard, confirmedBy: "ops:jo" }, "alive", false, true],
+  [
+    "confirmed dead, without a proof",
+    { ...overdue, provenMs: undefined, confirmedBy: "ops:jo" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["confirmed dead, and past it", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
+  ["past it, and says that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
+  ["past it, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
+  ["past it, and says that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
+  ["past it, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
+  ["in time, and says that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
+  [
+    "past it, without a proof, and speaks",
+    { ...overdue, provenMs: undefined, heard: "kubelet ok" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["not to be heard by the API, and speaks", { ...overdue, live: false, heard: "kubelet ok" }, "unknown", false, false],
+  [
+    "the leader's own, and down too long",
+    { ...overdue, own: true, heard: "kubelet down too long" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["confirmed dead, and speaks", { ...overdue, heard: "kubelet ok", confirmedBy: "ops:jo" }, "cut-off", false, false],
+  [
+    "confirmed dead, and has been down too long",
+    { ...overdue, heard: "kubelet down too long", confirmedBy: "ops:jo" },
+    "dead",
+    true,
+    true,
+  ],
+  ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
+] as const)("a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
   const given = verdictOf(evidence);
   expect(given.verdict).toBe(verdict);
   expect(given.rule).not.toBe("");
@@ -34,7 +76,7 @@ test.each([
   ["unmanaged", false],
   ["self-isolated", false],
 ] as const)("verdicts that only witnesses can give: %s permits harm: %s", (verdict, permitted) => {
-  expect(permitsHarm({ verdict, rule: "" }, "evidence")).toBe(permitted);
+  expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
 });
 
 test.each([
@@ -46,7 +88,7 @@ test.each([
   ["dead", true],
   ["self-isolated", false],
 ] as const)("a board that is %s gets Unknown conditions: %s", (verdict, silent) => {
-  expect(isSilent({ verdict, rule: "" })).toBe(silent);
+  expect(isSilent({ verdict })).toBe(silent);
 });
 
 test.each([
@@ -57,5 +99,5 @@ test.each([
   ["alive", false],
   ["unknown", false],
 ] as const)("a witness shows that a board runs that is %s: %s", (verdict, witnessed) => {
-  expect(isWitnessed({ verdict, rule: "" })).toBe(witnessed);
+  expect(isWitnessed({ verdict })).toBe(witnessed);
 });

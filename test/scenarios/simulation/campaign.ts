@@ -23,6 +23,7 @@ drawn from a seed, and one seed tells the same story every time. Each promise is
   --failures N    so many failures are enough (10)
   --shrink        of a failure, also what is left of its faults when those that it does not need are taken out
   --trace         of a failure, all that happened, and not only the end
+  --tally         at the end, how many harmful acts met living boards, and how long dead ones had to wait
 
 Only some schedules are drawn:
 
@@ -53,6 +54,7 @@ const options = {
   mutant: { type: "string" },
   shrink: { type: "boolean", default: false },
   trace: { type: "boolean", default: false },
+  tally: { type: "boolean", default: false },
   help: { type: "boolean", short: "h", default: false },
 } as const satisfies ParseArgsOptionsConfig;
 
@@ -66,7 +68,7 @@ export function campaignIn(
   try {
     const { values } = parsed(args);
     if (values.help) return { help: true };
-    const { shrink, trace } = values;
+    const { shrink, trace, tally } = values;
     return {
       seed: whole("seed", values.seed, 0, 2 ** 31),
       schedules: whole("schedules", values.schedules, 1, 2 ** 31),
@@ -76,6 +78,7 @@ export function campaignIn(
       mutant: among("mutant", values.mutant, ["every", ...Object.keys(mutants)]),
       shrink,
       trace,
+      tally,
     };
   } catch (error) {
     if (error instanceof Misuse) return { problem: error.message };

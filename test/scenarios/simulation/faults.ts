@@ -2,7 +2,7 @@ import type { Millis } from "../../../agent/base/clock.ts";
 import type { Author, FreezeScope } from "../../../agent/commands/desk/controls.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
-import type { Span } from "./history.ts";
+import type { Span, TroubleKind } from "./history.ts";
 import { leasePath } from "./recorder.ts";
 import { type Fault, type Lane, type Schedule, type Setting, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
@@ -158,7 +158,7 @@ export class Faults {
       if (fault.lane !== "agent") edges.push(board.kubeletEdge);
       const own = fault.lane !== "agent";
       const mends = edges.map((edge) => edge.impair({ ...impairment }, healing));
-      if (own) board.troubled(mends, true);
+      if (own) board.troubled(mends, troubleOf(fault.lane, impairment));
       const isCable = impairment.is === "silent" && fault.lane === "both" && this.#lan === "same cable";
       if (isCable) {
         mends.push(board.lanEdge.cut());
@@ -167,7 +167,7 @@ export class Faults {
       this.#later(fault.for, () => {
         this.#site.recorder.note(`. ${board.plate.name}: ${impairment.is} over`);
         for (const mend of mends) mend();
-        if (own) board.troubled(mends, false);
+        if (own) board.relieved(mends);
         board.muted(mends, false);
       });
     }
@@ -177,11 +177,11 @@ export class Faults {
     for (const board of this.#of(fault.board)) {
       if (!board.isOn) continue;
       board.powerOff(fault.cache);
-      board.troubled(fault, true);
+      board.troubled(fault, "no power");
       if (fault.for === undefined) continue;
       this.#later(fault.for, () => {
         board.powerOn(fault.wakesIn);
-        board.troubled(fault, false);
+        board.relieved(fault);
       });
     }
   }
@@ -293,3 +293,9 @@ export class Faults {
 }
 
 const scopeOf = ({ scope, target = "" }: HoldScope): FreezeScope => (scope === "site" ? { scope } : { scope, target });
+
+function troubleOf(lane: Lane, { is }: Impairment): TroubleKind {
+  if (lane === "kubelet") return "only the kubelet's link";
+  if (is === "silent") return "the whole link, silent";
+  return is === "refused" ? "the whole link, refused" : "the whole link, slow or refusing";
+}

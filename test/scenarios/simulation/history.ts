@@ -58,6 +58,18 @@ export interface Span {
   until: Millis | undefined;
 }
 
+/** A fault in a board's own link to the API server, or a time without power. */
+export interface Trouble extends Span {
+  readonly what: TroubleKind;
+}
+
+export type TroubleKind =
+  | "no power"
+  | "only the kubelet's link"
+  | "the whole link, silent"
+  | "the whole link, refused"
+  | "the whole link, slow or refusing";
+
 /** A watch, seen from its reader's side of the connection. */
 export interface Listening {
   readonly resource: "nodes" | "leases" | "pods";
@@ -95,7 +107,7 @@ export interface History {
   readonly signs: Map<string, Millis[]>;
   readonly processes: Map<number, ProcessHistory>;
   /** Periods in which a board had no power or no working link to the API server. */
-  readonly troubles: Map<string, Span[]>;
+  readonly troubles: Map<string, Trouble[]>;
   /** Periods in which a board could not ask or answer on the LAN. */
   readonly mute: Map<string, Span[]>;
   /** Periods in which the API server served no client. */

@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { type Campaign, campaignIn, usage } from "./campaign.ts";
+import { tallyOf } from "./harm/harm-tally.ts";
 import { mutantOf, mutants } from "./mutants.ts";
 import { reportOf } from "./report.ts";
 import { Work } from "./work.ts";
@@ -30,6 +31,7 @@ async function run(campaign: Campaign): Promise<number> {
   clearInterval(ticker);
   if (!isWhole) console.log("a process ended before it had played its share");
   if (work.failures.length > 0) console.log(`failed: ${work.failures.map(({ schedule }) => schedule.seed).join(" ")}`);
+  if (campaign.tally) console.log(tallyOf(work.harms).join("\n"));
   console.log(`seeds ${seed} to ${seed + schedules - 1}: ${sofar()}`);
   return work.failures.length === 0 && isWhole ? 0 : 1;
 }

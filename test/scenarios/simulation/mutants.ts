@@ -57,7 +57,7 @@ const list = {
   "an eviction rate without a limit": {
     noticedBy: "budget",
     wishes: { motif: "dark zone", boards: 5 },
-    breaks: one("agent/base/token-bucket.ts", "return hasToken(present) ? [", "return present.level >= 0 ? ["),
+    breaks: one("agent/base/token-bucket.ts", "level >= 1 - 1e-9;", "level >= 0;"),
   },
   "a stall bound that is ignored": {
     noticedBy: "blind",
@@ -78,7 +78,7 @@ const list = {
   "silence without proof": {
     noticedBy: "blind",
     wishes: { motif: "deaf leader", boards: 3 },
-    breaks: one("agent/controllers/node-lifecycle/health.ts", "proven: byWatches ||", "proven: true || byWatches ||"),
+    breaks: one("agent/controllers/node-lifecycle/health.ts", "provenMs: proof &&", "provenMs: 0 &&"),
   },
   "a leader that harms its own board": {
     noticedBy: "own board",
@@ -94,8 +94,8 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      'settings.policy === "evidence" ? sighting.word : undefined;',
-      'settings.policy === "evidence" ? sighting.word && undefined : undefined;',
+      'settings.policy === "evidence" ? heardNow(',
+      'settings.policy === "evidence" && now.mono < 0 ? heardNow(',
     ),
   },
   "a word that lasts for ever": {
@@ -141,9 +141,9 @@ const list = {
     noticedBy: "tolerations",
     wishes: { motif: "dark zone", boards: 3 },
     breaks: one(
-      "agent/controllers/taint-eviction/decide.ts",
-      "if (deadlineOf(timer).mono > now.mono) return",
-      "if (deadlineOf(timer).mono < 0) return",
+      "agent/controllers/taint-eviction/timer.ts",
+      "Math.floor(elapsed(start, now) + 1e-3)",
+      "Math.floor(elapsed(start, now) + 3_600_000)",
     ),
   },
   "a taint that is not removed": {
@@ -182,6 +182,20 @@ const list = {
     noticedBy: "records",
     wishes: { motif: "cut leader", boards: 3 },
     breaks: one("agent/execution/executor.ts", "if (outcome.ok) this", "if (outcome.ok || act.by) this"),
+  },
+  "a record of an earlier decision": {
+    noticedBy: "replay",
+    wishes: { motif: "held site", boards: 5 },
+    breaks: one(
+      "agent/decisions/decision-book.ts",
+      "story.record = { ...story.record, because, gate };",
+      "story.record = { ...story.record };",
+    ),
+  },
+  "a record without a witness": {
+    noticedBy: "replay",
+    wishes: { motif: "flapping board", policy: "evidence", boards: 2 },
+    breaks: one("agent/judgement/ruling.ts", "...(evidence.own && {", "...(evidence.own && !evidence.own && {"),
   },
   "a freeze that is ignored": {
     noticedBy: "holds",

@@ -3,6 +3,7 @@ import { checkHistory } from "./checks/checks.ts";
 import { checkConverged, timeToConverge } from "./checks/convergence.ts";
 import { checkEnding } from "./checks/ending.ts";
 import { checkRecords } from "./checks/records.ts";
+import { checkReplays } from "./checks/replays.ts";
 import { Faults } from "./faults.ts";
 import type { History } from "./history.ts";
 import type { Schedule } from "./schedule.ts";
@@ -48,7 +49,7 @@ async function played(site: Site, schedule: Schedule): Promise<readonly string[]
     site.keeper.start();
     new Faults(site, schedule).plan(schedule.faults);
     await site.time.runUntil(schedule.calmAt);
-    return [...(await calm(site)), ...(await checkEnding(site)), ...checkRecords(site)];
+    return [...(await calm(site)), ...(await checkEnding(site)), ...checkRecords(site), ...checkReplays(site)];
   } catch (error) {
     return [`broken off at ${site.time.now / 1000}s: ${error instanceof Error ? error.stack : error}`];
   }

@@ -13,7 +13,7 @@ import { BoardClock } from "./board-clock.ts";
 import { BoardStorage, type CacheLoss } from "./board-storage.ts";
 import { ComplaintLog } from "./complaint-log.ts";
 import { Edge, type World } from "./edge.ts";
-import type { Span } from "./history.ts";
+import type { Trouble, TroubleKind } from "./history.ts";
 import { push } from "./recorder.ts";
 import { type Board, realWall } from "./schedule.ts";
 import { LanEdge } from "./sim-lan.ts";
@@ -60,7 +60,7 @@ export class SimBoard {
   readonly #clock: BoardClock;
   readonly #random: SeededRandom;
   readonly #nextId: () => number;
-  readonly #troubles = new Map<object, Span>();
+  readonly #troubles = new Map<object, Trouble>();
   readonly #mute = new Set<unknown>();
   /** On its disk, synced at once. */
   readonly #keyFile = new HeldKey();
@@ -197,18 +197,18 @@ export class SimBoard {
     this.#clock.setWall(by === "1970" ? 0 : this.#clock.now().wall + by);
   }
 
-  /** Marks the start or end of a fault in the board's own link to the API server. */
-  troubled(reason: object, is: boolean): void {
-    const now = this.#world.time.now;
-    if (is) {
-      const span: Span = { from: now, until: undefined };
-      this.#troubles.set(reason, span);
-      push(this.#world.recorder.history.troubles, this.plate.name, span);
-    } else {
-      const span = this.#troubles.get(reason);
-      if (span) span.until = now;
-      this.#troubles.delete(reason);
-    }
+  /** Marks the start of a fault in the board's own link to the API server, or of a time without power. */
+  troubled(reason: object, what: TroubleKind): void {
+    const trouble: Trouble = { what, from: this.#world.time.now, until: undefined };
+    this.#troubles.set(reason, trouble);
+    push(this.#world.recorder.history.troubles, this.plate.name, trouble);
+  }
+
+  /** Marks the end of a fault. */
+  relieved(reason: object): void {
+    const trouble = this.#troubles.get(reason);
+    if (trouble) trouble.until = this.#world.time.now;
+    this.#troubles.delete(reason);
   }
 
   /** Marks the start or end of a reason for which the board can neither ask nor answer on the LAN. */

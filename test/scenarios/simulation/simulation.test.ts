@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../../support/seeded-random.ts";
+import { harmOf } from "./harm/harm.ts";
 import { mutantOf } from "./mutants.ts";
 import { reportOf } from "./report.ts";
 import { runSchedule } from "./run-schedule.ts";
@@ -120,14 +121,54 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a word that is ignored", 10],
     ["a word that lasts for ever", 30],
     ["a question that is asked once", 10],
+    ["a record of an earlier decision", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);
-    const options = { seed: 1, schedules, jobs: 1, mostFailures: 1, wishes, mutant, shrink: false, trace: false };
+    const options = {
+      seed: 1,
+      schedules,
+      jobs: 1,
+      mostFailures: 1,
+      wishes,
+      mutant,
+      shrink: false,
+      trace: false,
+      tally: false,
+    };
     const work = new Work(options);
     expect(await work.run(() => {})).toBe(true);
     const violations = work.failures.flatMap((failure) => failure.violations);
     expect(violations).toContainEqual(expect.stringMatching(`^${noticedBy}: `));
   });
+});
+
+describe("an API server that accepts no heartbeat for half a minute, while watches stay open", { retry: 0 }, () => {
+  test.each(["evidence", "kubernetes"] as const)(
+    "harms no board that missed one heartbeat before, under policy %s",
+    async (policy) => {
+      const { seed, setting } = drawn(17, { boards: 3, policy });
+      const { timing, ...rest } = setting;
+      const unhurried = {
+        ...timing,
+        name: "unhurried",
+        duration: 60_000,
+        renewDeadline: 40_000,
+        retry: 10_000,
+      } as const;
+      const missed = { is: "cut", lane: "kubelet", how: "refused", for: 12_000, healing: "late" } as const;
+      for (let round = 0; round < 10; round++) {
+        const at = 150_000 + 1000 * round;
+        const faults: Schedule["faults"] = [
+          { ...missed, at: at - 12_000, board: "follower" },
+          { at, is: "store lost", for: 36_000 },
+        ];
+        const schedule = { seed, setting: { ...rest, timing: unhurried }, faults, calmAt: at + 120_000 };
+        const { violations, trace, history } = await runSchedule(schedule);
+        expect(violations, trace.slice(-40).join("\n")).toEqual([]);
+        expect(harmOf(history).falseActs).toEqual([]);
+      }
+    },
+  );
 });
 
 describe("a leader that is suspended for ten minutes", { retry: 0 }, () => {

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
+import type { Harm } from "./harm/harm.ts";
 import type { Failure } from "./report.ts";
 import type { Wishes } from "./schedule.ts";
 
@@ -15,22 +16,26 @@ export interface Order {
   readonly mutant: string | undefined;
   readonly shrink: boolean;
   readonly trace: boolean;
+  /** Sum up what the harmful acts were worth. */
+  readonly tally: boolean;
 }
 
 /** The order for a worker process: every `step`-th seed from `first`. */
-export interface Share extends Pick<Order, "wishes" | "mutant" | "shrink" | "trace"> {
+export interface Share extends Pick<Order, "wishes" | "mutant" | "shrink" | "trace" | "tally"> {
   readonly first: number;
   readonly step: number;
   readonly end: number;
 }
 
-export type Message = { readonly done: true } | { readonly failure: Failure };
+export type Message = { readonly done: true; readonly harm: Harm | undefined } | { readonly failure: Failure };
 
 const worker = path.join(import.meta.dirname, "worker.ts");
 
 /** Plays schedules in separate processes, as many in parallel as there are jobs. */
 export class Work {
   readonly failures: Failure[] = [];
+  /** One for each schedule, if the order asks for it. */
+  readonly harms: Harm[] = [];
   readonly #order: Order;
   #done = 0;
 
@@ -52,8 +57,10 @@ export class Work {
     let isEnough = false;
     for (const child of processes) {
       child.on("message", (message: Message) => {
-        if ("done" in message) this.#done++;
-        else if (!isEnough) {
+        if ("done" in message) {
+          this.#done++;
+          if (message.harm) this.harms.push(message.harm);
+        } else if (!isEnough) {
           this.failures.push(message.failure);
           failed(message.failure);
           isEnough = this.failures.length >= mostFailures;
@@ -66,8 +73,8 @@ export class Work {
   }
 
   #start(seeds: Pick<Share, "first" | "step" | "end">): ChildProcess {
-    const { wishes, mutant, shrink, trace } = this.#order;
-    const share: Share = { ...seeds, wishes, mutant, shrink, trace };
+    const { wishes, mutant, shrink, trace, tally } = this.#order;
+    const share: Share = { ...seeds, wishes, mutant, shrink, trace, tally };
     return fork(worker, [JSON.stringify(share)], { execArgv: ["--max-semi-space-size=64"] });
   }
 }

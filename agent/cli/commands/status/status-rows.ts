@@ -154,7 +154,7 @@ function evictionRow(
     oldestMs === undefined ? undefined : `oldest ${formatDuration(oldestMs)}`,
     counted(pending, "pod", "waiting"),
     due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
-    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted in the last hour"),
+    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted by this board in the last hour"),
     stopped || "not held",
   ]);
 }

@@ -1,4 +1,5 @@
 import type { Node } from "../../../api/core.ts";
+import { zoneLabel } from "../../../api/topology.ts";
 import type { NodeLifecycleSettings } from "../settings.ts";
 
 /** initial: not judged yet. partial: too many boards are not ready. full: no board of the zone is ready. */
@@ -13,7 +14,7 @@ const excluded = "node.kubernetes.io/exclude-disruption";
 
 /** Label names in order of precedence: a beta label that is present overrides the stable one, even if it is empty. */
 const names = {
-  zone: ["failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"],
+  zone: ["failure-domain.beta.kubernetes.io/zone", zoneLabel],
   region: ["failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region"],
 } as const;
 

@@ -1,7 +1,7 @@
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { SystemClock } from "../../../../agent/base/clock.ts";
 import { bootId } from "../../../../agent/board/facts.ts";
 import { readFact } from "../../../../agent/board/read-fact.ts";
@@ -45,7 +45,7 @@ const local = (time: string): string => {
   return `${date} ${[moment.getHours(), moment.getMinutes(), moment.getSeconds()].map(two).join(":")}`;
 };
 
-const silence = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" };
+const silence = { verdict: "unproven", rule: "silent past its grace period, and no witness but the API" } as const;
 const common = { v: 1, board: "pi-3", leader: "edge-02", term: 3, state: "done", restraints: [], failures: 0 } as const;
 const onBoard = { kind: "Node", name: "pi-3", uid: "n3" };
 
@@ -54,7 +54,8 @@ const marked: DecisionRecord = {
   act: "board-marked",
   on: onBoard,
   by: "node-lifecycle",
-  because: { kind: "silence", ...silence, silentMs: 42_000, graceMs: 40_000, provenMs: 3000 },
+  because: { kind: "silence", ...silence, silentMs: 44_000, graceMs: 40_000, provenMs: 3000 },
+  gate: { ready: "True" },
   first: at("10:51:37"),
   last: at("10:51:37"),
 };
@@ -62,6 +63,7 @@ const tainted: DecisionRecord = {
   ...marked,
   act: "board-tainted",
   because: { ...marked.because, kind: "silence", ...silence, zone: { name: "zone-a", state: "normal" } },
+  gate: { policy: "evidence", ready: "Unknown", rate: 0.1, level: 1 },
 };
 const evicted: DecisionRecord = {
   ...common,
@@ -73,8 +75,9 @@ const evicted: DecisionRecord = {
     taints: ["node.kubernetes.io/unreachable"],
     toleratedMs: 300_000,
     ranMs: 300_500,
-    silence: { ...silence, silentMs: 353_000, graceMs: 40_000 },
+    silence: { ...silence, silentMs: 353_000, graceMs: 40_000, provenMs: 2000 },
   },
+  gate: { policy: "evidence", ready: "Unknown" },
   restraints: [
     { why: "freeze", scope: "site", by: "ops:jo", reason: "radio", leftMs: 600_000, since: at("10:56:37") },
     { why: "quarantine", since: at("11:06:00") },
@@ -109,11 +112,11 @@ test("why a pod was evicted: one sentence, then the story of the pod and its boa
       "the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for 5m53s",
       "(grace period 40s)",
       "",
-      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for 42s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
-      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for 42s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
+      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
+      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
       `  ${local("10:56:37")}  pod/default/web-1 held back: evictions of the site were frozen by ops:jo (radio) for another 10m`,
       `  ${local("11:06:00")}  pod/default/web-1 held back: after an outage, not every board had sent a heartbeat yet`,
-      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API)`,
+      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
       "",
     ].join("\n"),
   );
@@ -167,6 +170,87 @@ test("as JSON the records are those of the board, with those of its pod's board"
   expect(JSON.parse(out)).toEqual({ board: "edge-02", records: [marked, evicted] });
 });
 
+describe("a decision that is exported", () => {
+  const file = () => path.join(folder, "case.json");
+  const replay = async (named = file()) => {
+    const io = recordingIo({ env: {} });
+    const code = await dispatch(io, ["replay", named]);
+    return { code, out: io.out(), err: io.err() };
+  };
+  const changed = (change: (text: string) => string) => writeFileSync(file(), change(readFileSync(file(), "utf8")));
+
+  test("is that of the newest record of what was asked about, and is made again by siteward replay", async () => {
+    stored(marked, tainted, evicted);
+    const written = await why("pod/default/web-1", "--export", file());
+    expect(written).toMatchObject({ code: 0, err: "", out: expect.stringContaining(`siteward replay ${file()}`) });
+    expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({
+      id: `pod/default/web-1 ${evicted.last.at}`,
+      family: "decision",
+      given: { act: "pod-evicted", gate: { ready: "Unknown" } },
+      expect: { ruling: "act", verdict: "unproven" },
+    });
+    const again = await replay();
+    expect(again).toMatchObject({ code: 0, err: "" });
+    expect(JSON.parse(again.out)).toMatchObject({ ruling: "act", verdict: "unproven" });
+  });
+
+  test("of a board is the board's own, although its pod's is newer", async () => {
+    stored(marked, tainted, evicted);
+    await why("node/pi-3", "--export", file());
+    expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({ given: { act: "board-tainted" } });
+    expect((await replay()).code).toBe(0);
+  });
+
+  test("differs if its facts are changed: exit code 1, and each difference", async () => {
+    stored(tainted);
+    await why("last", "--export", file());
+    changed((text) => text.replace('"silentMs": 44000', '"silentMs": 40000'));
+    const { code, out, err } = await replay();
+    expect([code, JSON.parse(out).ruling]).toEqual([1, "verdict"]);
+    expect(err).toBe(
+      [
+        `siteward: replay: ${file()}: the decision differs from the expected one`,
+        "  - ruling: act",
+        "  + ruling: verdict",
+        "  - verdict: unproven",
+        "  + verdict: alive",
+        "",
+      ].join("\n"),
+    );
+    changed((text) => text.replace(/,\s*"expect": \{[^}]*\}/, ""));
+    expect(await replay()).toMatchObject({ code: 0, out });
+  });
+
+  test("is not written over a file that exists, nor from a record of an earlier version", async () => {
+    stored(evicted);
+    writeFileSync(file(), "mine");
+    expect(await why("last", "--export", file())).toMatchObject({ code: 1, out: "" });
+    expect(readFileSync(file(), "utf8")).toBe("mine");
+    const { gate: _, ...earlier } = evicted;
+    stored(earlier);
+    const refused = await why("last", "--export", path.join(folder, "other.json"));
+    expect(refused).toMatchObject({ code: 1, err: expect.stringContaining("earlier version") });
+    expect(existsSync(path.join(folder, "other.json"))).toBe(false);
+  });
+
+  test.each([
+    ["no JSON", "no JSON", "is not a JSON object"],
+    ["a list", "[]", "is not a JSON object"],
+    ["a behaviour case", '{"id":"NH-01","family":"NH","given":{}}', "family must be decision"],
+    ["several faults", '{"family":"decision","given":{"act":"x"}}', "given.act must be one of"],
+  ])("and a file with %s is refused: exit code 64", async (_what, text, why) => {
+    writeFileSync(file(), text);
+    expect(await replay()).toMatchObject({ code: 64, out: "", err: expect.stringContaining(why) });
+  });
+
+  test("and a file that is absent, a folder or far too large is refused without being read", async () => {
+    expect(await replay()).toMatchObject({ code: 64, err: expect.stringContaining("does not exist") });
+    expect(await replay(folder)).toMatchObject({ code: 64, err: expect.stringContaining("is a folder") });
+    writeFileSync(file(), "x".repeat(600_000));
+    expect(await replay()).toMatchObject({ code: 64, err: expect.stringContaining("is too large") });
+  });
+});
+
 test("no record, no state and a wrong word have different exit codes", async () => {
   const absent = await why("node/pi-3");
   expect(absent).toMatchObject({ code: 1, out: "" });
@@ -190,23 +274,50 @@ test("records of a later version are shown as far as they are known", async () =
   expect(out).toContain("pod/default/web-1 was to be evicted from pi-3: foreseen");
 });
 
-test.each([
-  { records: [], code: 1, says: "; edge-02 leads now." },
-  { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
-])("a running agent answers: $says", async ({ records, code, says }) => {
-  const board = new CommandBoard();
-  board.decisions = records.map(Object);
+/** Runs the socket of an agent; the result stops it. */
+async function running(board: CommandBoard): Promise<() => Promise<void>> {
   const stop = new AbortController();
   const file = path.join(folder, "ctl.sock");
   const socket = new ControlSocket(
     { clock: new SystemClock(), random: new SeededRandom(), log: new RecordingLog() },
     { file, desk: board.start(), stuck: () => [], missing: () => [], status: () => undefined, metrics: () => "" },
   );
-  const running = socket.run(stop.signal);
+  const run = socket.run(stop.signal);
   await expect.poll(() => existsSync(file)).toBe(true);
+  return async () => {
+    stop.abort();
+    await run;
+  };
+}
+
+test.each([
+  { records: [], code: 1, says: "; edge-02 leads now." },
+  { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
+])("a running agent answers: $says", async ({ records, code, says }) => {
+  const board = new CommandBoard();
+  board.decisions = records.map(Object);
+  const stop = await running(board);
   const answered = await why("node/pi-3");
   expect(answered.code).toBe(code);
   expect(answered.out + answered.err).toContain(says);
-  stop.abort();
-  await running;
+  await stop();
+});
+
+test("the story of a board tells each mark and taint once, also after a pod was evicted from it", async () => {
+  stored(marked, tainted, evicted);
+  const { out } = await why("node/pi-3");
+  expect(out.match(/marked/g)).toHaveLength(1);
+  expect(JSON.parse((await why("node/pi-3", "--json")).out).records).toHaveLength(3);
+});
+
+test("the agent that runs with the named configuration is asked, wherever its socket is", async () => {
+  const configured = path.join(folder, "siteward.yaml");
+  writeFileSync(configured, `${readFileSync(configured, "utf8")}\nrun: { folder: ${folder} }`);
+  const board = new CommandBoard();
+  board.decisions = [Object(marked)];
+  const stop = await running(board);
+  const io = recordingIo({ env: {}, clock: new SystemClock() });
+  expect(await dispatch(io, ["why", "last", "--config", configured])).toBe(0);
+  expect(io.out()).toContain("node/pi-3 was marked");
+  await stop();
 });

@@ -3,9 +3,10 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { fits } from "../../../../agent/commands/desk/command-pattern.ts";
 import { isDisabled, readPolicy } from "../../../../agent/commands/desk/policy.ts";
 import { isSignatureOf, newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
-import { fits, forbids, readTrust, trustReader } from "../../../../agent/commands/desk/trust.ts";
+import { forbids, readTrust, trustReader } from "../../../../agent/commands/desk/trust.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let folder: string;

@@ -7,6 +7,7 @@ import { planBoard } from "../../../../agent/controllers/daemonset/board-pods.ts
 import { presentHash } from "../../../../agent/controllers/daemonset/history.ts";
 import { updateStep } from "../../../../agent/controllers/daemonset/rolling-update.ts";
 import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import type { Grounds } from "../../../../agent/decisions/grounds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
 import { node } from "../../../support/builders.ts";
 import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
@@ -17,9 +18,11 @@ import { DaemonSite, podOf, revisionOf, set } from "./support/daemon-site.ts";
  */
 
 const now = { mono: 0, wall: 0 };
-const cause = { board: "n1", verdict: "unknown", rule: "silent" };
-const held: Board = { name: "n1", run: false, stay: true, silence: { cause, isHeld: true } };
-const judged: Board = { ...held, silence: { cause, isHeld: false } };
+const silent = { verdict: "unknown", rule: "silent" } as const;
+const cause = { board: "n1", ...silent };
+const grounds: Grounds = { act: "pod-replaced", board: "n1", because: { kind: "silence", ...silent }, gate: {} };
+const held: Board = { name: "n1", run: false, stay: true, silence: { cause, grounds, isHeld: true } };
+const judged: Board = { ...held, silence: { cause, grounds, isHeld: false } };
 const owner = set();
 const availability = { minReady: 0, readiness: new Map() };
 const old = (ready = "False"): Pod => podOf(owner, "n1", { hash: "old", ready });
@@ -35,7 +38,7 @@ describe("an update", () => {
 
   test("replaces it once the verdict permits it, with the cause", () => {
     const pod = old();
-    expect(step(judged, [pod]).leaving).toEqual([{ pod, cause }]);
+    expect(step(judged, [pod]).leaving).toEqual([{ pod, silence: judged.silence }]);
   });
 
   test("replaces a pod that is broken by its kubelet's own report, without a cause", () => {
@@ -54,7 +57,7 @@ describe("an update", () => {
     });
     const pod = podOf(surging, "n1", { hash: "old", ready: "False" });
     expect(step(held, [pod], surging).leaving).toEqual([]);
-    expect(step(judged, [pod], surging).leaving).toEqual([{ pod, cause }]);
+    expect(step(judged, [pod], surging).leaving).toEqual([{ pod, silence: judged.silence }]);
   });
 });
 
@@ -66,7 +69,7 @@ test("keeps the old of two pods on a silent board while the verdict is open", ()
   ];
   const context = { set: surging, hash: atOnce(presentHash(surging)), availability, backoff: undefined };
   expect(atOnce(planBoard(held, pods, context, now)).leaving).toEqual([]);
-  expect(atOnce(planBoard(judged, pods, context, now)).leaving).toEqual([{ pod: pods[0], cause }]);
+  expect(atOnce(planBoard(judged, pods, context, now)).leaving).toEqual([{ pod: pods[0], silence: judged.silence }]);
 });
 
 describe("on a site", () => {

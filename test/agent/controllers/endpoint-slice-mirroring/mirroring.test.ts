@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice, Endpoints, Service } from "../../../../agent/api/core.ts";
+import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { endpointSliceMirroring } from "../../../../agent/controllers/endpoint-slice-mirroring/controller.ts";
 import { decide } from "../../../../agent/controllers/endpoint-slice-mirroring/decide.ts";
 import { controllerName, mirror } from "../../../../agent/controllers/endpoint-slice-mirroring/mirrored.ts";
 import { noMemory } from "../../../../agent/controllers/slices/memory.ts";
-import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
+import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
 import type { Seen, SiteView } from "../../../../agent/loop/controller.ts";
 import { service, slice } from "../service/objects.ts";
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { EndpointSlice } from "../../../../agent/api/core.ts";
+import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
-import { managedByLabel, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
+import { managedByLabel } from "../../../../agent/controllers/slices/slice.ts";
 import { slicesOf, sliceWake } from "../../../../agent/controllers/slices/wake.ts";
 import type { SiteView } from "../../../../agent/loop/controller.ts";
 

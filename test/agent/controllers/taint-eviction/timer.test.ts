@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durableTimers, type EvictionTimer } from "../../../../agent/controllers/taint-eviction/timer.ts";
+import { durableTimers, type EvictionTimer, ranFor } from "../../../../agent/controllers/taint-eviction/timer.ts";
 
 const now = { mono: 50_000, wall: 9_000_000 };
 const timer: EvictionTimer = {
@@ -17,6 +17,16 @@ const timer: EvictionTimer = {
   overtaken: false,
   doubted: false,
 };
+
+test.each([
+  [19_000, 0],
+  [319_999.9, 299_999],
+  [319_999.9999999, 300_000],
+  [320_000, 300_000],
+  [320_000.9, 300_000],
+])("a timer that began at 20 s has at %d ms run for %d complete milliseconds", (mono, ran) => {
+  expect(ranFor(timer, { mono, wall: 0 })).toBe(ran);
+});
 
 test("within a boot a timer is restored unchanged", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";

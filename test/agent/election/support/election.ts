@@ -119,6 +119,7 @@ export class Board {
         lock: lockOver(this.link),
         identity: `${name}_${random.uuid()}`,
         timing: edge,
+        blip: 10_000,
         followers: "expiry",
         whyNotToStand: () => this.sick,
         announce: ({ message }) => this.said.push(message.replace(/_\S+/, "")),

@@ -124,5 +124,4 @@ export const event = tagged(
 );
 
 export type Event = FormOf<typeof event>;
-export type Config = FormOf<typeof config>;
 export type Given = FormOf<typeof given>;

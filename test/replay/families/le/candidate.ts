@@ -84,6 +84,7 @@ export class Candidate {
       {
         identity,
         timing: timingOf(config),
+        blip: 10_000,
         formerIdentity,
         formerTerm,
         followers: given.followers ?? config.followers ?? "poll",

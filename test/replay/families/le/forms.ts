@@ -77,8 +77,6 @@ const fault = {
   }),
 };
 
-export type Fault = RecordOf<typeof fault>;
-
 const candidateForm = record(
   {
     identity: optional(text({ about: "The identity that it writes into the Lease; by default its name." })),

@@ -1,13 +1,9 @@
 import type { EndpointSlice, Endpoints } from "../../../../agent/api/core.ts";
+import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
 import type { Subset, SubsetAddress } from "../../../../agent/controllers/service/go-text.ts";
 import { triggerAnnotation } from "../../../../agent/controllers/service/trigger-time.ts";
-import {
-  endpointsOf,
-  portsOf,
-  type SliceEndpoint,
-  serviceNameLabel,
-} from "../../../../agent/controllers/slices/slice.ts";
+import { endpointsOf, portsOf, type SliceEndpoint } from "../../../../agent/controllers/slices/slice.ts";
 import type { JsonSchema } from "../../form.ts";
 import type { Outcome } from "../../outcome.ts";
 import type { CaseTime } from "../../site/case-time.ts";

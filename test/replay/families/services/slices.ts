@@ -1,13 +1,13 @@
 import type { EndpointSlice, Node, Pod, Service } from "../../../../agent/api/core.ts";
+import { serviceNameLabel } from "../../../../agent/api/index-values.ts";
 import { controlledBy } from "../../../../agent/api/owners.ts";
-import { boardOf } from "../../../../agent/api/pods.ts";
+import { boardOf, isReady } from "../../../../agent/api/pods.ts";
 import { services } from "../../../../agent/api/resources.ts";
 import { atOnce } from "../../../../agent/base/steps.ts";
 import { endingDigits } from "../../../../agent/base/text/ending-digits.ts";
 import { controllerName, labelsFor } from "../../../../agent/controllers/endpoint-slice/content.ts";
 import { endpointOf, slicePortsOf } from "../../../../agent/controllers/endpoint-slice/endpoint.ts";
-import { isReady } from "../../../../agent/controllers/service/eligible.ts";
-import { managedByLabel, type SliceEndpoint, serviceNameLabel } from "../../../../agent/controllers/slices/slice.ts";
+import { managedByLabel, type SliceEndpoint } from "../../../../agent/controllers/slices/slice.ts";
 import { choice, either, type FormOf, flag, list, map, optional, record, text, whole } from "../../form.ts";
 import { MalformedCase } from "../../malformed.ts";
 import { keyOfName, labelsForm, placeOf } from "./pods.ts";

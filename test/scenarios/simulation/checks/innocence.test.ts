@@ -26,7 +26,7 @@ function complaintsAbout(
   const site = new Site(scheduleOf(1, new SeededRandom(1), { boards: 1, policy }), { everything: false });
   onTestFinished(() => site.close());
   const { history } = site.recorder;
-  history.troubles.set("pi-1", [{ from: 100 * second, until: 200 * second }]);
+  history.troubles.set("pi-1", [{ what: "no power", from: 100 * second, until: 200 * second }]);
   history.nodes.set("pi-1", [state(0, "True"), state(150 * second, ...lost), state(205 * second, "True"), ...restored]);
   history.restores.push(500 * second);
   const eviction: Act = {

@@ -1,5 +1,5 @@
 import { decisionBound } from "../../../../agent/decisions/decision-book.ts";
-import { readDecision } from "../../../../agent/decisions/decision-record.ts";
+import { type DecisionRecord, readDecision } from "../../../../agent/decisions/decision-record.ts";
 import { DecisionLog } from "../../../../storage/decision-log.ts";
 import type { SimBoard } from "../sim-board.ts";
 import type { Site } from "../site.ts";
@@ -45,7 +45,8 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
 
 const isMet = ({ is, isDone, isGone }: Act): boolean => isDone || (is === "evict" && isGone);
 
-function recordsOf({ storage }: SimBoard) {
+/** The records in the state.db of a board. */
+export function recordsOf({ storage }: SimBoard): readonly DecisionRecord[] {
   const texts = new DecisionLog(storage.state, decisionBound).newest(undefined, decisionBound.rows);
   return texts.flatMap((text) => readDecision(JSON.parse(text)) ?? []);
 }

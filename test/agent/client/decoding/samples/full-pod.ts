@@ -2,6 +2,13 @@
 const image = "registry.test/app:1";
 const uid = (end: string): string => `11111111-2222-3333-4444-${end.repeat(6)}`;
 
+/** The pod's runtime class, without which an API server accepts no overhead. */
+export const fullPodRuntime = {
+  metadata: { name: "heavy" },
+  handler: "heavy",
+  overhead: { podFixed: { cpu: "10m", memory: "32Mi" } },
+};
+
 export const fullPod = {
   metadata: {
     name: "everything",
@@ -26,6 +33,9 @@ export const fullPod = {
     subdomain: "web",
     hostNetwork: true,
     restartPolicy: "OnFailure",
+    runtimeClassName: fullPodRuntime.metadata.name,
+    overhead: fullPodRuntime.overhead.podFixed,
+    resources: { requests: { cpu: "500m", memory: "128Mi" }, limits: { cpu: "1" } },
     terminationGracePeriodSeconds: 0,
     nodeSelector: { disk: "sd", empty: "" },
     tolerations: [
@@ -75,6 +85,12 @@ export const fullPod = {
       { name: "side", image },
     ],
   },
+};
+
+/** A pod that may not be scheduled yet; a bound pod has no such gates. */
+export const gatedPod = {
+  metadata: { name: "gated" },
+  spec: { schedulingGates: [{ name: "site.test/wait" }], containers: [{ name: "main", image }] },
 };
 
 export const fullPodStatus = {

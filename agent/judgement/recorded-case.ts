@@ -1,0 +1,195 @@
+import {
+  list,
+  mapped,
+  number,
+  only,
+  optional,
+  record,
+  type SchemaProblems,
+  simple,
+  type TypeOf,
+  text,
+  whole,
+  word,
+} from "../base/schema.ts";
+import type { DecisionRecord } from "../decisions/decision-record.ts";
+import type { Because, Grounds, SilenceFacts } from "../decisions/grounds.ts";
+import { decideAgain, type RepeatedDecision } from "./ruling.ts";
+
+const family = "decision";
+
+/** In characters. The texts of records are shorter. */
+const words = text({ most: 1024 });
+const mostTaints = 1000;
+const ms = whole({ min: 0 });
+const yes = simple<true>({ const: true }, "true", (value) => value === true);
+const verdict = word("alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead");
+
+const silenceMembers = {
+  verdict: optional(verdict),
+  rule: optional(words),
+  silentMs: optional(ms),
+  graceMs: optional(ms),
+  unheard: optional(yes),
+  provenMs: optional(ms),
+  notLive: optional(yes),
+  own: optional(yes),
+  heard: optional(word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long")),
+  confirmedBy: optional(words),
+  zone: optional(record({ name: words, state: words })),
+};
+
+/** Adds a problem for each of the named members that is missing. */
+function hasAll<T extends object>(value: T, names: readonly (keyof T & string)[], problems: SchemaProblems): boolean {
+  const missing = names.filter((name) => value[name] === undefined);
+  for (const name of missing) problems.addAt(name, { is: "missing", expects: "a value" });
+  return missing.length === 0;
+}
+
+type GivenSilence = Partial<SilenceFacts>;
+
+/** The facts about a silence. With evidence, the verdict follows from it, and is derived when the case is decided. */
+function silenceOf(facts: GivenSilence, problems: SchemaProblems): SilenceFacts | undefined {
+  const isMeasured = facts.silentMs !== undefined || facts.graceMs !== undefined;
+  if (!hasAll(facts, isMeasured ? ["silentMs", "graceMs"] : ["verdict", "rule"], problems)) return undefined;
+  return { verdict: "unknown", rule: "", ...facts };
+}
+
+const because = mapped(
+  record({
+    kind: word("silence", "reported", "taints", "node-deleted", "out-of-service"),
+    ...silenceMembers,
+    taints: optional(list(words, mostTaints)),
+    toleratedMs: optional(ms),
+    ranMs: optional(ms),
+    silence: optional(mapped(record(silenceMembers), silenceOf)),
+  }),
+  (facts, problems): Because | undefined => {
+    const { kind, taints, toleratedMs, ranMs, silence, ...rest } = facts;
+    switch (kind) {
+      case "silence": {
+        const found = silenceOf(rest, problems);
+        return found && { kind, ...found };
+      }
+      case "taints":
+        if (!hasAll(facts, ["taints", "toleratedMs", "ranMs"], problems)) return undefined;
+        return {
+          kind,
+          taints: taints ?? [],
+          toleratedMs: toleratedMs ?? 0,
+          ranMs: ranMs ?? 0,
+          ...(silence && { silence }),
+        };
+      default:
+        return { kind };
+    }
+  },
+);
+
+const given = record({
+  act: word("board-marked", "board-tainted", "pod-evicted", "pod-collected", "pod-replaced"),
+  board: words,
+  because,
+  gate: record({
+    policy: optional(word("evidence", "kubernetes")),
+    ready: optional(word("True", "False", "Unknown")),
+    notLive: optional(yes),
+    quarantine: optional(yes),
+    frozenMs: optional(ms),
+    turnInMs: optional(ms),
+    rate: optional(number({ min: 0 })),
+    level: optional(number({ min: 0, max: 1 })),
+    free: optional(word("swap", "paid")),
+    former: optional(yes),
+    nodeDeleted: optional(yes),
+    doubtful: optional(yes),
+  }),
+});
+
+/**
+ * A recorded decision as a case: what it rested on, and what was decided (docs/interfaces.md#decision-records). `expect`
+ * may be left out, and so may each of its members.
+ */
+export const recordedCase = record({
+  id: words,
+  family: only(family),
+  note: optional(words),
+  given,
+  expect: optional(
+    record({
+      ruling: optional(word("act", "not-due", "not-live", "quarantine", "verdict", "zone", "freeze", "turn")),
+      verdict: optional(verdict),
+      rule: optional(words),
+    }),
+  ),
+});
+
+export type RecordedCase = TypeOf<typeof recordedCase>;
+
+/** A case as it is written. */
+export interface WrittenCase {
+  readonly id: string;
+  readonly family: typeof family;
+  readonly note: string;
+  readonly given: Omit<Grounds, "because"> & { readonly because: object };
+  readonly expect: Pick<RepeatedDecision, "ruling" | "verdict">;
+}
+
+/**
+ * The latest decision of a record as a case; undefined: an earlier version wrote the record, without all that the
+ * decision weighed. If the act was held back and has lapsed, the decision is that to hold it back. The sentence of the
+ * rule is not expected: a later version may word it differently.
+ */
+export function caseOf(
+  { act, board, because, gate, state, restraints }: DecisionRecord,
+  { id, note }: Pick<WrittenCase, "id" | "note">,
+): WrittenCase | undefined {
+  if (gate === undefined) return undefined;
+  const held = state === "held" || state === "lapsed" ? restraints.at(-1)?.why : undefined;
+  const facts = because.kind === "silence" ? because : because.kind === "taints" ? because.silence : undefined;
+  return {
+    id,
+    family,
+    note,
+    given: { act, board, because: withoutVerdict(because), gate },
+    expect: { ruling: held ?? "act", ...(facts && { verdict: facts.verdict }) },
+  };
+}
+
+/** The facts without the verdicts that follow from them. */
+function withoutVerdict(because: Because): object {
+  switch (because.kind) {
+    case "silence":
+      return evidenceOf(because);
+    case "taints":
+      return because.silence ? { ...because, silence: evidenceOf(because.silence) } : because;
+    default:
+      return because;
+  }
+}
+
+function evidenceOf<T extends SilenceFacts>({ verdict, rule, ...evidence }: T): object {
+  return evidence.silentMs === undefined ? { verdict, rule, ...evidence } : evidence;
+}
+
+/** A part of a decision that differs from the expected one. */
+export interface DecisionDifference {
+  readonly member: keyof RepeatedDecision;
+  readonly expected: string;
+  /** undefined: the decision rests on no verdict. */
+  readonly found: string | undefined;
+}
+
+/** Decides the case again, by the rules that controllers follow, and compares. */
+export function replayed({ given, expect = {} }: RecordedCase): {
+  readonly decision: RepeatedDecision;
+  readonly differences: readonly DecisionDifference[];
+} {
+  const decision = decideAgain(given);
+  const members = ["ruling", "verdict", "rule"] as const;
+  const differences = members.flatMap((member) => {
+    const [expected, found] = [expect[member], decision[member]];
+    return expected === undefined || expected === found ? [] : [{ member, expected, found }];
+  });
+  return { decision, differences };
+}

@@ -1,0 +1,177 @@
+import { taintKeys } from "../api/taints.ts";
+import { hasToken } from "../base/token-bucket.ts";
+import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
+import { type Evidence, isSilent, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
+
+/** The decision about a harmful act: it is done, held back for a reason, or not due; a board that waits is not due. */
+export type Ruling = "act" | "not-due" | Restraint["why"];
+
+/**
+ * Decides about a harmful act. Controllers act by this rule, and by nothing but the facts that the act's record keeps:
+ * so a record can be decided again (docs/judgement.md#decision-records).
+ */
+export function rulingOf({ act, because, gate }: Grounds): Ruling {
+  switch (act) {
+    case "board-marked":
+      return because.kind === "silence" && isToMark(because, gate.ready) ? "act" : "not-due";
+    case "board-tainted":
+      return taintRuling(because, gate);
+    case "pod-evicted":
+      return because.kind === "taints" ? evictionRuling(because, gate) : "not-due";
+    case "pod-replaced":
+      if (because.kind !== "silence" || gate.ready !== "Unknown") return "not-due";
+      return freezeOf(gate) ?? restraintBy(because, gate) ?? "act";
+    case "pod-collected":
+      return because.kind === "node-deleted" || because.kind === "out-of-service" ? "act" : "not-due";
+    default:
+      return act satisfies never;
+  }
+}
+
+/**
+ * Whether the conditions of a silent board have to be written. If Ready is already Unknown, the other conditions alone
+ * are not worth a write.
+ */
+export const isToMark = (verdict: JudgedBy, ready: string | undefined): boolean =>
+  isSilent(verdict) && ready !== "Unknown";
+
+/** A verdict, or the facts that contain one. */
+type JudgedBy = Pick<SilenceFacts, "verdict">;
+
+/** What our verdict rests on besides the board itself. */
+export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine">;
+
+/** Why our verdict about a board permits no harm now; undefined: it does. Without a verdict, this agent judges none. */
+export function restraintBy(
+  verdict: JudgedBy | undefined,
+  { policy, notLive, quarantine }: HarmConditions,
+): "not-live" | "quarantine" | "verdict" | undefined {
+  if (notLive) return "not-live";
+  if (quarantine) return "quarantine";
+  return verdict && !permitsHarm(verdict, policy) ? "verdict" : undefined;
+}
+
+const freezeOf = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | undefined =>
+  frozenMs !== undefined && frozenMs > 0 ? "freeze" : undefined;
+
+/** Why a board gets no NoExecute taint now, whatever its zone allows. `silence`: undefined if its kubelet reports. */
+export const restraintOnTaint = (
+  silence: JudgedBy | undefined,
+  gate: HarmConditions & Pick<GateFacts, "frozenMs">,
+): Restraint["why"] | undefined => freezeOf(gate) ?? (silence && restraintBy(silence, gate));
+
+/**
+ * The ruling on a NoExecute taint. The report of a living kubelet needs no verdict. `zone` holds the board back while
+ * its zone allows no taints at all; otherwise a board without a token waits for its turn.
+ */
+function taintRuling(because: Because, gate: GateFacts): Ruling {
+  const silence = because.kind === "silence" && gate.ready === "Unknown" ? because : undefined;
+  const isReported = because.kind === "reported" && gate.ready === "False";
+  if (!isReported && silence === undefined) return "not-due";
+  const restraint = restraintOnTaint(silence, gate);
+  if (restraint) return restraint;
+  if (gate.free !== undefined || (gate.level !== undefined && hasToken({ level: gate.level }))) return "act";
+  return gate.rate === 0 ? "zone" : "not-due";
+}
+
+type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
+
+/**
+ * The ruling on the eviction of a pod. Freezes hold back what our own taints cause; the link and the verdict only what
+ * our verdict causes. A taint set by another client is an order.
+ */
+function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
+  if (ranMs < toleratedMs) return "not-due";
+  if (taints.every(isLifecycleKey)) {
+    const hold = freezeOf(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
+    if (hold) return hold;
+    if (gate.former && silence && isBack(silence, gate)) return "verdict";
+  }
+  const restraint = isCausedByUs(taints, gate) ? restraintBy(silence, gate) : undefined;
+  if (restraint) return restraint;
+  return gate.doubtful ? "not-due" : "act";
+}
+
+export const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+
+/**
+ * Whether taints are our verdict: unreachable always, not-ready only if the board has fallen silent since or its Node is
+ * gone.
+ */
+export const isCausedByUs = (
+  taints: readonly string[],
+  { ready, nodeDeleted }: Pick<GateFacts, "ready" | "nodeDeleted">,
+): boolean =>
+  taints.every(
+    (key) => key === taintKeys.unreachable || (key === taintKeys.notReady && (ready === "Unknown" || nodeDeleted)),
+  );
+
+/**
+ * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
+ * taint. A new kube-controller-manager would remove it too, and start a new window if it came back.
+ */
+const isBack = (silence: JudgedBy, { ready }: GateFacts): boolean =>
+  ready === "True" && !permitsHarm(silence, "evidence");
+
+/** The facts of a record about a board's silence; without evidence, the verdict rests on something else. */
+export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | undefined): SilenceFacts => ({
+  verdict,
+  rule,
+  ...(evidence && {
+    silentMs: evidence.silentMs,
+    graceMs: evidence.graceMs,
+    ...(evidence.provenMs !== undefined && { provenMs: evidence.provenMs }),
+    ...(!evidence.live && { notLive: true }),
+    ...(evidence.own && { own: true }),
+    ...(evidence.heard !== undefined && { heard: evidence.heard }),
+    ...(evidence.confirmedBy !== undefined && { confirmedBy: evidence.confirmedBy }),
+  }),
+});
+
+/** The evidence in the facts of a record; undefined: the verdict does not rest on silence. */
+function evidenceIn({
+  silentMs,
+  graceMs,
+  provenMs,
+  notLive,
+  own,
+  heard,
+  confirmedBy,
+}: SilenceFacts): Evidence | undefined {
+  if (silentMs === undefined || graceMs === undefined) return undefined;
+  return { live: !notLive, silentMs, graceMs, provenMs, own: own === true, heard, confirmedBy };
+}
+
+/** A decision that was made again from the facts of a record. */
+export interface RepeatedDecision {
+  readonly ruling: Ruling;
+  /** The verdict and its rule; absent if the act rests on no verdict. */
+  readonly verdict?: string;
+  readonly rule?: string;
+}
+
+/** Decides again by the facts of a record: first the verdict, from its evidence, then the act. */
+export function decideAgain(grounds: Grounds): RepeatedDecision {
+  const { because } = grounds;
+  switch (because.kind) {
+    case "silence": {
+      const judged = { ...because, ...verdictAgain(because) };
+      const { verdict, rule } = judged;
+      return { ruling: rulingOf({ ...grounds, because: judged }), verdict, rule };
+    }
+    case "taints": {
+      const { silence } = because;
+      if (silence === undefined) return { ruling: rulingOf(grounds) };
+      const judged = { ...silence, ...verdictAgain(silence) };
+      const { verdict, rule } = judged;
+      return { ruling: rulingOf({ ...grounds, because: { ...because, silence: judged } }), verdict, rule };
+    }
+    default:
+      return { ruling: rulingOf(grounds) };
+  }
+}
+
+function verdictAgain(facts: SilenceFacts): Verdict {
+  const evidence = evidenceIn(facts);
+  return evidence ? verdictOf(evidence) : facts;
+}

@@ -1,0 +1,57 @@
+import type { KubeObject } from "../api/meta.ts";
+import { leases, type Resource, resourceName } from "../api/resources.ts";
+import type { Clock, Instant, Millis } from "../base/clock.ts";
+import { isInterrupted, type WriteHealth } from "../election/write-health.ts";
+import type { WatchHealth } from "../informer/watch-health.ts";
+import { earlier, later } from "../judgement/link.ts";
+import type { Cache, Caches } from "../loop/site-view.ts";
+
+/** Where the health of writes comes from, and the longest interruption that is not an outage. */
+export interface WritableLeasesDeps {
+  readonly writes: () => WriteHealth;
+  readonly blip: Millis;
+}
+
+/**
+ * The caches, with a watch of Leases that is live only while Leases can be written: a watch that stays open shows no
+ * heartbeat that the API server refuses. An interruption of writes is an outage like one of the watch
+ * (docs/judgement.md#outages).
+ */
+export class WritableLeases implements Caches {
+  readonly #clock: Clock;
+  readonly #caches: Caches;
+  readonly #deps: WritableLeasesDeps;
+
+  constructor(clock: Clock, caches: Caches, deps: WritableLeasesDeps) {
+    this.#clock = clock;
+    this.#caches = caches;
+    this.#deps = deps;
+  }
+
+  informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
+    const cache = this.#caches.informer(resource);
+    if (resourceName(resource) !== resourceName(leases)) return cache;
+    const health = (): WatchHealth =>
+      whileWritable(cache.health, this.#deps.writes(), this.#deps.blip, this.#clock.now());
+    return {
+      lister: cache.lister,
+      // A getter, because the value is replaced with every event.
+      get health() {
+        return health();
+      },
+      onChange: (listen) => cache.onChange(listen),
+    };
+  }
+}
+
+/** The health of the watch of Leases, given the health of writes. */
+export function whileWritable(watch: WatchHealth, writes: WriteHealth, blip: Millis, now: Instant): WatchHealth {
+  const restoredAt = later(watch.restoredAt, writes.restoredAt);
+  if (!isInterrupted(writes, blip, now)) return restoredAt === watch.restoredAt ? watch : { ...watch, restoredAt };
+  return {
+    ...watch,
+    connected: false,
+    restoredAt,
+    notLiveSince: earlier(watch.notLiveSince, writes.pendingSince),
+  };
+}

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import { judgeVerdict, type ManagerActivity, type SeenBoard } from "../../../../agent/doctor/checks/judge.ts";
+
+const clean: SeenBoard = { board: "pi-1", notes: [], taints: "" };
+const marked = (stamp: string): SeenBoard => ({
+  ...clean,
+  notes: [{ manager: "kube-controller-manager", wrote: "Ready", stamp }],
+});
+const verdict = (before: SeenBoard, now: SeenBoard, manager: ManagerActivity = "none") =>
+  judgeVerdict({ before: [before], now: [now], manager }, undefined);
+
+test("boards without a trace are well only where no kube-controller-manager runs", () => {
+  expect(verdict(clean, clean)).toMatchObject({ level: "ok", message: expect.stringContaining("renews its Lease") });
+});
+
+test.each<[ManagerActivity, string]>([
+  ["runs", "but a kube-controller-manager runs: it would write only when a board falls silent or returns"],
+  ["unknown", "but its Lease cannot be read"],
+])("boards without a trace prove nothing while a manager's activity is: %s", (manager, reason) => {
+  const { level, message, hint } = verdict(clean, clean, manager);
+  expect(level).toBe("info");
+  expect(message).toContain(reason);
+  expect(hint).toContain("-node-lifecycle-controller");
+});
+
+test("a write between the two readings is a failure, and an old one a warning", () => {
+  expect(verdict(marked("1"), marked("2"), "runs")).toMatchObject({ level: "fail" });
+  expect(verdict(marked("1"), marked("1"), "runs")).toMatchObject({
+    level: "warn",
+    message: expect.stringContaining("kube-controller-manager wrote Ready of pi-1"),
+  });
+});

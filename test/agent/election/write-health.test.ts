@@ -1,0 +1,58 @@
+import { describe, expect, test } from "vitest";
+import {
+  begun,
+  failed,
+  firstWrite,
+  isInterrupted,
+  succeeded,
+  type WriteHealth,
+} from "../../../agent/election/write-health.ts";
+
+const blip = 10_000;
+const at = (seconds: number) => ({ mono: 1000 * seconds, wall: 0 });
+const quick = firstWrite(100);
+
+/** A renewal begun at this second, which the server refused. */
+const refused = (health: WriteHealth, second: number): WriteHealth => failed(begun(health, at(second)));
+const renewed = (health: WriteHealth, began: number, now = began): WriteHealth =>
+  succeeded(begun(health, at(began)), at(began), blip, at(now));
+
+describe("renewals that fail", () => {
+  test("are an interruption once the first of them is longer ago than a blip", () => {
+    const health = refused(refused(quick, 100), 105);
+    expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
+  });
+
+  test("for longer than a blip end as an outage with the first success", () => {
+    expect(renewed(refused(refused(quick, 100), 108), 112)).toMatchObject({ restoredAt: at(112), hasFailed: false });
+  });
+
+  test("for no longer than a blip are no outage", () => {
+    expect(renewed(refused(quick, 100), 110)).toMatchObject({ restoredAt: undefined, pendingSince: undefined });
+  });
+
+  test("briefly after an outage leave its end as it was", () => {
+    const restored = renewed(refused(quick, 100), 120);
+    expect(renewed(refused(restored, 130), 132).restoredAt).toEqual(at(120));
+  });
+});
+
+describe("a renewal without an answer", () => {
+  test("is an interruption once it has taken longer than a blip", () => {
+    const health = begun(quick, at(100));
+    expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
+  });
+
+  test("ends as an outage if its answer comes after all", () => {
+    expect(renewed(quick, 100, 118).restoredAt).toEqual(at(118));
+  });
+
+  test("is none on a link where renewals take as long as that", () => {
+    const slow = firstWrite(12_000);
+    expect(renewed(slow, 100, 112)).toMatchObject({ restoredAt: undefined, lastTook: 12_000 });
+    expect([124, 124.001].map((second) => isInterrupted(begun(slow, at(100)), blip, at(second)))).toEqual([
+      false,
+      true,
+    ]);
+  });
+});

@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { dotted, predicateOf, read } from "../../../agent/base/schema.ts";
+import type { DecisionRecord } from "../../../agent/decisions/decision-record.ts";
+import { caseOf, recordedCase, replayed } from "../../../agent/judgement/recorded-case.ts";
+
+const moment = { at: "2026-11-20T10:51:37.000Z", boot: "b1", mono: 1000 };
+const tainted: DecisionRecord = {
+  v: 1,
+  act: "board-tainted",
+  on: { kind: "Node", name: "pi-3", uid: "n3" },
+  board: "pi-3",
+  by: "node-lifecycle",
+  leader: "edge-02",
+  term: 3,
+  because: {
+    kind: "silence",
+    verdict: "unproven",
+    rule: "silent past its grace period; nothing but the API shows whether it runs",
+    silentMs: 42_000,
+    graceMs: 40_000,
+    provenMs: 0,
+    zone: { name: "plant7-a", state: "normal" },
+  },
+  gate: { policy: "evidence", ready: "Unknown", rate: 0.1, level: 1 },
+  state: "done",
+  first: moment,
+  last: moment,
+  restraints: [],
+  failures: 0,
+};
+
+const exported = (record: DecisionRecord) => caseOf(record, { id: "node/pi-3", note: "a taint" });
+
+/** The record's case as another machine reads it. */
+function taken(record: DecisionRecord) {
+  const found = read(recordedCase, JSON.parse(JSON.stringify(exported(record))));
+  if ("problem" in found) throw new Error(predicateOf(found.problem));
+  return found.value;
+}
+
+test("a case contains what was decided by, not the verdict that follows from it, and decides as the record did", () => {
+  expect(exported(tainted)).toEqual({
+    id: "node/pi-3",
+    family: "decision",
+    note: "a taint",
+    given: {
+      act: "board-tainted",
+      board: "pi-3",
+      because: {
+        kind: "silence",
+        silentMs: 42_000,
+        graceMs: 40_000,
+        provenMs: 0,
+        zone: { name: "plant7-a", state: "normal" },
+      },
+      gate: { policy: "evidence", ready: "Unknown", rate: 0.1, level: 1 },
+    },
+    expect: { ruling: "act", verdict: "unproven" },
+  });
+  expect(replayed(taken(tainted))).toEqual({
+    decision: {
+      ruling: "act",
+      verdict: "unproven",
+      rule: "silent past its grace period; nothing but the API shows whether it runs",
+    },
+    differences: [],
+  });
+});
+
+test.each([
+  ["held", "freeze"],
+  ["lapsed", "freeze"],
+  ["failed", "act"],
+] as const)("a record that is %s is the decision %s, by the facts of that decision", (state, ruling) => {
+  const freeze = { why: "freeze", scope: "site", by: "ops:jo", leftMs: 1000, since: moment } as const;
+  const restraints = [{ why: "quarantine", since: moment } as const, freeze];
+  const frozen = { ...tainted.gate, frozenMs: 1000 };
+  const record = { ...tainted, state, restraints, gate: ruling === "act" ? (tainted.gate ?? {}) : frozen };
+  expect(exported(record)?.expect.ruling).toBe(ruling);
+  expect(replayed(taken(record)).differences).toEqual([]);
+});
+
+test("facts that were changed give another decision, and the differences are named", () => {
+  const { given, ...envelope } = taken(tainted);
+  const because = { ...given.because, silentMs: 40_000 } as typeof given.because;
+  expect(replayed({ ...envelope, given: { ...given, because } }).differences).toEqual([
+    { member: "ruling", expected: "act", found: "verdict" },
+    { member: "verdict", expected: "unproven", found: "alive" },
+  ]);
+});
+
+test("a record of an earlier version, which did not keep all that was weighed, is no case", () => {
+  const { gate: _, ...earlier } = tainted;
+  expect(exported(earlier)).toBeUndefined();
+});
+
+const { given } = exported(tainted) ?? {};
+const whole = { id: "x", family: "decision", given };
+
+test("a case may come without note and expectation", () => {
+  expect(read(recordedCase, whole)).toMatchObject({ value: { id: "x" } });
+});
+
+test.each([
+  ["another family", { ...whole, family: "NH" }, "family must be decision"],
+  ["nothing given", { id: "x", family: "decision" }, "given is missing"],
+  ["an unknown member", { ...whole, steps: [] }, "steps is not known here"],
+  ["an unknown act", { ...whole, given: { ...given, act: "node-drained" } }, "given.act must be one of"],
+  [
+    "half of the evidence",
+    { ...whole, given: { ...given, because: { kind: "silence", silentMs: 1 } } },
+    "graceMs is missing",
+  ],
+  ["no evidence and no verdict", { ...whole, given: { ...given, because: { kind: "silence" } } }, "verdict is missing"],
+  [
+    "a window without its length",
+    { ...whole, given: { ...given, because: { kind: "taints", taints: [], ranMs: 1 } } },
+    "toleratedMs is missing",
+  ],
+  [
+    "an age before the beginning",
+    { ...whole, given: { ...given, because: { kind: "silence", silentMs: -1, graceMs: 1 } } },
+    "given.because.silentMs must be",
+  ],
+  [
+    "a fact of a later version",
+    { ...whole, given: { ...given, gate: { witnesses: 2 } } },
+    "given.gate.witnesses is not known here",
+  ],
+  ["a text of megabytes", { ...whole, id: "x".repeat(2_000_000) }, "id must have"],
+])("a file with %s is refused", (_what, value, problem) => {
+  const found = read(recordedCase, value);
+  expect("problem" in found && `${dotted(found.problem.path)} ${predicateOf(found.problem)}`).toContain(problem);
+});

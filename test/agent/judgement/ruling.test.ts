@@ -1,0 +1,177 @@
+import { describe, expect, test } from "vitest";
+import type { Because, GateFacts, Grounds, SilenceFacts } from "../../../agent/decisions/grounds.ts";
+import { decideAgain, rulingOf } from "../../../agent/judgement/ruling.ts";
+
+/** Silent for long, and proven so. */
+const silence: SilenceFacts = { verdict: "unproven", rule: "silent", silentMs: 60_000, graceMs: 40_000, provenMs: 0 };
+const alive: SilenceFacts = { ...silence, verdict: "alive", silentMs: 1000 };
+const unreachable = "node.kubernetes.io/unreachable";
+const notReady = "node.kubernetes.io/not-ready";
+
+const ruled = (act: Grounds["act"], because: Because, gate: GateFacts = {}) =>
+  rulingOf({ act, board: "pi-3", because, gate: { policy: "evidence", ...gate } });
+
+describe("a board is marked", () => {
+  const mark = (facts: SilenceFacts, gate: GateFacts) => ruled("board-marked", { kind: "silence", ...facts }, gate);
+
+  test.each([
+    ["silent, and ready until now", silence, { ready: "True" }, "act"],
+    ["silent, without a Ready condition", silence, {}, "act"],
+    ["silent, and already marked", silence, { ready: "Unknown" }, "not-due"],
+    ["cut off", { ...silence, verdict: "cut-off" }, { ready: "True" }, "act"],
+    ["alive", alive, { ready: "True" }, "not-due"],
+  ] as const)("that is %s", (_what, facts, gate, ruling) => {
+    expect(mark(facts, gate)).toBe(ruling);
+  });
+
+  test("by nothing but its silence", () => {
+    expect(ruled("board-marked", { kind: "reported" }, { ready: "False" })).toBe("not-due");
+  });
+});
+
+describe("a board is tainted", () => {
+  const taint = (gate: GateFacts, facts: SilenceFacts = silence) =>
+    ruled("board-tainted", { kind: "silence", ...facts }, { ready: "Unknown", rate: 0.1, ...gate });
+
+  test.each([
+    ["with a token", { level: 1 }, "act"],
+    ["with a token that lacks a rounding error", { level: 1 - 1e-10 }, "act"],
+    ["without a whole token", { level: 0.99 }, "not-due"],
+    ["when it is not its turn", {}, "not-due"],
+    ["in a zone without a rate", { rate: 0 }, "zone"],
+    ["in a zone without a rate, by a token left from before", { rate: 0, level: 1 }, "act"],
+    ["in a zone without a rate, in exchange for the other taint", { rate: 0, free: "swap" }, "act"],
+    ["in a zone without a rate, by a turn that is paid", { rate: 0, free: "paid" }, "act"],
+    ["under a freeze", { level: 1, frozenMs: 1 }, "freeze"],
+    ["at the end of a freeze", { level: 1, frozenMs: 0 }, "act"],
+    ["while the watches are not live", { level: 1, notLive: true }, "not-live"],
+    ["in the quarantine", { level: 1, quarantine: true }, "quarantine"],
+    ["under a freeze while the watches are not live", { frozenMs: 9, notLive: true, quarantine: true }, "freeze"],
+    ["in the quarantine while the watches are not live", { notLive: true, quarantine: true, rate: 0 }, "not-live"],
+    ["whose kubelet has reported since", { level: 1, ready: "True" }, "not-due"],
+  ] as const)("%s", (_when, gate, ruling) => {
+    expect(taint(gate)).toBe(ruling);
+  });
+
+  test("only if the verdict permits it under the policy", () => {
+    expect([taint({ level: 1 }, alive), taint({ level: 1, policy: "kubernetes" }, alive)]).toEqual(["verdict", "act"]);
+    expect(taint({ level: 1, policy: "kubernetes" }, { ...silence, verdict: "unknown" })).toBe("verdict");
+  });
+
+  test("by its kubelet's report whatever the verdict and the link, but not under a freeze", () => {
+    const reported = (gate: GateFacts) => ruled("board-tainted", { kind: "reported" }, { ready: "False", ...gate });
+    expect(reported({ level: 1, notLive: true, quarantine: true })).toBe("act");
+    expect(reported({ level: 1, frozenMs: 1000 })).toBe("freeze");
+    expect(reported({ level: 1, ready: "Unknown" })).toBe("not-due");
+  });
+});
+
+describe("a pod is evicted", () => {
+  const evict = (
+    gate: GateFacts,
+    {
+      taints = [unreachable],
+      ranMs = 300_000,
+      facts = silence,
+    }: { readonly taints?: readonly string[]; readonly ranMs?: number; readonly facts?: SilenceFacts | undefined } = {},
+  ) =>
+    ruled(
+      "pod-evicted",
+      { kind: "taints", taints, toleratedMs: 300_000, ranMs, ...(facts && { silence: facts }) },
+      { ready: "Unknown", ...gate },
+    );
+
+  test.each([
+    ["a millisecond before the end of its window", {}, { ranMs: 299_999 }, "not-due"],
+    ["at the end of its window", {}, {}, "act"],
+    ["under a freeze", { frozenMs: 1 }, {}, "freeze"],
+    ["before its board's turn after a freeze", { turnInMs: 1 }, {}, "turn"],
+    ["at its board's turn", { turnInMs: 0 }, {}, "act"],
+    ["while the watches are not live", { notLive: true }, {}, "not-live"],
+    ["in the quarantine", { quarantine: true }, {}, "quarantine"],
+    ["from a board that sends heartbeats again", {}, { facts: alive }, "verdict"],
+    ["from one under policy kubernetes", { policy: "kubernetes" }, { facts: alive }, "act"],
+    ["where no board is judged", {}, { facts: undefined }, "act"],
+    ["where the cache may be outdated", { doubtful: true }, {}, "not-due"],
+    ["held, where the cache may be outdated", { doubtful: true, frozenMs: 1 }, {}, "freeze"],
+  ] as const)("%s", (_when, gate, window, ruling) => {
+    expect(evict(gate, window)).toBe(ruling);
+  });
+
+  test("for an operator's taint whatever the verdict, the link and freezes", () => {
+    const gate = { notLive: true, quarantine: true, frozenMs: 1000 } as const;
+    expect(evict(gate, { taints: ["ops/drain"], facts: alive })).toBe("act");
+    expect(evict(gate, { taints: [unreachable, "ops/drain"], facts: alive })).toBe("act");
+  });
+
+  test("for the taint that its kubelet's report caused, held by freezes only", () => {
+    const gate = { ready: "False", notLive: true, quarantine: true } as const;
+    expect([evict(gate, { taints: [notReady] }), evict({ ...gate, frozenMs: 1 }, { taints: [notReady] })]).toEqual([
+      "act",
+      "freeze",
+    ]);
+    expect(evict({ ...gate, ready: "Unknown" }, { taints: [notReady] })).toBe("not-live");
+    expect(evict({ ...gate, nodeDeleted: true }, { taints: [notReady] })).toBe("not-live");
+  });
+
+  test("not by a window of an earlier term while its board is ready", () => {
+    const back = { ready: "True", policy: "kubernetes" } as const;
+    expect(evict({ ...back, former: true }, { facts: alive })).toBe("verdict");
+    expect(evict(back, { facts: alive })).toBe("act");
+    expect(evict({ ...back, former: true }, { facts: undefined })).toBe("act");
+  });
+});
+
+test("a daemon pod is replaced on a board that is Unknown, if nothing holds the verdict's harm back", () => {
+  const replace = (gate: GateFacts, facts: SilenceFacts = silence) =>
+    ruled("pod-replaced", { kind: "silence", ...facts }, { ready: "Unknown", ...gate });
+  expect([replace({}), replace({ frozenMs: 1 }), replace({}, alive), replace({ ready: "True" })]).toEqual([
+    "act",
+    "freeze",
+    "verdict",
+    "not-due",
+  ]);
+});
+
+test("a pod is collected if its Node is gone, or its board out of service", () => {
+  expect(ruled("pod-collected", { kind: "node-deleted" })).toBe("act");
+  expect(ruled("pod-collected", { kind: "out-of-service" })).toBe("act");
+  expect(ruled("pod-collected", { kind: "reported" })).toBe("not-due");
+});
+
+describe("a decision that is made again", () => {
+  const taint = (facts: SilenceFacts): Grounds => ({
+    act: "board-tainted",
+    board: "pi-3",
+    because: { kind: "silence", ...facts },
+    gate: { policy: "evidence", ready: "Unknown", rate: 0.1, level: 1 },
+  });
+
+  test.each([
+    ["unproven", {}, "act"],
+    ["alive", { silentMs: 40_000 }, "verdict"],
+    ["unknown", { provenMs: 20_000 }, "verdict"],
+    ["unknown", { notLive: true }, "verdict"],
+    ["cut-off", { own: true }, "verdict"],
+    ["dead", { confirmedBy: "ops:jo" }, "act"],
+    ["cut-off", { heard: "kubelet ok" }, "verdict"],
+    ["unmanaged", { heard: "kubelet down" }, "verdict"],
+    ["unproven", { heard: "kubelet down too long" }, "act"],
+  ] as const)("derives the verdict %s from the evidence %o, whatever the record says", (verdict, evidence, ruling) => {
+    expect(decideAgain(taint({ ...silence, verdict: "self-isolated", ...evidence }))).toMatchObject({
+      verdict,
+      ruling,
+    });
+  });
+
+  test("keeps a verdict that rests on no evidence", () => {
+    const unjudged = { verdict: "alive", rule: "the board has not been checked yet" } as const;
+    const eviction: Grounds = {
+      act: "pod-evicted",
+      board: "pi-3",
+      because: { kind: "taints", taints: [unreachable], toleratedMs: 0, ranMs: 0, silence: unjudged },
+      gate: { policy: "evidence" },
+    };
+    expect(decideAgain(eviction)).toEqual({ ruling: "verdict", ...unjudged });
+  });
+});
