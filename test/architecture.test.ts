@@ -162,7 +162,7 @@ test("every import goes down the layers", () => {
   expect(wrong).toEqual([]);
 });
 
-test("the table in ARCHITECTURE.md is the one above", () => {
+test("the table in ARCHITECTURE.md equals the one above", () => {
   const short = (folder: string): string => folder.replace(/^agent\/(commands\/)?/, "");
   const listed = ({ may, types = [] }: Layer): object => ({
     may: may.map(short).sort(),
@@ -199,7 +199,7 @@ test("no folder runs code of a higher rank", () => {
   expect(wrong).toEqual([]);
 });
 
-test("an import that goes up, sideways or round the seam would be found", () => {
+test("an import that goes up, sideways or around the seam would be found", () => {
   const seen = (file: string, to: string, type = false): boolean => isAllowed(file, { to, type, lazy: false });
   expect(seen("agent/controllers/registry.ts", "agent/client/kube-client.ts")).toBe(false);
   expect(seen("agent/controllers/registry.ts", "storage/memo.ts")).toBe(false);
@@ -210,7 +210,7 @@ test("an import that goes up, sideways or round the seam would be found", () => 
   expect(seen("agent/execution/executor.ts", "agent/informer/lister.ts")).toBe(true);
 });
 
-test("time, chance, environment and console come in through the files that own them", () => {
+test("time, chance, environment and console are used only in the files that own them", () => {
   const wrong = files.flatMap((file) => {
     const code = withoutComments(read(file));
     return Object.entries(ambient)
@@ -239,7 +239,7 @@ test("the simulator is reachable only through import() in the program's outermos
   expect(wrong).toEqual([]);
 });
 
-test("SQL stands in storage/ alone", () => {
+test("SQL is only in storage/", () => {
   const wrong = files.filter(
     (file) =>
       !file.startsWith("storage/") &&
@@ -277,7 +277,7 @@ test("a folder with one file too many would be found", () => {
   expect(crowdedIn([...full, "agent/base/more.ts", "test/kube/more.test.ts"])).toEqual(["agent/base", "test/kube"]);
 });
 
-test("no two folders need each other to run", () => {
+test("no two folders depend on each other at run time", () => {
   const needs = new Map<string, Set<string>>();
   for (const file of files)
     for (const { to, type, lazy } of importsOf(file)) {

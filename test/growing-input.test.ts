@@ -60,7 +60,7 @@ test.each(Object.keys(readers))("%s is read or refused at once, however long it 
 });
 
 test.each(["M13.1.0", "M0.1.0", "M3.0.0", "M3.6.0", "M3.1.7", "M3.1.0/x"])(
-  "a zone whose summer begins on %s, a day that no year has, has no summer to look for",
+  "a time-zone rule whose summer begins on %s, a day that no year has, is refused",
   (day) => {
     const rule = ruleFrom(`CET-1CEST,${day},M10.5.0`);
     expect(rule).toBeUndefined();
@@ -74,12 +74,12 @@ test.each([
   "0 0 * JAN-MARMARMARMARMARMARMARMARMARMARMAR *",
   "0 0 * 1JAN1JAN1JAN1JAN1JAN-12 *",
   "@daily 1-99999999999 * * *",
-])("the schedule %s, which a library would write out for ever, is none", (written) => {
+])("the schedule %s, which a library would expand for ever, is refused", (written) => {
   expect(parseCron(written)).toBeUndefined();
   expect(parseWindows(`${written} for 8h`)).toBeUndefined();
 });
 
-test("the last day of a year has a summer to look for", () => {
+test("a time-zone rule whose summer begins on the last Sunday of March is accepted", () => {
   const rule = ruleFrom("CET-1CEST,M3.5.0,M10.5.0/3");
   expect(rule && ruleOffset(rule, Date.UTC(2026, 6, 1))).toBe(7_200_000);
 });

@@ -51,7 +51,7 @@ export function predicateOf(problem: SchemaProblem): string {
     case "missing":
       return "is missing";
     case "unknown":
-      return "is not known here";
+      return "is unknown";
     case "against a rule":
       return problem.message;
     default:

@@ -1,6 +1,6 @@
 import type { Instant } from "../base/clock.ts";
 
-/** Why a board should not lead now, and since when (docs/judgement.md#terms). */
+/** Why a board should not lead now, and when that began (docs/judgement.md#terms). */
 export interface Sickness {
   /** As shown by the status: "undervolted", "throttled". */
   readonly why: string;

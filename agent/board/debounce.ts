@@ -4,7 +4,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 export interface Sign {
   /** When a sample last showed the sign; undefined: never. */
   readonly seen: Instant | undefined;
-  /** Since when the sign counts; undefined while it does not count. */
+  /** When the sign began to count; undefined while it does not count. */
   readonly since: Instant | undefined;
   /** When a sample last showed the sign while it counted; undefined: never. */
   readonly stood: Instant | undefined;

@@ -31,7 +31,7 @@ const texts = {
     good: ["LifeLeft", "the storage reports that it has life left"],
   },
   StorageVolatile: {
-    bad: ["InMemory", "the agent's state lies in memory and does not survive a restart of the board"],
+    bad: ["InMemory", "the agent's state is in memory and does not survive a restart of the board"],
     good: ["OnDisk", "the agent's state survives a restart of the board"],
   },
   ClockUnsynced: {

@@ -65,8 +65,7 @@ export const commands: readonly Command[] = [
   {
     name: "config check",
     summary: "Check a configuration file and name every problem.",
-    details:
-      "For a file of this board, also checks that the fleet's settings that are stored here can be in force together with it.",
+    details: "For a file of this board, also checks that it is compatible with the fleet's settings stored here.",
     words: { show: "FILE", least: 1, most: 1 },
     options: [],
     exits: [exit.ok, exit.config],
@@ -92,7 +91,7 @@ export const commands: readonly Command[] = [
   {
     name: "config schema",
     summary: "Print the JSON schema of the configuration file, for editors.",
-    options: [{ name: "profile", summary: "The schema of firmware profiles instead." }],
+    options: [{ name: "profile", summary: "Print the schema of firmware profiles instead." }],
     exits: [exit.ok],
     load: async () => (await import("./commands/config.ts")).schema,
   },

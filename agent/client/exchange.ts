@@ -38,7 +38,10 @@ export interface ApiCall extends Attempt {
    * have, and then between the chunks of a list.
    */
   readonly timeout: Millis;
-  /** The members to read from a long answer, whose beginning alone is read; undefined if the whole answer is needed. */
+  /**
+   * The members to read from a long answer, of which only the beginning is read; undefined if the whole answer is
+   * needed.
+   */
   readonly kept?: MemberFilter | undefined;
 }
 

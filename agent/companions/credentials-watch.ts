@@ -38,7 +38,7 @@ export class CredentialsWatch implements Companion {
     // Without a connection, the link reports it instead.
     if (this.#problem === undefined || !this.#deps.isUp()) return {};
     const { message, hint } = this.#problem;
-    const meanwhile = "; the present connection goes on with the former credentials, and cannot be opened again";
+    const meanwhile = "; the current connection continues with the former credentials, and cannot be opened again";
     return {
       problems: [{ type: "CredentialsUnusable", severity: "warning", message: `${message}${meanwhile}`, hint }],
     };

@@ -48,7 +48,7 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
   minInterval: duration("10s", "The status is sent at most this often.", { min: "1s", max: "10m" }),
   reconnect: section("The delay before each attempt to reconnect: a random part of a limit that doubles each time.", {
     first: duration("1s", "The limit for the first attempt.", { min: "100ms", max: "1m" }),
-    most: duration("5m", "The highest limit.", { min: "1s", max: "1h" }),
+    most: duration("5m", "The longest delay before an attempt.", { min: "1s", max: "1h" }),
     refused: duration("60s", "The limit for the first attempt after the broker refused this board.", {
       min: "1s",
       max: "1h",

@@ -279,7 +279,7 @@ export const settings = section("Configuration of the siteward agent.", {
   status: section("How often status.json is written.", {
     minInterval: duration(
       "10s",
-      "The average interval between writes after changes, at least; a few may follow each other at once.",
+      "The minimum average interval between writes after changes; a few may follow each other immediately.",
       {
         min: "100ms",
         max: "10m",

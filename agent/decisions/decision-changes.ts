@@ -21,7 +21,7 @@ export interface NamedChange {
 export interface ChangeSummary {
   /** The term of the last change. */
   readonly term: number;
-  /** How many acts came to be in each state. */
+  /** The number of acts that entered each state. */
   readonly counts: readonly { readonly act: RecordedAct; readonly state: StoryState; readonly count: number }[];
   /** The first changes, at most `mostNamed`. */
   readonly first: readonly NamedChange[];

@@ -354,7 +354,7 @@ export class Leadership {
   }
 }
 
-/** How long a term may last whose claim or latest renewal began at that instant. */
+/** The limits of a term whose claim or latest renewal began at that instant. */
 const limitsOf = (attempt: Instant, { duration, renewDeadline }: LeaseTiming): TermLimits => ({
   until: trustedUntil(attempt, duration),
   deadline: shifted(attempt, renewDeadline),

@@ -113,7 +113,7 @@ export class OwnWrites {
     }
   }
 
-  /** Forgets a write that was not applied: a Lease with the same mark was then written by another process. */
+  /** Forgets a rejected write. If a Lease shows its mark later, another process wrote it. */
   remove(began: Instant): void {
     const mark = renewalMark(microTimestamp(began));
     if (mark !== undefined) this.#marks.delete(mark);

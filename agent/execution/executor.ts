@@ -219,8 +219,7 @@ export class Executor {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
-      if (action.cause && this.#isOutdated(since))
-        throw new OutdatedError("there was an outage since the site was observed");
+      if (action.cause && this.#isOutdated(since)) throw new OutdatedError("an outage began after the site was read");
       if (evicts(action) && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }

@@ -65,7 +65,7 @@ export class Fleet {
   #error: LinkError | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /** The credentials to use instead of the files: no connection came up with the credentials now in the files. */
+  /** The credentials to use instead of the files: no connection was established with the credentials now in the files. */
   #keeps: Tls | undefined;
   /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
@@ -139,7 +139,7 @@ export class Fleet {
     }
     this.#keeps = former;
     this.#reconnect();
-    const message = this.#error ? sentenceOf(this.#error) : "no connection came up";
+    const message = this.#error ? sentenceOf(this.#error) : "no connection was established";
     return {
       outcome: "failed",
       code: 500,

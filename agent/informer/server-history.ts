@@ -382,7 +382,7 @@ export class ServerHistory {
     const how =
       order < 0
         ? `the site's Lease went back from version ${before.version} to ${found.version}`
-        : `version ${found.version} of the site's Lease differs from the version of that number that was read before`;
+        : `version ${found.version} of the site's Lease differs from the one read earlier with the same version`;
     this.#suspectRestore(how, found.uid === before.uid);
   }
 

@@ -310,7 +310,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     if (this.#reporting) await this.#reported();
     while (this.#fifo.depth > 0 && !signal.aborted) {
       if (this.#listeners.isEmpty) this.#fifo.skipReport();
-      // Without isGone, nothing is awaited between pop and report: newer changes would be reported first.
+      // Without isGone, nothing is awaited between pop and report, since otherwise newer changes would be reported first.
       const pending = this.#fifo.depth;
       const changes = this.#fifo.pop(batchSize);
       this.#backlog.handled(pending - this.#fifo.depth, this.#fifo.depth, this.#ambient.clock.now());

@@ -16,9 +16,12 @@ export interface WatchHealth {
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if never. */
   readonly restoredAt: Instant | undefined;
-  /** Since when the watch is not live; undefined while it is. At the start it counts from the first failed attempt. */
+  /**
+   * When the watch stopped being live; undefined while it is live. At the start it counts from the first failed
+   * attempt.
+   */
   readonly notLiveSince: Instant | undefined;
-  /** Since when the watch has been delivering without a pause longer than `blip`; undefined before the first event. */
+  /** When the current delivery without a pause longer than `blip` began; undefined before the first event. */
   readonly flowingSince?: Instant | undefined;
   /** When the watch last resumed delivery after more than a second without a connection; undefined if never. */
   readonly resumedAt?: Instant | undefined;
@@ -26,7 +29,7 @@ export interface WatchHealth {
   readonly lastNews?: Instant | undefined;
   /** When a watch was first opened after the last news; undefined once a watch opened since then has delivered news. */
   readonly newslessSince?: Instant | undefined;
-  /** Since when received changes have been waiting to be applied to the cache; undefined if none wait. */
+  /** When the received changes that wait to be applied to the cache began to wait; undefined if none wait. */
   readonly behindSince?: Instant | undefined;
 }
 

@@ -5,7 +5,7 @@ import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-he
 export interface Link {
   /** Both watches are live. */
   readonly live: boolean;
-  /** Since when at least one of the watches is not live; undefined: both are live, or the time is unknown. */
+  /** When the first of the watches stopped being live; undefined: both are live, or the time is unknown. */
   readonly notLiveSince: Instant | undefined;
   /** When the last outage, an interruption longer than a blip, ended; undefined: there was none. */
   readonly restoredAt: Instant | undefined;

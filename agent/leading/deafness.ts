@@ -73,9 +73,9 @@ export class Deafness {
 const shortest: Millis = 1000;
 
 /**
- * Since when the leader has been deaf; undefined if it is not. `before`: the result of the last check. Deafness counts
- * from the first check that finds it, not from the moment when a watch stalled, because that watch is first opened
- * again. A watch that is opened and ends at once does not interrupt it.
+ * When the leader became deaf; undefined if it is not. `before`: the result of the last check. Deafness counts from the
+ * first check that finds it, not from the moment when a watch stalled, because that watch is first opened again. A
+ * watch that is opened and ends at once does not interrupt it.
  */
 function deafSince(
   before: Instant | undefined,

@@ -113,8 +113,8 @@ export class Fitness {
   }
 
   /**
-   * Why a deaf leader should step down. One that has never listed the boards judges none, so it does so even where it
-   * knows no board that stands by.
+   * Why a deaf leader should step down. A leader that has never listed the boards judges none, so it steps down even if
+   * it knows no board that stands by.
    */
   #whyToLeaveDeaf(
     deafness: Sickness | undefined,

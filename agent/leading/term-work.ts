@@ -105,10 +105,7 @@ export class TermWork {
     return this.#held.mostSince(outage);
   }
 
-  /**
-   * Since when this leader has been deaf; undefined if it is not, has not been for long enough to count, or does not
-   * lead.
-   */
+  /** When this leader became deaf; undefined if it is not, has not been for long enough to count, or does not lead. */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
   }

@@ -144,8 +144,8 @@ export class ControlLoop<State, Memory> {
   }
 
   /**
-   * The last progress of the running pass that has gone longest without any. If no pass runs, the time since which the
-   * oldest key has been waiting.
+   * The last progress of the running pass that has gone longest without any. If no pass runs, the time at which the
+   * oldest waiting key was added.
    */
   progress(now: Instant): Progress {
     const leastRecent = [...this.#running].reduce<Instant | undefined>(

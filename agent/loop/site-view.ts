@@ -46,7 +46,7 @@ export interface PassView extends RequestWait {
   readonly unread?: (error: unknown) => void;
 }
 
-/** The site as a pass reads it: from the caches, and from the API server where it has to. */
+/** The site as a pass reads it: from the caches and, where necessary, from the API server. */
 export class CachedSiteView implements SiteView {
   readonly now: Instant;
   readonly #caches: Caches;

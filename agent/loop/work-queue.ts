@@ -26,7 +26,10 @@ export class WorkQueue {
   /** Keys that precede those in `#ready`. A key that is also in `#ready` stays there, and is skipped later. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
-  /** Keys that need processing, and since when. Those that are not being processed are in `#urgent` or `#ready`. */
+  /**
+   * Keys that need processing, and when each was added. Those that are not being processed are in `#urgent` or
+   * `#ready`.
+   */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
   /** Keys delayed during processing; the worker may have missed the change that caused it. */

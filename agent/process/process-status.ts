@@ -153,7 +153,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
     type: stuckCondition,
     subject: name,
     severity: "critical",
-    message: `${name} has not moved for ${formatDuration(elapsed(since, now))}`,
+    message: `${name} has made no progress for ${formatDuration(elapsed(since, now))}`,
     hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; report this, with the log: it is a bug in the agent`,
   }));
   const [first, ...more] = refused;

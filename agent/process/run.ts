@@ -14,8 +14,7 @@ import { ProcessLog } from "./process-log.ts";
 /** `siteward run`: the agent of this board, until it is stopped. */
 export const run: Run = async (io, args) => {
   const load = (record?: RemoteRecord) => configOf(io, args.values.get("config"), readFact, record && (() => record));
-  // `startRemote` counts this start: fleet settings on trial that keep ending processes are rolled back after several
-  // starts.
+  // `startRemote` counts this start. If settings on trial end the process several times, they are rolled back.
   let [remoteSetAside, isRestored]: [string | undefined, boolean] = [undefined, false];
   const loaded = configOf(io, args.values.get("config"), readFact, (folder) => {
     const started = startRemote(folder);

@@ -110,7 +110,7 @@ export class SiteClaims {
     return this.#older.find((claim) => this.#claims(claim, name));
   }
 
-  /** What this site and older ones both select, one entry for each older site. */
+  /** The boards and namespaces that this site and older ones both select, one entry for each older site. */
   conflicts(): readonly SiteConflict[] {
     if (this.none) return [];
     const found = new Map<string, { boards: number; readonly claim: SiteClaim; readonly some: string[] }>();

@@ -67,7 +67,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
     found.push({
       type: "StateVolatile",
       severity: "warning",
-      message: "the state folder lies in memory: the agent's stored state is lost after a power cut",
+      message: "the state folder is in memory: the agent's stored state is lost after a power cut",
       hint: "mount a small writable partition at the state folder; siteward doctor --only storage.persist shows how",
     });
   if (memory?.cgroup === "off")

@@ -110,8 +110,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
 }
 
 /**
- * How late followers may be, in milliseconds: a board that waits for the end of the term that it sees adds its retry
- * period and jitter.
+ * How long after the term's end a follower may still be waiting, in milliseconds: it adds its retry period and jitter.
  */
 const slackOfFollowers = 30_000;
 

@@ -79,7 +79,7 @@ export type LeaderPart = Omit<At<Section<"leader">, "since">, "ended"> & {
   readonly ended?: At<NonNullable<Section<"leader">["ended"]>, "at"> | undefined;
   /** The duration that this board would write to the Lease. */
   readonly ownDuration: Millis;
-  /** Since when the Lease has had no holder. */
+  /** When the Lease lost its holder. */
   readonly leaderlessSince?: Instant | undefined;
 };
 
@@ -142,14 +142,14 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
   /** Interval between passes over the boards. */
   readonly period: Millis;
   readonly isPaused: boolean;
-  /** Since when some silent boards have had outdated conditions in the API. */
+  /** When the oldest pending write of a silent board's conditions became due. */
   readonly behindSince: Instant | undefined;
   /** Allowed requests per second. */
   readonly qps: number;
 }
 
 export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen"> {
-  /** The quarantine after an outage: why it holds evictions, and since when. */
+  /** The quarantine after an outage: why it holds evictions, and when it began. */
   readonly held: { readonly why: string; readonly since: Instant } | undefined;
 }
 

@@ -6,7 +6,7 @@ import { formatDuration } from "../base/time/duration.ts";
 /** Type of the condition for a stuck loop. If its watchdog is enabled, systemd then kills the process. */
 export const stuckCondition = "LoopStuck";
 
-/** A loop without progress, and since when. */
+/** A loop without progress, and the time of its last progress. */
 export interface Stuck {
   readonly name: string;
   readonly since: Instant;
@@ -75,7 +75,7 @@ export class Watchdog {
     const stuck = stuckOf(loops(), limitOf, now);
     const isNew = ({ name }: Stuck): boolean => !this.#stuck.some((one) => one.name === name);
     for (const { name, since } of stuck.filter(isNew)) {
-      log.error("a loop does not move", { loop: name, for: formatDuration(elapsed(since, now)) });
+      log.error("a loop makes no progress", { loop: name, for: formatDuration(elapsed(since, now)) });
     }
     const isChanged = stuck.length !== this.#stuck.length || stuck.some(isNew);
     this.#stuck = stuck;

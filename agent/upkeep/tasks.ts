@@ -26,7 +26,7 @@ export const tidying = ({ log }: Ambient, database: Database): Task => ({
       const bytes = giveBack(database);
       if (bytes > 0) log.info("database shrunk", { file: database.file, bytes });
     } catch (error) {
-      log.warn("a database could not be tidied", { file: database.file, error });
+      log.warn("database maintenance failed", { file: database.file, error });
     }
   },
 });

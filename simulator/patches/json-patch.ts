@@ -52,7 +52,7 @@ export function applyJsonPatch(target: JsonValue, patch: JsonValue): JsonValue {
       }
       case "test":
         if (!isSameJson(tested(document, path), operand(operation))) {
-          throw new PatchError("inapplicable", `the test of ${String(operation.path)} does not hold`);
+          throw new PatchError("inapplicable", `the test of ${String(operation.path)} failed`);
         }
         break;
       default:

@@ -29,13 +29,7 @@ import {
 } from "./kinds/core.ts";
 import { endpointSliceRules, endpointsRules } from "./kinds/endpoints.ts";
 import { podGracePeriod, podRules } from "./kinds/pods.ts";
-import {
-  daemonSetRules,
-  deploymentRules,
-  replicaSetRules,
-  replicationControllerRules,
-  statefulSetRules,
-} from "./kinds/workloads.ts";
+import { daemonSetRules, deploymentRules, replicaSetRules, statefulSetRules } from "./kinds/workloads.ts";
 import type { SelectableField, ServedKind, Subresource, Traits } from "./served-kind.ts";
 
 function served(
@@ -89,7 +83,10 @@ const eventFields: readonly SelectableField[] = [
   { name: "source", path: "source.component" },
 ];
 const all = ["all"];
-/** A kind that has no controllers on a site. It is stored, so that tools that request it keep working. */
+/**
+ * A kind that has no controllers on a site. It is stored, so that tools that request it keep working: `kubectl apply
+ * --prune` fails if one of the kinds that it lists by default is not served.
+ */
 const inert: Traits = { categories: all, status: true, generation: true, inert: true };
 
 export const eventsServed = served("v1", "Event", "events", "Namespaced", {
@@ -157,11 +154,7 @@ export const servedKinds: readonly ServedKind[] = [
   podsServed,
   served("v1", "PersistentVolume", "persistentvolumes", "Cluster", { shortNames: ["pv"], status: true }),
   served("v1", "PersistentVolumeClaim", "persistentvolumeclaims", "Namespaced", { shortNames: ["pvc"], status: true }),
-  served("v1", "ReplicationController", "replicationcontrollers", "Namespaced", {
-    ...inert,
-    shortNames: ["rc"],
-    rules: replicationControllerRules,
-  }),
+  served("v1", "ReplicationController", "replicationcontrollers", "Namespaced", { ...inert, shortNames: ["rc"] }),
   served("v1", "Secret", "secrets", "Namespaced", {
     fields: named("type"),
     columns: secretColumns,

@@ -285,7 +285,7 @@ export class DeltaFIFO<T extends StoredObject> {
   #reportStored(limit: number): Applied<T> {
     const stored = this.#indexer.after(this.#lastReported, Math.min(limit, this.#unreported));
     const last = stored.at(-1);
-    if (last === undefined) throw this.#database.damaged(new Error("objects of the first list are gone"));
+    if (last === undefined) throw this.#database.damaged(new Error("stored objects of the first list are missing"));
     this.#lastReported = last[0];
     this.#unreported -= stored.length;
     return { keys: stored.length, changes: stored.map(([key, after]) => ({ key, before: undefined, after })) };

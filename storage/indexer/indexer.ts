@@ -226,7 +226,7 @@ export class Indexer<T extends StoredObject> {
     }
     if (!isStored(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
       throw this.#database.damaged(
-        new Error(`the text stored as ${key} is of another object or version than its row says`),
+        new Error(`the text stored as ${key} belongs to another object or version than its row`),
       );
     }
     return object as T;

@@ -12,7 +12,7 @@ test("systemd/rbac.yaml grants nothing twice and nothing by a wildcard, to one s
   for (const { subjects } of bindings) expect(subjects).toEqual([account]);
 });
 
-test("it permits to write only the agents' own statuses, and to read no secrets", () => {
+test("systemd/rbac.yaml permits writing only the agents' own statuses, and reading no secrets", () => {
   const writes = permitted().filter((one) => /^(create|patch|update|delete)/.test(one));
   expect(writes.filter((one) => one.includes("/"))).toEqual([
     "patch nodes/status",

@@ -73,7 +73,7 @@ describe.skipIf(lack)("the generated ACL", () => {
     ]);
   });
 
-  test("a client that connects with another board's client id keeps its own", async () => {
+  test("a client that connects with another board's client id keeps its own id", async () => {
     const fleet = await new TestFleet().start();
     const victim = await fleet.broker.client("acme/plant7/pi-2");
     let closed = 0;

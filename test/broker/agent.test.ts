@@ -120,7 +120,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 4, appliedVersion: 1, state: "rejected", errors: [{ code: "schema" }] });
   });
 
-  test("a board with a trusted key accepts settings only if they are signed for this board, and each only once", async () => {
+  test("a board with a trusted key accepts settings only if they are signed for this board, and only once", async () => {
     const folder = mkdtempSync(path.join(tmpdir(), "siteward-trust-"));
     folders.push(folder);
     const [ops, stranger] = [newKeyPair(), newKeyPair()];

@@ -25,7 +25,7 @@ describe.skipIf(lack)("the credentials of the link", () => {
     expect(await board.fleet?.reloadCredentials(false)).toMatchObject({ outcome: "done", result: { changed: false } });
   });
 
-  test("files that are not a pair, or another board's, change nothing and are reported", async () => {
+  test("files that are not a pair, or belong to another board, change nothing and are reported", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();

@@ -46,7 +46,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     );
   }
 
-  test("a suspended broker is reported", async () => {
+  test("reports a suspended broker", async () => {
     await start();
     broker.suspend();
     expect(await new BrokerChecks(board()).tls()).toEqual({
@@ -56,7 +56,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     });
   });
 
-  test("with the rules of broker-acl both certificates are valid and a test message comes back", async () => {
+  test("finds both certificates valid with the rules of broker-acl, and its test message returns", async () => {
     await start();
     const checks = new BrokerChecks(board());
     expect(await checks.tls()).toEqual({ level: "ok", message: `${broker.url}: MQTT 5` });
@@ -69,7 +69,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     expect(broker.log).not.toMatch(/Will message specified.*\n.*Sending PUBLISH to .*\/up/);
   });
 
-  test("rules that permit it to write but not to read are detected, though the subscription was granted", async () => {
+  test("detects rules that permit it to write but not to read, though the subscription was granted", async () => {
     await start(acl.replace(/pattern read \S+_doctor\n/, ""));
     const checks = new BrokerChecks(board());
     expect(await checks.acl()).toMatchObject({
@@ -79,7 +79,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     });
   }, 20_000);
 
-  test("rules that do not permit it to write are detected by the broker's reason code", async () => {
+  test("detects rules that do not permit it to write by the broker's reason code", async () => {
     await start("pattern read sw1/%u/#\n");
     expect(await new BrokerChecks(board()).acl()).toMatchObject({
       level: "fail",
@@ -87,7 +87,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     });
   });
 
-  test("a broker without our trust, and one that does not trust the board, are reported as TLS failures", async () => {
+  test("reports a broker without our trust, and one that does not trust the board, as TLS failures", async () => {
     await start();
     const stranger = new Authority(broker.folder, "another authority");
     const untrusted = new BrokerChecks(board(broker.authority, stranger));
@@ -99,7 +99,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     expect(await new BrokerChecks(board(stranger)).tls()).toMatchObject({ level: "fail" });
   });
 
-  test("another board's files are reported before a connection is opened", async () => {
+  test("reports another board's files before it opens a connection", async () => {
     await start();
     const it = board();
     copyFileSync(broker.authority.issue("acme/plant7/pi-4").certificate, folder.file("etc/credentials/mqtt.crt"));
@@ -114,7 +114,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     });
   });
 
-  test("a connected agent is not disturbed, because it may have only one session", async () => {
+  test("does not disturb a connected agent, which may have only one session", async () => {
     await start();
     const mqtt = {
       state: "up",
@@ -133,7 +133,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     expect(broker.log).not.toContain("New client connected");
   });
 
-  test("commands that wait for the agent still wait after the doctor's connection", async () => {
+  test("leaves commands that wait for the agent waiting", async () => {
     await start();
     const { certificate, key } = broker.authority.issue(name);
     const session = { clientId: name, clean: false, properties: { sessionExpiryInterval: 600 } };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { floodBroker } from "./flood.ts";
 import { lack } from "./site.ts";
 
-describe.skipIf(lack)("more commands than a board can accept", () => {
+describe.skipIf(lack)("if there are more commands than a board can accept", () => {
   test("each is counted, takes effect at most once, and costs neither memory nor the Lease", async () => {
     const { problems, accounted, unheard, accepted, answered } = await floodBroker({ commands: 600, seed: 1 });
     expect(problems).toEqual([]);

@@ -202,7 +202,7 @@ describe.skipIf(lack)("answers", () => {
   });
 });
 
-describe.skipIf(lack)("messages larger than a board takes", () => {
+describe.skipIf(lack)("messages larger than a board accepts", () => {
   const conf = blocks("").find((text) => text.includes("per_listener_settings")) ?? "";
   const line = /^max_packet_size \d+$/m.exec(conf)?.[0] ?? "";
 

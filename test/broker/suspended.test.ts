@@ -86,7 +86,7 @@ describe.skipIf(lack)("a leader that is suspended", () => {
     expect(await exitCode()).toBeLessThan(3);
     expect(agent.pid).toBe(pid);
     // No loop is blamed for it.
-    expect(agent.log()).not.toContain("a loop does not move");
+    expect(agent.log()).not.toContain("a loop makes no progress");
     expect(fleet.received.filter(({ payload }) => payload.includes("LoopStuck"))).toEqual([]);
     await rest(10);
     expect([agent.leads, other.isReady, other.status()?.leader?.term]).toEqual([false, true, term]);

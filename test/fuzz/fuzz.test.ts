@@ -33,14 +33,14 @@ test.each(targets.map(({ name }) => name))("%s accepts an unchanged example", as
   }
 });
 
-describe("a run detects", () => {
+describe("a fuzzing run detects", () => {
   test.each([
     ["quadratic", "slow", 20],
     ["throws", "crash", 500],
     ["overflows", "crash", 5000],
     ["grows", "growth", 400],
     ["half-applied", "crash", 500],
-  ] as const)("a reader that is %s", async (name, kind, inputs) => {
+  ] as const)("a faulty reader: %s", async (name, kind, inputs) => {
     const { failures } = await fuzz(named(mutants, name), { seed, inputs, milliseconds: 20_000 });
     expect(failures[0]).toMatchObject({ kind, target: name, seed });
   });

@@ -112,7 +112,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     try {
       const { level, message, hint } = (await findings("lease")).get("lease.conflict") ?? {};
       expect(level).toBe("fail");
-      expect(message).toMatch(/take the site's Lease from each other/);
+      expect(message).toMatch(/taking the site's Lease from each other/);
       expect(hint).toContain("copy of this board's card");
     } finally {
       clearInterval(fight);

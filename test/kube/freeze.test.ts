@@ -53,7 +53,7 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     await until("the board is tainted", isTainted, 30, () => other.log().slice(-2000));
   });
 
-  test("a leader with the order to step down hands the Lease to the named board once that board stands by", async () => {
+  test("a leader that is ordered to step down hands the Lease to the named board once that board stands by", async () => {
     const { leader } = site;
     const heir = site.agents.find((agent) => agent !== leader);
     if (!leader || !heir) throw new Error("there is no leader or no second board");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Relay } from "../agent/client/local-server.ts";
+import { Relay } from "../agent/client/loopback-server.ts";
 import { type AgentProcess, until } from "../support/agent-process.ts";
 import { missingAssets } from "../support/kube/kube-cluster.ts";
 import { KubeSite } from "../support/kube/kube-site.ts";

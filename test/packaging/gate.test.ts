@@ -20,7 +20,7 @@ test.each<[string, Partial<Member>]>([
   ["not owned by root", { owner: "siteward/siteward" }],
   ["credentials", { path: "etc/siteward/credentials/kubeconfig" }],
   ["credentials", { path: "usr/lib/siteward/test.key" }],
-])("a package with a file that is %s may not", (what, member) => {
+])("a package with a file that is %s may not be shipped", (what, member) => {
   const wrong = { ...file, ...member };
   expect(problemsOf([file, wrong], 0, "xz")).toEqual([`${wrong.path}: ${what}`]);
 });

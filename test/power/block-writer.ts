@@ -6,8 +6,8 @@ import { closeSync, openSync, writeSync } from "node:fs";
 import path from "node:path";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
+import { pragmas } from "../storage/object-store.ts";
 import { cacheOf, follow } from "../storage/power-cut-model.ts";
-import { pragmas } from "../storage/things.ts";
 import { deedOf } from "./memo-model.ts";
 
 const [, , folder = "", seed = "", rounds = ""] = process.argv;

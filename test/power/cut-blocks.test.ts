@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from "vitest";
-import { inMemory, scratch } from "../storage/things.ts";
+import { inMemory, scratch } from "../storage/object-store.ts";
 import { cutEverywhere } from "./cut-blocks.ts";
 import { recordWriter, whyNotRecorded } from "./recorded-writes.ts";
 

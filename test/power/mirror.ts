@@ -9,7 +9,7 @@ import { openCache, openState } from "../../storage/database/open.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer/indexer.ts";
 import { Memo } from "../../storage/memo.ts";
-import { pragmas } from "../storage/things.ts";
+import { pragmas } from "../storage/object-store.ts";
 import type { SiteHistory } from "./site-history.ts";
 
 /** The cached resources, with their keys on the server. */

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect, test } from "vitest";
-import { inMemory, scratch } from "../storage/things.ts";
+import { inMemory, scratch } from "../storage/object-store.ts";
 import { cutPower } from "./power-cuts.ts";
 
 /** The bounded share of `npm run test:power`. */

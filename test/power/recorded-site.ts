@@ -7,7 +7,7 @@ import { type Listening, serve } from "../../simulator/site-api/server.ts";
 import { SiteApi } from "../../simulator/site-api/site-api.ts";
 import { Database } from "../../storage/database/database.ts";
 import { RevisionLog, siteMigrations } from "../../storage/revision-log.ts";
-import { pragmas } from "../storage/things.ts";
+import { pragmas } from "../storage/object-store.ts";
 import { RecordingLog } from "../support/recording-log.ts";
 import { SeededRandom } from "../support/seeded-random.ts";
 import { asked, Ledger } from "./ledger.ts";

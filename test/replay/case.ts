@@ -1,3 +1,4 @@
+import path from "node:path";
 import { isRecord } from "../../agent/base/json.ts";
 import { json, list, number, optional, quoted, readForm, record, text } from "./form.ts";
 import { MalformedCase } from "./malformed.ts";
@@ -33,13 +34,22 @@ export const atMs = number({
 const step = record({ atMs, event: json({ about: "An event, in the family's own form." }) }, { about: "A step." });
 
 export const envelope = {
-  id: text({
-    about: "The name of the case, as reports show it.",
-    pattern: /^[^\p{Cc}]+$/u,
-    takes: "a text of one line",
-    examples: ["HD-01"],
-  }),
-  family: text({ about: "The family, which says what given, events and outcome mean.", examples: ["HD"] }),
+  id: optional(
+    text({
+      about:
+        "The name of the case, as reports show it. Default: the beginning of the file's name, as in HD-01-a-few-words.json.",
+      pattern: /^[^\p{Cc}]+$/u,
+      takes: "a text of one line",
+      examples: ["HD-01"],
+    }),
+  ),
+  family: optional(
+    text({
+      about:
+        "The family, which says what given, events and outcome mean. Default: the letters that the file's name begins with.",
+      examples: ["HD"],
+    }),
+  ),
   note: optional(text({ about: "A sentence for people: what the case is about, and which rule it follows from." })),
   config: optional(json({ about: "Parameters that differ from the family's defaults." })),
   given: optional(json({ about: "The state when the case begins." })),
@@ -51,23 +61,36 @@ export const envelope = {
 
 const form = record(envelope, { about: "A case." });
 
-/** Parses a case. Throws a MalformedCase with all problems of the envelope. */
-export function readCase(source: string): Case {
+/** The id and the family that a file's name begins with: HD-01 and HD in "HD-01-a-few-words.json". */
+export function namesIn(file: string): { readonly id: string; readonly family: string } | undefined {
+  const [, id, family] = /^(([A-Z]{2})-\d+[a-z]*)-[^/]*\.json$/.exec(path.basename(file)) ?? [];
+  return id === undefined || family === undefined ? undefined : { id, family };
+}
+
+/** Parses a case; `file` names it unless it does so itself. Throws a MalformedCase with all problems of the envelope. */
+export function readCase(source: string, file: string): Case {
   const {
     note,
     config = {},
     given = {},
     steps = [],
     expect,
-    ...names
+    ...written
   } = readForm(form, expand(parsed(source)), "case");
+  const { id, family } = { ...namesIn(file), ...written };
+  if (id === undefined || family === undefined) {
+    const missing = [id === undefined && "id", family === undefined && "family"].filter((name) => name !== false);
+    throw new MalformedCase(
+      missing.map((name) => `case needs the field "${name}", or a file with a name such as HD-01-a-few-words.json`),
+    );
+  }
   for (const [index, { atMs }] of steps.entries()) {
     const before = steps[index - 1]?.atMs ?? 0;
     if (atMs < before) {
       throw new MalformedCase([`case.steps[${index}].atMs is ${atMs}, before the step that stands in front of it`]);
     }
   }
-  return { ...names, note, config, given, steps, expect };
+  return { id, family, note, config, given, steps, expect };
 }
 
 /** Deeper than any Kubernetes object. Limited because cases are compared and printed recursively. */

@@ -4,6 +4,7 @@ import path from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
 import { recordingIo } from "../support/recording-io.ts";
+import { namesIn } from "./case.ts";
 import { replayCases } from "./command.ts";
 import { familyNames, loadFamily } from "./families.ts";
 import { replay } from "./replay.ts";
@@ -17,8 +18,8 @@ const files = readdirSync(folder, { recursive: true, encoding: "utf8" })
   .sort();
 
 interface Written {
-  readonly id: string;
-  readonly family: string;
+  readonly id?: string;
+  readonly family?: string;
   readonly note: string;
   readonly expect: object;
 }
@@ -53,12 +54,13 @@ test.each(families)("family %s has cases", (family) => {
   expect(files.filter((file) => file.startsWith(`${family}/`)).length).toBeGreaterThan(5);
 });
 
-test("every case has a name of its own, says which rule it is about, and expects something", () => {
-  const cases = files.map((file) => ({ file, ...read(file) }));
-  expect(new Set(cases.map(({ id }) => id)).size).toBe(cases.length);
-  for (const { file, id, family, note, expect: expected } of cases) {
-    expect(path.dirname(file), file).toBe(family);
-    expect(path.basename(file), file).toMatch(new RegExp(`^${id}-[a-z0-9-]+\\.json$`));
+test("every case has a unique name, names its rule, and expects something", () => {
+  expect(new Set(files.map((file) => namesIn(file)?.id)).size).toBe(files.length);
+  for (const file of files) {
+    const { id, family, note, expect: expected } = read(file);
+    expect({ id, family }, `${file} repeats its name`).toEqual({});
+    expect(namesIn(file)?.family, file).toBe(path.dirname(file));
+    expect(path.basename(file), file).toMatch(/^[A-Z]{2}-\d+[a-z]*-[a-z0-9-]+\.json$/);
     expect(note, file).toMatch(/\S/);
     expect(Object.keys(expected).length, file).toBeGreaterThan(0);
   }
@@ -68,7 +70,7 @@ describe("a case", () => {
   test.each(files)("%s", async (file) => {
     const io = recordingIo();
     const code = await replayCases(io, [path.join(folder, file)]);
-    expect(io.err()).toBe(`${read(file).id} is as expected\n`);
+    expect(io.err()).toBe(`${namesIn(file)?.id} is as expected\n`);
     expect(code).toBe(0);
   });
 });
@@ -82,10 +84,10 @@ test.each(familyNames)("the examples in the schema of %s hold", async (name) => 
   const { schema } = await loadFamily(name);
   const examples = schema.examples as readonly object[];
   expect(examples.length).toBeGreaterThan(0);
-  for (const example of examples) expect((await replay(JSON.stringify(example))).differences).toEqual([]);
+  for (const example of examples) expect((await replay(JSON.stringify(example), "-")).differences).toEqual([]);
 });
 
-test("the command itself: exit codes, the outcome on stdout, what is told about it on stderr", () => {
+test("the command returns exit codes, the outcome on stdout, and explanations on stderr", () => {
   const replayed = (argv: readonly string[], input = "") => {
     const { status, stdout, stderr } = spawnSync(process.execPath, [path.join(root, "test/replay/main.ts"), ...argv], {
       input,

@@ -34,7 +34,7 @@ test.each<[object, readonly string[]]>([
   [{ empty: {} }, ["empty"]],
   [{ zones: { "": { waiting: ["a", "b"] } } }, []],
   [{ zones: { "": { waiting: ["a"] } } }, ['zones[""].waiting']],
-])("%j: %j", (expected, wrong) => {
+])("the expectation %j differs from the outcome at %j", (expected, wrong) => {
   expect(paths(expected)).toEqual(wrong);
 });
 
@@ -67,28 +67,28 @@ test.each<[object, boolean]>([
   expect(paths({ taints: matcher })).toEqual(holds ? [] : ["taints"]);
 });
 
-test("a matcher for a number is none for what is no number", () => {
+test("a matcher for a number matches nothing but numbers", () => {
   expect(paths({ state: { notBefore: 0 } })).toEqual(["state"]);
   expect(paths({ nothing: { notBefore: 0 } })).toEqual(["nothing"]);
 });
 
-test("a matcher that is written wrongly is named", () => {
+test("a malformed matcher is reported with its place", () => {
   expect(() => paths({ qps: { about: 1 } })).toThrow(/expect\.qps: .* needs a number within/);
 });
 
-test("an outcome is the same text in whatever order it was found, without what is not there", () => {
+test("an outcome is the same text whatever the order of its members, without the undefined ones", () => {
   expect(JSON.stringify(canonical({ b: 1, a: { d: undefined, c: Number.POSITIVE_INFINITY } }))).toBe(
     '{"a":{"c":"Infinity"},"b":1}',
   );
 });
 
-test("a difference is told with its place, what was expected and what was found", () => {
+test("a difference is printed with its place, the expected and the actual value", () => {
   expect(printed(differences({ qps: 1, none: 2 }, outcome))).toBe(
     "  qps\n    expected  1\n    found     0.1\n  none\n    expected  2\n    found     nothing\n",
   );
 });
 
-test("of a list that differs the items are shown as far as the expectation speaks of them, one to a line", () => {
+test("the items of a list that differs are printed with the members that the expectation names, one to a line", () => {
   const writes = Array.from({ length: 3 }, (_, index) => ({
     atMs: 45_000 + index,
     object: `node/a-board-with-a-long-name-${index}`,
@@ -108,7 +108,7 @@ test("of a list that differs the items are shown as far as the expectation speak
   );
 });
 
-test("a value of thousands of lines is cut short", () => {
+test("a value of thousands of lines is truncated", () => {
   const lines = printed(differences({ list: [] }, { list: Array.from({ length: 5000 }, String) }));
   expect(lines.split("\n").length).toBeLessThan(70);
   expect(lines).toContain("... and 4942 lines more");

@@ -48,7 +48,7 @@ export async function schemaOfAll(names: readonly string[]): Promise<JsonSchema>
     description:
       "A case says what is there, what happens and when; siteward replay runs it through the rules of the agent. Times " +
       "are milliseconds on the case's own monotonic clock, which starts at 0. Each family has its own schema in $defs.",
-    oneOf: loaded.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
+    anyOf: loaded.map(({ name }) => ({ $ref: `#/$defs/${name}` })),
     $defs: { ...Object.fromEntries(loaded.map(({ name, schema }) => [name, schema])), repeat: repeatSchema },
   };
 }

@@ -61,7 +61,6 @@ const schemaOf = <Config, Given, Event>(
   title: `${name}: ${title}`,
   description: about,
   type: "object",
-  required: ["id", "family"],
   additionalProperties: false,
   properties: {
     id: envelope.id.json,

@@ -17,18 +17,18 @@ test.each([
   ["10.0.{n/2}.{n%2}", ["10.0.0.0", "10.0.0.1", "10.0.1.0", "10.0.1.1"]],
   ["{100-n}", ["100", "99", "98", "97"]],
   ["{m} {n/0} {n*2} {", ["{m} {n/0} {n*2} {", "{m} {n/0} {n*2} {", "{m} {n/0} {n*2} {", "{m} {n/0} {n*2} {"]],
-])("a text of the copies may use their count: %s", (item, texts) => {
+])("a text in the copies may use their number: %s", (item, texts) => {
   expect(expand([{ repeat: 4, item }])).toEqual(texts);
 });
 
-test("the count stands in names of members too, and an inner repeat has a count of its own", () => {
+test("the number is also replaced in names of members, and an inner repeat has its own", () => {
   expect(expand([{ repeat: 2, item: { "n{n}": [{ repeat: 2, item: "p{n}" }] } }])).toEqual([
     { n0: ["p0", "p1"] },
     { n1: ["p0", "p1"] },
   ]);
 });
 
-test("a repeat outside of a list, or with further members, is left to the family", () => {
+test("a repeat outside a list, or with further members, is left to the family", () => {
   const value = { given: { repeat: 2, item: "x" }, list: [{ repeat: 2, item: "x", name: "y" }] };
   expect(expand(value)).toEqual(value);
 });

@@ -11,9 +11,9 @@ export interface Replayed {
   readonly differences: readonly Difference[] | undefined;
 }
 
-/** Runs the case in a text. Throws a MalformedCase if the text is not a valid case. */
-export async function replay(source: string): Promise<Replayed> {
-  const input = readCase(source);
+/** Runs the case in the text of a file. Throws a MalformedCase if the text is not a valid case. */
+export async function replay(source: string, file: string): Promise<Replayed> {
+  const input = readCase(source, file);
   const { id, family, expect } = input;
   const outcome = await (await loadFamily(family)).run(input);
   return { id, family, outcome, differences: expect && differences(expect, outcome) };

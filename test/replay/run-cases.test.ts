@@ -28,7 +28,7 @@ async function replayed(argv: readonly string[], io = recordingIo()) {
   return { code, out: io.out(), err: io.err() };
 }
 
-test("several cases and folders are told line by line, and the gravest of them is the exit code", async () => {
+test("several cases and folders are reported line by line, and the gravest result gives the exit code", async () => {
   const one = write("one.json", good);
   write("more/a.json", good);
   write("more/deep/b.json", wrong);
@@ -67,7 +67,7 @@ test("programs get one line of JSON for each case", async () => {
   ]);
 });
 
-test("differences are coloured on a terminal, unless nobody wants that", async () => {
+test("differences are coloured on a terminal, unless NO_COLOR is set", async () => {
   const file = write("wrong.json", wrong);
   const terminal = await replayed([file], recordingIo({ isTTY: true }));
   expect(terminal.err).toContain('\u001b[32m    expected  "Normal"\u001b[0m');
@@ -78,7 +78,8 @@ test("differences are coloured on a terminal, unless nobody wants that", async (
 test.each([
   ["[]", "a case is a JSON object, not []"],
   [{ id: "x", family: "ZS", stepps: [] }, 'case has no field "stepps"; did you mean steps?'],
-  [{ family: "ZS" }, 'case needs the field "id"'],
+  [{ family: "ZS" }, 'case needs the field "id", or a file with a name such as HD-01-a-few-words.json'],
+  [{ id: "x" }, 'case needs the field "family", or a file with a name such as HD-01-a-few-words.json'],
   [{ id: "x", family: "SZ" }, 'there is no family "SZ"; did you mean ZS?'],
   [{ id: "x", family: "ZS", given: { ready: ["T", "X"] } }, 'case.given.ready[1] takes "T", "F", "U", "-", not "X"'],
   [
@@ -118,13 +119,13 @@ test.each([
   [{ id: "x", family: "NH", config: { startTime: "+275760-09-13" } }, "case.config.startTime takes a time such as"],
   ['{"id":"x","family":"HD","steps":[{"atMs":1e999,"event":{}}]}', "not Infinity"],
   [{ ...good, expect: { unhealthy: { about: 1 } } }, "expect.unhealthy: a matcher with about and within"],
-])("a case that cannot be understood is refused with a sentence: %j", async (content, problem) => {
+])("an invalid case is refused with a sentence: %j", async (content, problem) => {
   const result = await replayed([write("case.json", content)]);
   expect(result).toMatchObject({ code: 64, out: "" });
   expect(result.err).toContain(problem);
 });
 
-test("a folder without cases and a link that leads nowhere are told", async () => {
+test("a folder without cases and a dangling link are reported", async () => {
   mkdirSync(path.join(folder, "empty"));
   symlinkSync("round.json", path.join(folder, "round.json"));
   for (const [name, problem] of [
@@ -137,24 +138,38 @@ test("a folder without cases and a link that leads nowhere are told", async () =
   }
 });
 
-test("all problems of a case are told at once", async () => {
+test("a file names its case, unless the case does so itself", async () => {
+  const { id: _id, family: _family, ...nameless } = good;
+  const [named, own] = [write("ZS-07b-a-lost-zone.json", nameless), write("HD-01-not-this-one.json", good)];
+  const result = await replayed([named, own, write("ZS-7.json", nameless)]);
+  expect(result.out.replaceAll(`${folder}/`, "")).toBe(
+    "ok       ZS-07b  ZS-07b-a-lost-zone.json\n" +
+      "ok       lost  HD-01-not-this-one.json\n" +
+      "cases: 3, good: 2, different: 0, not understood: 1\n",
+  );
+  expect(result.err).toMatch(
+    /ZS-7\.json: case needs the field "id", .*\n.*ZS-7\.json: case needs the field "family", /,
+  );
+});
+
+test("all problems of a case are reported at once", async () => {
   const content = { id: 7, family: "ZS", given: {}, config: [], extra: 1 };
   expect((await replayed([write("case.json", content)])).err.trimEnd().split("\n")).toHaveLength(3);
 });
 
-test("a file that is not there is one sentence, and the others are still run", async () => {
+test("a missing file is reported in one sentence, and the other files still run", async () => {
   const result = await replayed([path.join(folder, "nowhere.json"), write("good.json", good)]);
   expect(result.code).toBe(64);
   expect(result.err).toMatch(/nowhere\.json: does not exist\n$/);
   expect(result.out).toContain("good: 1");
 });
 
-test("without a case, or in a folder without one, it says what to do", async () => {
+test("without a case, or in a folder without cases, the command says what to do", async () => {
   expect(await replayed([])).toMatchObject({ code: 64, err: expect.stringContaining("--schema") });
   expect((await replayed([folder])).code).toBe(64);
 });
 
-test("the schema of one family, of some, of all", async () => {
+test("the schema of one family, of several or of all is printed", async () => {
   const { code, out } = await replayed(["--schema", "HD"]);
   expect(code).toBe(0);
   const schema = JSON.parse(out);
@@ -167,7 +182,7 @@ test("the schema of one family, of some, of all", async () => {
   expect(await replayed(["--schema", "HE"])).toMatchObject({ code: 64, out: "" });
 });
 
-test("every field that a schema speaks of is explained", async () => {
+test("every field that a schema names is explained", async () => {
   const silent: string[] = [];
   const look = (value: unknown, at: string): void => {
     if (typeof value !== "object" || value === null) return;

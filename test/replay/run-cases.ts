@@ -31,7 +31,7 @@ export const run: Run = async (io, { flags, words }) => {
     const code = await guarded(
       io,
       async () => {
-        const replayed = await replay(await sourceOf(file));
+        const replayed = await replay(await sourceOf(file), file);
         isAsExpected = (replayed.differences ?? []).length === 0;
         tell(io, file, replayed);
       },

@@ -202,7 +202,7 @@ describe("a freeze", () => {
     expect(until && until.mono - (site.leader.agent?.process.now().mono ?? 0)).toBeGreaterThan(0);
   });
 
-  test("of a zone uses the zone's name in the status, and one of an unknown zone is refused with all zones", async () => {
+  test("of a zone uses the zone's name in the status, and a freeze of an unknown zone is refused with all zones", async () => {
     const site = await begun();
     const freeze = (target: string) =>
       site.order((controls) => controls.freeze({ scope: "zone", target }, hour, alice, false));
@@ -214,7 +214,7 @@ describe("a freeze", () => {
     ).toMatchObject({ outcome: "refused", code: 404, error: "unknown-board" });
   });
 
-  test("is in the status with its end, as is a pause", async () => {
+  test("is shown in the status with its end, as is a pause", async () => {
     const site = await begun();
     await site.done((controls) => controls.freeze({ scope: "zone", target: "a" }, hour, alice, false));
     await site.done((controls) => controls.pause("pod-gc", hour, alice, false));
@@ -228,7 +228,7 @@ describe("a freeze", () => {
     expect(follower?.agent.parts(follower.process.now()).holds).toBeUndefined();
   });
 
-  test("can be prolonged by a second one but not shortened, which takes a thaw", async () => {
+  test("can be prolonged by a second freeze; only a thaw can shorten it", async () => {
     const site = await begun();
     const frozenFor = async (ttl: number): Promise<number> => {
       const { until } = await site.done((controls) => controls.freeze({ scope: "site" }, ttl, alice, false));
@@ -263,7 +263,7 @@ describe("a freeze", () => {
 });
 
 describe("a pause", () => {
-  test("of a controller stops only that one, under every leader, until it is resumed", async () => {
+  test("of a controller stops only that controller, under every leader, until it is resumed", async () => {
     const site = await begun(7);
     await site.done((controls) => controls.pause("taint-eviction", hour, alice, false));
     const first = site.leader;
@@ -414,7 +414,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
   const problems = ({ agent }: SimBoard) =>
     agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderDeaf");
 
-  test("leaves it to a board that stands by, which notices the silent boards", async () => {
+  test("leaves the Lease to a board that stands by, which notices the silent boards", async () => {
     const site = await begun(4);
     const first = site.leader;
     const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
@@ -431,7 +431,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(site.taints(victim.plate.name)).toContain("unreachable:NoSchedule");
   });
 
-  test("leaves it to a board that announced that it stands by when the watches had failed already", async () => {
+  test("leaves it even to a board that announced its standby after the watches had failed", async () => {
     const site = await begun(4);
     const first = site.leader;
     const [to, dead] = [site.follower("b"), site.follower("a")];
@@ -454,7 +454,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
   });
 
-  test("leaves it if they are accepted and deliver nothing, whatever lists say in between", async () => {
+  test("leaves it if watches are accepted and deliver nothing, whatever lists bring in between", async () => {
     const site = await begun(4);
     const first = site.leader;
     const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
@@ -472,7 +472,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
       "lists of Leases are refused",
       { is: "collection refused", path: "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases" },
     ],
-    ["lists of Nodes are put off", { is: "collection refused", path: "/api/v1/nodes", retryAfter: 30 }],
+    ["lists of Nodes are delayed", { is: "collection refused", path: "/api/v1/nodes", retryAfter: 30 }],
   ])("leaves it if even its first %s", async (_, impairment) => {
     story = new Story(3);
     const site = story;
@@ -493,7 +493,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(problems(site.leader)).toEqual([]);
   });
 
-  test("says so if the server puts off even its first watches", async () => {
+  test("reports that even if the server delays its very first watches", async () => {
     story = new Story(1);
     const site = story;
     const [first] = site.site.boards;
@@ -508,7 +508,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(problems(first)).toEqual([]);
   });
 
-  test("keeps it where no other board stands by, and says so until they work again", async () => {
+  test("keeps it if no other board stands by, and reports that until the watches work again", async () => {
     const site = await begun(1);
     const first = site.leader;
     const mend = first.agentEdge.impair({ is: "watches refused" }, "late");
@@ -563,7 +563,7 @@ describe("a leader that crashes soon after each start", () => {
     expect(first.agent?.agent.unwell).toBeUndefined();
   });
 
-  test("keeps it where no other board stands by", async () => {
+  test("keeps it if no other board stands by", async () => {
     const site = await begun(1);
     const first = site.leader;
     for (let crash = 0; crash < 6; crash++) {
@@ -593,8 +593,8 @@ describe("quiet hours", () => {
   });
 });
 
-describe("this board's own Node", () => {
-  test("is cordoned and uncordoned even if another board leads", async () => {
+describe("the Node of a board", () => {
+  test("that receives the command is cordoned and uncordoned even if another board leads", async () => {
     const site = await begun(3);
     const follower = site.follower("b");
     const agent = follower.agent?.agent;

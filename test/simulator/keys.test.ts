@@ -68,6 +68,6 @@ test("without boards or a leader a key has no effect", () => {
   for (const key of ["c", "p", "z", "l", "k", "j"]) expect(actionFor(key, empty)).toBeUndefined();
 });
 
-test("keys that were pressed together are separated", () => {
+test("keys that are pressed together are separated", () => {
   expect(keysIn("\u001b[A\u001b[Bcp\u0003é")).toEqual(["\u001b[A", "\u001b[B", "c", "p", "\u0003", "é"]);
 });

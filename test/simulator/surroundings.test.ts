@@ -94,7 +94,7 @@ test("a pod deleted before it was seen is created again in the end", async () =>
   expect(podNames()).toHaveLength(4);
 });
 
-test("pods that fit no board wait, with a reason; a new board gets them", async () => {
+test("pods that fit no board wait, with a reason, and a new board gets them", async () => {
   start({ ...web, zone: "zone-b" });
   board("pi-1", "zone-a");
   await clock.advance("1s");
@@ -128,7 +128,7 @@ test("a workload is a ReplicaSet that owns its pods, and counts them", async () 
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 4, readyReplicas: 3, availableReplicas: 3 });
 });
 
-test("when a person scales it down, pods without readiness are deleted first", async () => {
+test("when a person scales a workload down, pods without readiness are deleted first", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
@@ -142,7 +142,7 @@ test("when a person scales it down, pods without readiness are deleted first", a
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
 });
 
-test("when a person deletes it, its pods are deleted, others stay, and it is not created again", async () => {
+test("when a person deletes a workload, its pods are deleted, other pods stay, and it is not created again", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");
@@ -157,7 +157,7 @@ test("when a person deletes it, its pods are deleted, others stay, and it is not
   expect(api.read("replicasets", "web")).toBeUndefined();
 });
 
-test("a ReplicaSet of a person is maintained as well; an existing one is changed to the requested form", async () => {
+test("a person's own ReplicaSet is maintained as well, and an existing one is changed to the requested form", async () => {
   board("pi-1");
   for (const [name, replicas] of [
     ["own", 2],

@@ -3,7 +3,6 @@ import type { Database } from "../../storage/database/database.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Delta } from "../../storage/object.ts";
-import { Site } from "./power-cut-model.ts";
 import {
   delta,
   list,
@@ -18,7 +17,8 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "./things.ts";
+} from "./object-store.ts";
+import { Site } from "./power-cut-model.ts";
 
 type Deltas = readonly Delta<Thing>[];
 type Way = (fifo: DeltaFIFO<Thing>, deltas: Deltas, resourceVersion: string) => readonly string[];
@@ -49,8 +49,8 @@ const contents = (database: Database): object =>
     }),
   );
 
-describe.each(ways)("a group that is %s", (_, receive) => {
-  test("an object appears, changes and is deleted", () => {
+describe.each(ways)("a group of deltas that is %s", (_, receive) => {
+  test("reports that an object appears, changes and is deleted", () => {
     const { fifo, indexer, database } = store();
     expect(receive(fifo, [delta("Added", "foo@1", { board: "pi-1" })], "1")).toEqual(["- > foo@1"]);
     expect(shown(indexer.byIndex("board", "pi-1"))).toEqual(["foo@1"]);
@@ -71,7 +71,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     ],
     ["a late deletion reports the newer stored state", ["foo@10"], [delta("Deleted", "foo@9")], ["foo@10 > -"]],
     [
-      "two deletions in a row are one, the older",
+      "two deletions in a row are one, with the older state",
       ["foo@5"],
       [delta("Deleted", "foo@7"), delta("Deleted", "foo@8")],
       ["foo@7 > -"],
@@ -91,14 +91,14 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     ],
     ["another uid is another object", ["foo@1"], [delta("Updated", "foo@4/second")], ["foo@1 > -", "- > foo@4/second"]],
     [
-      "also where the deletion between was seen",
+      "another uid is another object even if the deletion between was seen",
       ["foo@1"],
       [delta("Deleted", "foo@3"), delta("Added", "foo@4/second")],
       ["foo@3 > -", "- > foo@4/second"],
     ],
     ["the same state again is reported and costs no write", ["foo@1"], [delta("Updated", "foo@1")], ["foo@1 > foo@1"]],
     [
-      "keys come in the order in which they first came",
+      "keys are reported in the order in which they first arrived",
       ["a@1"],
       [delta("Added", "b@2"), delta("Updated", "a@3"), delta("Updated", "b@4")],
       ["- > b@4", "a@1 > a@3"],
@@ -109,7 +109,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     expect([fifo.resourceVersion, fifo.depth]).toEqual(["20", 0]);
   });
 
-  test("hasSynced is true after the very first group, even if nothing of it is kept", () => {
+  test("sets hasSynced after the very first group, even if nothing of it is kept", () => {
     const { fifo } = store();
     expect(receive(fifo, [], "1")).toEqual([]);
     expect(fifo.hasSynced).toBe(false);
@@ -117,7 +117,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     expect(fifo.hasSynced).toBe(true);
   });
 
-  test("a list that was not committed ends", () => {
+  test("ends a list that was not committed", () => {
     const { fifo, indexer, database } = storeOf(["a@1"]);
     const replacement = fifo.replace();
     replacement.page([thing("b@2")]);
@@ -127,7 +127,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     expect(rowsOf(database, "journal")).toBe(0);
   });
 
-  test("it cannot be part of a larger transaction", () => {
+  test("cannot be part of a larger transaction", () => {
     const { database, fifo, indexer } = store();
     expect(() => database.transaction(() => receive(fifo, [delta("Added", "a@1")], "1"))).toThrow(
       "transactions of its own",
@@ -149,7 +149,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     const writes = (database: Database): number =>
       database.prepare<{ count: number }>("SELECT total_changes() AS count").get()?.count ?? -1;
 
-    test("alone writes nothing and notifies no listener, and the next write carries them", () => {
+    test("as its only content writes nothing and notifies no listener, and the next write carries them", () => {
       const { database, fifo, indexer } = seeded();
       const before = writes(database);
       expect(receive(fifo, [beat], "3")).toEqual([]);
@@ -160,7 +160,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
       expect([again.indexer.get("a")?.beat, again.fifo.resourceVersion]).toEqual([2, "5"]);
     });
 
-    test("a later change is reported against the last of them, whichever group brought it", () => {
+    test("is followed by a change that is reported against the last of them, whichever group brought it", () => {
       const move = delta("Updated", "a@4", { board: "pi-2", beat: 2 });
       const apart = seeded();
       receive(apart.fifo, [beat], "3");
@@ -173,7 +173,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
       expect(shown(together.indexer.byIndex("board", "pi-1"))).toEqual(["b@2"]);
     });
 
-    test("a deletion reports the newest state, and leaves no index row", () => {
+    test("is followed by a deletion that reports the newest state, and leaves no index row", () => {
       const { fifo, indexer } = seeded();
       receive(fifo, [beat], "3");
       expect(receive(fifo, [delta("Deleted", "a@3", { board: "pi-1", beat: 2 })], "4")).toEqual(["a@3 > -"]);
@@ -182,7 +182,7 @@ describe.each(ways)("a group that is %s", (_, receive) => {
     });
   });
 
-  test("a write that fails leaves position, objects and reads unchanged, and works again later", () => {
+  test("that cannot be written leaves position, objects and reads unchanged, and works again later", () => {
     const { database, fifo, indexer } = storeOf(["a@1"]);
     const big = { tags: [crypto.randomUUID().repeat(200)] };
     const pages = database.prepare<{ page_count: number }>("PRAGMA page_count").get()?.page_count ?? 0;
@@ -221,14 +221,14 @@ describe("appendAndPop", () => {
     expect(shown(indexer.list())).toEqual(["a@3"]);
   });
 
-  test("declines while the first list is not popped", () => {
+  test("declines until the first list has been popped", () => {
     const { fifo } = store();
     list(fifo, ["a@1"], "1");
     expect(fifo.appendAndPop([delta("Added", "b@2")], "2")).toBeUndefined();
     expect(fifo.hasSynced).toBe(false);
   });
 
-  test("shows nothing of a group in the middle of which a rule fails", () => {
+  test("shows nothing of a group if a rule fails in the middle of it", () => {
     const database = memory();
     let broken = true;
     const indices = {

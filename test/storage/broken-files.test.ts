@@ -6,9 +6,9 @@ import { removeCache } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { damages, damagesBeside } from "./damages.ts";
+import { inMemory, popAll, pragmas, type Store, scratch } from "./object-store.ts";
 import { cacheOf, follow } from "./power-cut-model.ts";
 import { expectSound } from "./soundness.ts";
-import { inMemory, popAll, pragmas, type Store, scratch } from "./things.ts";
 
 const seed = 5;
 const place = scratch(inMemory);
@@ -66,7 +66,7 @@ describe.each([
   ["a kill", () => killed],
 ])("after %s", (when, variant) => {
   for (const [what, damage] of Object.entries({ ...damages, ...damagesBeside })) {
-    test(`cache.db with ${what}: it is used as it is, at an earlier moment, or recreated and reported`, () => {
+    test(`cache.db with ${what} is used as it is, at an earlier moment, or recreated and reported`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "cache.db", damage);
@@ -85,7 +85,7 @@ describe.each([
       again.close();
     });
 
-    test(`state.db with ${what}: it is used as it is, or set aside and reported, and works`, () => {
+    test(`state.db with ${what} is used as it is, or set aside and reported, and works`, () => {
       using here = scratch(inMemory);
       const at = here.file("state");
       broken(at, variant(), "state.db", damage);

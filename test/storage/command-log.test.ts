@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { CommandLog, type CommandRow } from "../../storage/command-log.ts";
 import { Database } from "../../storage/database/database.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas } from "./things.ts";
+import { pragmas } from "./object-store.ts";
 
 const open = (): CommandLog =>
   new CommandLog(Database.open({ file: ":memory:", migrations: stateMigrations, pragmas }));
@@ -25,14 +25,14 @@ test("commands are found by their id, and in the order of their arrival", () => 
   expect(log.size()).toBe(3);
 });
 
-test("an id is accepted once, and the second command leaves no trace", () => {
+test("an id is accepted once; a second command with the same id leaves no trace", () => {
   const log = open();
   log.admit(row("A"), { key: "ops", counter: 7 });
   expect(() => log.admit(row("A"), { key: "ops", counter: 8 })).toThrow();
   expect(log.counter("ops")).toBe(7);
 });
 
-test("a key's counter only rises", () => {
+test("a key's counter can only rise", () => {
   const log = open();
   log.admit(row("A"), { key: "ops", counter: 7 });
   log.admit(row("B"), { key: "ops", counter: 5 });
@@ -41,7 +41,7 @@ test("a key's counter only rises", () => {
   expect(log.counter("ops")).toBe(2 ** 53 - 1);
 });
 
-test("a command has one end: the first that is written", () => {
+test("a command has one outcome: the first that is written", () => {
   const log = open();
   log.admit(row("A"));
   log.begin("A");
@@ -52,7 +52,7 @@ test("a command has one end: the first that is written", () => {
   expect(log.unsettled()).toEqual([]);
 });
 
-test("an answer is undelivered until it is marked, and one without a recipient never is", () => {
+test("an answer is undelivered until it is marked, and an answer without a recipient never is", () => {
   const log = open();
   for (const id of ["A", "B", "C"]) log.admit(row(id));
   log.settle("A", "succeeded", "{}", false);
@@ -63,7 +63,7 @@ test("an answer is undelivered until it is marked, and one without a recipient n
   expect(log.undelivered()).toEqual([]);
 });
 
-test("commands that may be forgotten are, over many pages, and open ones stay", () => {
+test("commands that may be forgotten are deleted, over many pages, and open commands stay", () => {
   const log = open();
   for (let n = 0; n < 300; n++) {
     log.admit(row(`A${n}`, { keep: String(n) }));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { type DecisionEntry, DecisionLog } from "../../storage/decision-log.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const open = (file = ":memory:"): Database => Database.open({ file, migrations: stateMigrations, pragmas });
 
@@ -33,7 +33,7 @@ test("decisions are found by their object, and those about pods by their board t
   expect(log.newest(undefined, 3)).toEqual(["b", "c", "d"]);
 });
 
-test("a story that goes on moves to the end", () => {
+test("a story that continues moves to the end", () => {
   const log = new DecisionLog(open(), { rows: 10, bytes: 1000 });
   const [failed] = log.write([entry("node/pi-3", "failed")]);
   log.write([entry("node/pi-4", "other")]);
@@ -43,7 +43,7 @@ test("a story that goes on moves to the end", () => {
   expect(log.newest(undefined, 10)).toEqual(["other", "done again"]);
 });
 
-test("the oldest are deleted where there are too many of them, or where they are too large together", () => {
+test("the oldest decisions are deleted if there are too many of them, or if they are too large together", () => {
   const log = new DecisionLog(open(), { rows: 3, bytes: 100 });
   const [first] = log.write(["1", "2", "3", "4"].map((text) => entry("node/pi-3", text)));
   expect(log.newest(undefined, 10)).toEqual(["2", "3", "4"]);

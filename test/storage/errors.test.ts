@@ -22,7 +22,7 @@ test.each<[code: string, kind: StorageErrorKind | undefined]>([
   expect(kindOf(Object.assign(new Error("no"), { code }))).toBe(kind);
 });
 
-test("other errors have no kind", () => {
+test("other errors have no storage kind", () => {
   for (const error of [undefined, null, "SQLITE_FULL", new Error("SQLITE_FULL"), { code: 5 }]) {
     expect(kindOf(error)).toBeUndefined();
   }

@@ -6,7 +6,7 @@ import { Database } from "../../storage/database/database.ts";
 import { openState } from "../../storage/database/open.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 async function holderOf(file: string): Promise<ChildProcess> {
   const child = spawn(process.execPath, [path.join(import.meta.dirname, "lock-holder.ts"), file], {
@@ -16,7 +16,7 @@ async function holderOf(file: string): Promise<ChildProcess> {
   return child;
 }
 
-test("a state file that a process holds cannot be opened by another one, and is free as soon as it is killed", async () => {
+test("a state file that one process holds cannot be opened by another, and is free as soon as that process is killed", async () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const holder = await holderOf(file);
@@ -38,7 +38,7 @@ test("a state file that a process holds cannot be opened by another one, and is 
   database.close();
 });
 
-test("rows written under the lock are there after a crash, and no shared memory file is left behind", () => {
+test("rows written under the lock survive a crash, and no shared memory file is left behind", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const first = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp: "a", exclusive: true });

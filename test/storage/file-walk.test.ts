@@ -116,7 +116,7 @@ function isFoundBy(look: () => unknown): boolean {
   }
 }
 
-test("a file that is mostly free returns its pages; one that is mostly live, or small, is not changed", () => {
+test("a file that is mostly free gives its pages back; a small file, or a mostly live one, is not changed", () => {
   const small = filled(50);
   expect(giveBack(small)).toBe(0);
   small.close();

@@ -16,7 +16,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "./things.ts";
+} from "./object-store.ts";
 
 /** The first list of a cache, staged in the journal as every later one, or written to its place. */
 const ways: readonly (readonly [name: string, begin: (fifo: DeltaFIFO<Thing>) => Replacement<Thing>])[] = [
@@ -28,7 +28,7 @@ const tables = ["objects", "index_rows", "journal", "seen"];
 const on = (board: string): { readonly board: string } => ({ board });
 
 describe.each(ways)("a first list that is %s", (_, begin) => {
-  test("shows nothing before its end, then all of it, by index too", () => {
+  test("shows nothing before its end, and then all of it, also by index", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1", on("pi-1")), thing("b@2", on("pi-2"))]);
@@ -45,7 +45,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([indexer.size, fifo.hasSynced]).toEqual([3, true]);
   });
 
-  test("of hundreds is reported in steps, each object once, and synced with the last of them", () => {
+  test("of hundreds of objects is reported in steps, each object once, and synced with the last of them", () => {
     const { fifo } = store();
     const specs = Array.from({ length: 300 }, (_, i) => `thing-${String(i).padStart(3, "0")}@${i + 1}`);
     const list = begin(fifo);
@@ -107,7 +107,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect(shown(indexer.list())).toEqual(["c@3"]);
   });
 
-  test("ends where the watch continues without it", () => {
+  test("ends if the watch continues without it", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1")]);
@@ -134,7 +134,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([fifo.depth, fifo.hasSynced]).toEqual([0, true]);
   });
 
-  test("and a second one, before all of the first was reported, leave the second's state", () => {
+  test("is followed by a second list, before all of it was reported, whose state stays", () => {
     const { fifo, indexer } = store();
     const first = begin(fifo);
     first.page([thing("a@1"), thing("b@2"), thing("c@3")]);
@@ -151,7 +151,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([fifo.depth, fifo.hasSynced, fifo.resourceVersion]).toEqual([0, true, "6"]);
   });
 
-  test("that was interrupted leaves nothing; one that had ended is kept, whether or not it was reported", () => {
+  test("that was interrupted leaves nothing, but one that ended is kept, whether or not it was reported", () => {
     using folder = scratch();
     const open = (): Database => Database.open({ file: folder.file("cache.db"), migrations: cacheMigrations, pragmas });
     let database = open();
@@ -206,7 +206,7 @@ test("a first list writes nothing into the journal", () => {
   expect([rowsOf(database, "journal"), fifo.depth]).toEqual([0, 2]);
 });
 
-test("without listeners a first list is not reported, only later changes", () => {
+test("without listeners a first list is not reported, but later changes are", () => {
   const { fifo, indexer } = store();
   const list = fifo.fill() ?? expect.fail("it was filled before");
   list.page([thing("a@1"), thing("b@2"), thing("c@3")]);

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { makeFolder } from "../../storage/make-folder.ts";
-import { scratch } from "./things.ts";
+import { scratch } from "./object-store.ts";
 
 test("missing parts of a path are created, and existing ones stay", () => {
   using place = scratch();
@@ -23,7 +23,7 @@ test("a link to a folder is a folder", () => {
 test.each([
   ["a file", (file: string) => writeFileSync(file, "")],
   ["a link to nowhere", (file: string) => symlinkSync("/nowhere/at/all", file)],
-])("where %s is in the way the error says so, and nothing is created", (_, put) => {
+])("if %s is in the way the error says so, and nothing is created", (_, put) => {
   using place = scratch();
   put(place.file("way"));
   expect(() => makeFolder(place.file("way"))).toThrow("EEXIST");
@@ -31,7 +31,7 @@ test.each([
 });
 
 test.each(["/proc/none", "/proc/none/below/it", ""])(
-  "in %j no folder can be created: the error comes at once",
+  "in %j, where no folder can be created, the error is immediate",
   (folder) => {
     expect(() => makeFolder(folder)).toThrow(/ENOENT|EACCES/);
   },

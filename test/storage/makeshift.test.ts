@@ -6,7 +6,7 @@ import { carryBack, makeMakeshift, openMakeshift } from "../../storage/makeshift
 import { Memo } from "../../storage/memo.ts";
 import { Outbox } from "../../storage/outbox.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const options = { pragmas, stamp: "1" };
 const why = "the card cannot be written";
@@ -51,7 +51,7 @@ test("without a writable disk the agent continues with its stored state, and sen
   expect(statSync(at).mode & 0o77).toBe(0);
 });
 
-test("state of the meantime is carried back, waiting messages on the card are still there, and the makeshift is gone", () => {
+test("state written meanwhile is carried back, the messages that waited on the card are still there, and the makeshift is gone", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   lived(of);

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas } from "./things.ts";
+import { pragmas } from "./object-store.ts";
 
 const open = (): Database => Database.open({ file: ":memory:", migrations: stateMigrations, pragmas });
 
@@ -28,7 +28,7 @@ test("a known fact costs no write", () => {
   expect(database.prepare("SELECT total_changes()").get()).toEqual(writes);
 });
 
-test("entries come by key, in any number, and may be deleted on the way", () => {
+test("a walk lists entries in key order; entries may be deleted during the iteration", () => {
   const memo = new Memo(open());
   const keys = Array.from({ length: 130 }, (_, at) => String(at).padStart(3, "0"));
   for (const key of keys.toReversed()) memo.set("a", key, `v${key}`);

@@ -11,7 +11,7 @@ test("a key is namespace/name, or the name alone", () => {
   expect(keyOf(object("pi-1", ""))).toBe("pi-1");
 });
 
-test("two states are the same if uid and version are", () => {
+test("two states are equal if uid and version are equal", () => {
   const { metadata } = object("web");
   const identity = identityOf({ metadata });
   expect(isSame(identity, identityOf({ metadata }))).toBe(true);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
 import { Outbox, type OutboxMessage, ttlLeft } from "../../storage/outbox.ts";
 import { stateMigrations } from "../../storage/schema.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const bounds = { event: { rows: 5, bytes: 10_000 }, response: { rows: 3, bytes: 10_000 } };
 const boot = "boot-1";
@@ -26,7 +26,7 @@ const events = (outbox: Outbox): readonly string[] =>
 const nothing = (): void => {};
 
 describe("events", () => {
-  test("are numbered without gaps, also over a restart, and come in their order", () => {
+  test("are numbered without gaps, also over a restart, and are returned in their order", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const first = open(file);
@@ -39,7 +39,7 @@ describe("events", () => {
     expect(events(after)).toEqual(["1:a1", "2:b2", "3:c3"]);
   });
 
-  test("the oldest of the least severe are dropped first, and critical ones only when nothing else is left", () => {
+  test("are dropped from the oldest of the least severe on, and critical ones only if nothing else is left", () => {
     const outbox = new Outbox(open(), bounds);
     for (const rank of [3, 1, 0, 2, 0, 1, 3, 3, 3, 3, 3])
       outbox.event((seq) => message(`r${rank}`, { rank, ttl: seq * 1000 + 60_000 }), at(0));
@@ -49,7 +49,7 @@ describe("events", () => {
     expect(outbox.lost).toBe(6);
   });
 
-  test("dropped events are reported once, by an event of its own, when there is room", () => {
+  test("that were dropped are reported once, by an event of its own, when there is room", () => {
     const outbox = new Outbox(open(), bounds);
     for (let n = 0; n < 7; n++) outbox.event(() => message("x"), at(0));
     expect(outbox.hasRoom).toBe(false);
@@ -62,7 +62,7 @@ describe("events", () => {
     expect(events(outbox).at(-1)).toContain("8:");
   });
 
-  test("a bound in bytes holds, and a single event that is larger is still kept", () => {
+  test("stay within a limit in bytes, but a single event that is larger is still kept", () => {
     const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 1000 } });
     for (let n = 0; n < 10; n++) outbox.event(() => message("x".repeat(200)), at(0));
     expect(outbox.usage("event").bytes).toBeLessThanOrEqual(1000);
@@ -71,7 +71,7 @@ describe("events", () => {
   });
 });
 
-test("of answers those that are not final are dropped first", () => {
+test("answers that are not final are dropped first", () => {
   const outbox = new Outbox(open(), bounds);
   for (const [payload, rank] of [
     ["final-1", 1],
@@ -95,7 +95,7 @@ test("an answer and its transaction are written together or not at all", () => {
 });
 
 describe("time", () => {
-  test("expired messages are deleted, and those of events are reported", () => {
+  test("expired messages are deleted, and expired events are reported", () => {
     const outbox = new Outbox(open(), bounds);
     outbox.event(() => message("short", { ttl: 1000 }), at(0));
     outbox.event(() => message("long", { ttl: 5000 }), at(0));
@@ -122,7 +122,7 @@ describe("time", () => {
   });
 });
 
-test("messages larger than the broker's limit are kept for inspection, and never more than ten of them", () => {
+test("messages larger than the broker's limit are kept for inspection, but never more than ten of them", () => {
   const outbox = new Outbox(open(), { ...bounds, event: { rows: 100, bytes: 100_000 } });
   for (let n = 0; n < 15; n++) outbox.event(() => message("x"), at(0));
   for (const { id } of outbox.next("event", 100)) outbox.markUndeliverable(id);
@@ -134,7 +134,7 @@ describe("versions", () => {
   const [first, ...later] = stateMigrations;
   const openOld = (file: string) => Database.open({ file, migrations: first ? [first] : [], pragmas });
 
-  test("a program that knows only the first tables uses a file with more of them, and does not change those", () => {
+  test("a program that knows only the first tables uses a file with more tables, and does not change those", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const now = open(file);
@@ -150,7 +150,7 @@ describe("versions", () => {
     expect(readFileSync(file).byteLength).toBeGreaterThan(0);
   });
 
-  test("a step that does more than add tables keeps older programs out", () => {
+  test("a migration step that does more than add tables keeps older programs out", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const number = stateMigrations.length + 1;
@@ -180,7 +180,7 @@ test("correlation data of an answer counts towards the size like its payload", (
   expect(outbox.usage("response").bytes).toBeLessThanOrEqual(1000);
 });
 
-test("excluded messages do not block the rest", () => {
+test("excluded messages do not block the others", () => {
   const outbox = new Outbox(open(), { ...bounds, event: { rows: 1000, bytes: 1_000_000 } });
   for (let n = 0; n < 500; n++) outbox.event((seq) => message(`${seq}`), at(0));
   const first = outbox.next("event", 499).map(({ id }) => id);

@@ -1,6 +1,6 @@
 import type { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import type { Delta, Key } from "../../storage/object.ts";
-import { freeze, onlyBeat, type Store, store, type Thing } from "./things.ts";
+import { freeze, onlyBeat, type Store, store, type Thing } from "./object-store.ts";
 
 /** A site whose whole history follows from a seed: what it was like at a version can be computed at any time. */
 export class Site {

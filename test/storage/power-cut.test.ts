@@ -4,9 +4,9 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { openCache } from "../../storage/database/open.ts";
+import { pragmas, scratch } from "./object-store.ts";
 import { cacheOf, follow, mix } from "./power-cut-model.ts";
 import { expectSound } from "./soundness.ts";
-import { pragmas, scratch } from "./things.ts";
 
 /** Runs the writer and kills it `delay` milliseconds after it has begun. */
 async function writeUntilKilled(file: string, seed: number, delay: number): Promise<void> {
@@ -20,7 +20,7 @@ async function writeUntilKilled(file: string, seed: number, delay: number): Prom
   expect(await ended).toEqual([null, "SIGKILL"]);
 }
 
-test("a process killed at any moment leaves matching position, journal and objects, and the next one continues", async () => {
+test("a process killed at any moment leaves matching position, journal and objects, and the next process continues", async () => {
   using folder = scratch();
   const [file, seed] = [folder.file("cache.db"), 20];
   let reached = 0;
@@ -37,7 +37,7 @@ test("a process killed at any moment leaves matching position, journal and objec
 });
 
 test.each([3, 4, 5])(
-  "a power cut that loses any part of the last writes leaves an earlier moment, whole (seed %i)",
+  "a power cut that loses any part of the last writes leaves a whole earlier state (seed %i)",
   (seed) => {
     using folder = scratch();
     const [file, cut] = [folder.file("cache.db"), folder.file("cut.db")];

@@ -39,7 +39,7 @@ describe("writing", () => {
     expect(log.revision).toBe(2);
   });
 
-  test("of two writers on the same state, the second is refused and nothing is written", () => {
+  test("the second of two writers on the same state is refused, and nothing is written", () => {
     log.create("pods/a", state);
     expect(log.update("pods/a", 1, () => "first")).toBeDefined();
     expect(log.update("pods/a", 1, () => "second")).toBeUndefined();
@@ -48,7 +48,7 @@ describe("writing", () => {
     expect(log.revision).toBe(2);
   });
 
-  test("a key is created once, and again after it ended", () => {
+  test("a key is created once, and can be created again after it was deleted", () => {
     log.create("pods/a", state);
     expect(log.create("pods/a", state)).toBeUndefined();
     log.remove("pods/a", 1, state);
@@ -94,12 +94,12 @@ describe("reading", () => {
     expect([log.count(all, 2), log.count(all, 5)]).toEqual([2, 1]);
   });
 
-  test("pages continue behind the last key, and one key is a range of its own", () => {
+  test("pages continue after the last key, and a single key is a range of its own", () => {
     expect(keysAt(6, { from: "pods/a\0", to: "pods0" })).toEqual(["pods/c"]);
     expect(keysAt(6, { from: "pods/a", to: "pods/a\0" })).toEqual(["pods/a"]);
   });
 
-  test("changes come in order, with the state before them", () => {
+  test("changes are returned in order, with the state before them", () => {
     expect(log.after(1, all, 100)).toEqual([
       { key: "pods/b", revision: 2, value: "state 2", deleted: false, before: undefined },
       { key: "pods/a", revision: 4, value: "state 4", deleted: false, before: "state 1" },
@@ -110,7 +110,7 @@ describe("reading", () => {
     expect(log.after(6, all, 100)).toEqual([]);
   });
 
-  test("a key created again after its end has no state before", () => {
+  test("a key created again after its deletion has no state before", () => {
     log.create("pods/b", state);
     expect(log.after(6, all, 100)).toMatchObject([{ key: "pods/b", revision: 7, before: undefined }]);
   });
@@ -127,7 +127,7 @@ describe("compaction", () => {
 
   const rows = (): number => database.prepare<{ n: number }>("SELECT count(*) AS n FROM log").get()?.n ?? 0;
 
-  test("drops superseded and ended states, and keeps every later state readable", () => {
+  test("drops superseded and deleted states, and keeps every later state readable", () => {
     expect(log.compact(4, 100)).toBe(false);
     expect(log.compacted).toBe(4);
     expect(rows()).toBe(2);
@@ -147,7 +147,7 @@ describe("compaction", () => {
     expect(log.compact(5, 2)).toBe(false);
   });
 
-  test("revisions are not used twice, even if the newest row is gone", () => {
+  test("uses no revision twice, even if the newest row is gone", () => {
     log.remove("pods/a", 5, state);
     log.compact(6, 100);
     expect(rows()).toBe(0);

@@ -1,6 +1,6 @@
 import { deepStrictEqual as expectSame } from "node:assert/strict";
+import { popAll, rowsOf, type Store, show, shown } from "./object-store.ts";
 import { Site } from "./power-cut-model.ts";
-import { popAll, rowsOf, type Store, show, shown } from "./things.ts";
 
 /** What must be true of a cache that was cut off anywhere; also outside of a test runner. Returns its position. */
 export function expectSound({ database, fifo, indexer }: Store, seed: number): number {

@@ -5,7 +5,7 @@ import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
-import { pragmas, scratch } from "./things.ts";
+import { pragmas, scratch } from "./object-store.ts";
 
 const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas, stamp: "now" });
 
@@ -21,7 +21,7 @@ test("a missing folder is created, with both files in it; stored state is there 
   second.abandon();
 });
 
-test("a folder that cannot be created is an error for a person", () => {
+test("a folder that cannot be created is an error that a person has to fix", () => {
   using place = scratch();
   const file = place.file("file");
   writeFileSync(file, "");
@@ -38,7 +38,7 @@ test("a folder in which nothing can be stored at present reports why", () => {
   folder.abandon();
 });
 
-test.skipIf(!canMount())("so does one on a disk that is almost full", () => {
+test.skipIf(!canMount())("a folder on a disk that is almost full reports that as well", () => {
   using place = scratch();
   const disk = mount(path.dirname(place.file("x")), "size=4m");
   try {
@@ -53,7 +53,7 @@ test.skipIf(!canMount())("so does one on a disk that is almost full", () => {
   }
 });
 
-test("where one of the files cannot be opened, the other one is closed as well", () => {
+test("if one of the files cannot be opened, the other one is closed as well", () => {
   using place = scratch();
   const at = place.file("state");
   mkdirSync(at);
@@ -90,7 +90,7 @@ test("a cache that was filled beside another state is deleted, once, and reporte
   second.close();
 });
 
-test("so is a cache beside a recreated state, and an older one of the same board", () => {
+test("a cache beside a recreated state is deleted too, and so is an older one of the same board", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);
@@ -136,7 +136,7 @@ test("after a power failure between the two writes, the next start continues lik
   kept.close();
 });
 
-test("a cache of a version without owners is adopted, where the state has none either", () => {
+test("a cache of a version without owners is adopted if the state has no owner either", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);

@@ -60,6 +60,11 @@ export class VirtualClock implements Clock {
     this.#wallAhead = wall - this.#mono;
   }
 
+  /** Time passes in which nothing runs, as on a suspended board: timers that are due fire with the next advance. */
+  skip(span: Millis): void {
+    this.#mono += span;
+  }
+
   /** Lets time pass. Only one caller at a time may do so. */
   advance(span: Millis): Promise<void> {
     return this.advanceTo(this.#mono + span);
@@ -86,13 +91,13 @@ export class VirtualClock implements Clock {
       };
       await this.settle();
       for (let next = take(); next; next = take()) {
-        this.#reach(next.due);
+        this.#reach(Math.max(next.due, this.#mono));
         const run = next.run;
         next.run = undefined;
         run?.();
         await this.settle();
       }
-      this.#mono = until;
+      this.#mono = Math.max(until, this.#mono);
     } finally {
       this.#advancing = false;
     }

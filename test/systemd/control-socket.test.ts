@@ -88,7 +88,7 @@ describe.skipIf(whyNoHost !== undefined)("the control socket and the users of a 
     await isUnmoved();
   });
 
-  test("a member of the group and root may send commands, and the journal distinguishes them", async () => {
+  test("root and members of the group may send commands, and the journal distinguishes them", async () => {
     const command = `${node} /usr/lib/siteward/dist/main.js cmd log.level '{"level":"info","ttl":60}' --reason CHG-1`;
     for (const user of ["member", "root"]) {
       const { code, stdout, stderr } = await as(user, command);

@@ -69,7 +69,7 @@ describe.skipIf(whyNoHost !== undefined)("the notifications to the service manag
     expect(await forks()).toBe(0);
   });
 
-  test("are sent by systemd-notify where perl is missing", async () => {
+  test("are sent by systemd-notify if perl is missing", async () => {
     await board.dropShipped("20-systemd-notify");
     await expectConversation();
     expect(await board.host.sh(`tr '\\0' '\\n' < /proc/${await board.pid()}/environ`)).not.toMatch(

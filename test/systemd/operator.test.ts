@@ -104,7 +104,7 @@ describe.skipIf(whyNoHost !== undefined)("an operator on a board with a real sys
     expect(doctor.code).toBe(0);
   });
 
-  test("a drop-in that opens the sandbox shows in its score", async () => {
+  test("a drop-in that opens the sandbox is visible in its score", async () => {
     await enrolled();
     await board.drop("90-open", "SystemCallFilter=\nProtectSystem=no\nCapabilityBoundingSet=~\nNoNewPrivileges=no");
     const { stdout } = await siteward("doctor --json --only sandbox");

@@ -42,7 +42,7 @@ describe.skipIf(whyNoHost !== undefined)("the sandbox", () => {
     expect(await board.host.sh("journalctl --no-pager | grep -c 'reception only permitted' || true")).toBe("0");
   }
 
-  test("as shipped, the agent leads a site, and the exposure is at most 1.2", async () => {
+  test("lets the agent lead a site as shipped, with an exposure of at most 1.2", async () => {
     await expectToLead();
     expect(await exposure()).toBeLessThanOrEqual(1.2);
     const pid = await board.pid();
@@ -56,7 +56,7 @@ describe.skipIf(whyNoHost !== undefined)("the sandbox", () => {
     expect(await board.host.sh("stat -c '%U %a' /etc/siteward")).toBe("root 755");
   });
 
-  test("hardened, it does the same without compiled code, and the exposure is at most 0.9", async () => {
+  test("lets the agent lead a site when hardened, without compiled code and with an exposure of at most 0.9", async () => {
     expect(await siteward("harden")).toMatch(/^IPAddressAllow=127\.0\.0\.1$/m);
     await siteward("harden --write");
     // As on every other board; here the API server is on the board itself.
@@ -77,7 +77,7 @@ describe.skipIf(whyNoHost !== undefined)("the sandbox", () => {
     expect(await board.host.sh(`grep -c ' rwxp ' /proc/${pid}/maps || true`)).toBe("0");
   });
 
-  test("memory that is both writable and executable is refused: V8 with its compilers does not start", async () => {
+  test("refuses memory that is both writable and executable: V8 with its compilers does not start", async () => {
     await board.drop("30-hardened", "MemoryDenyWriteExecute=yes\nRestart=no");
     expect((await board.host.run("systemctl start siteward")).code).not.toBe(0);
     expect((await board.host.unit("siteward", "Result")).Result).toMatch(/core-dump|signal/);

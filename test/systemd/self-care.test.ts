@@ -92,7 +92,7 @@ describe.skipIf(whyNoHost !== undefined)("a controller whose pass never ends", (
     const status = await board.untilStatus("the next process", (next) => next.pid !== pid);
     expect(status.previous).toMatchObject({
       cause: "watchdog",
-      message: expect.stringMatching(/^pod-gc has not moved/),
+      message: expect.stringMatching(/^pod-gc has made no progress/),
     });
     expect(await board.journal("-p", "err")).toContain("loop=pod-gc");
     expect(await board.host.sh("journalctl --no-pager | grep -c 'siteward.service: Watchdog timeout'")).toBe("1");

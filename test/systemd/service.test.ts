@@ -147,7 +147,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     },
   );
 
-  test("if only systemd can give it a writable mount, the agent exits once, as soon as there is one", async () => {
+  test("if only systemd can provide a writable mount, the agent exits once, as soon as there is one", async () => {
     await board.site();
     await board.host.sh(`
       mount -t tmpfs -o size=16m,mode=700 card /var/lib/siteward && chown siteward: /var/lib/siteward
@@ -164,7 +164,7 @@ describe.skipIf(whyNoHost !== undefined)("the service of a board", () => {
     }
   });
 
-  test("a start with a lot to recover requests more time from systemd first", async () => {
+  test("a start with much to recover first requests more time from systemd", async () => {
     await board.host.sh("systemd-analyze log-level debug");
     await board.host.sh(
       "truncate -s 100M /var/lib/siteward/cache.db-wal && chown siteward: /var/lib/siteward/cache.db-wal",
@@ -218,7 +218,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
 
   const reload = (): Promise<string> => board.host.sh("systemctl reload siteward", { seconds: 60 });
 
-  test("a new log level is applied at once, and the agent keeps leading", async () => {
+  test("applies a new log level at once, and the agent keeps leading", async () => {
     const pid = await board.pid();
     await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
     await board.configure({ log: { level: "debug" } });
@@ -229,7 +229,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     expect(await board.journal()).toContain("the configuration was read again outcome=taken");
   });
 
-  test("any other change begins a new life in the same process", async () => {
+  test("begins a new life in the same process for any other change", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" } });
     await reload();
@@ -246,7 +246,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     expect(await board.journal()).toMatch(/outcome=begins/);
   });
 
-  test("an invalid configuration is refused with a sentence, and the former one stays in force", async () => {
+  test("refuses an invalid configuration with a sentence, and the former one stays in force", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, leader: { retry: "a while" } });
     await reload();
@@ -264,7 +264,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     );
   });
 
-  test("a configuration that prevents the start is replaced by the former one", async () => {
+  test("replaces a configuration that prevents the start by the former one", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, state: { folder: "/proc/nowhere" } });
     await reload();

@@ -9,7 +9,7 @@ export interface WatchedPod {
   readonly readySince: Instant | undefined;
   /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** The pod was already ready when the term began: only `transition` says since when. */
+  /** The pod was already ready when the term began: only `transition` says when it became ready. */
   readonly fromBefore: boolean;
 }
 

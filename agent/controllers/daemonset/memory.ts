@@ -14,9 +14,7 @@ export interface SetMemory {
   /** The set's uid; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /**
-   * Since when each of the set's pods has been ready; undefined: no pass has read them, or minReadySeconds is not set.
-   */
+  /** When each of the set's pods became ready; undefined: no pass has read them, or minReadySeconds is not set. */
   readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
   /** When the API last reported that the namespace is terminating, so that nothing can be created; undefined: never. */

@@ -74,7 +74,7 @@ export interface SiteMemory {
   readonly monitorAt: Instant | undefined;
   /** When the last completed monitor pass judged boards and zones; undefined: none has. */
   readonly judgedAt: Instant | undefined;
-  /** Since when at least one silent board waits for its conditions to be written; undefined: none does. */
+  /** When the oldest pending condition write became due; undefined: none is pending. */
   readonly behindSince: Instant | undefined;
   /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;

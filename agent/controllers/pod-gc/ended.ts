@@ -42,7 +42,8 @@ export function* firstToGo(ended: () => Iterable<Pod>, { threshold, most }: Ende
     if (first.length > most) first.pop();
   }
   const keptBefore = kept > 0 ? yield* countKeptBefore(first, ended()) : [];
-  // Pods may come and go between the two readings: by the lower count, no pod goes that would have stayed.
+  // Pods may appear and disappear between the two readings: with the lower count, no pod is deleted that would have
+  // stayed.
   const excess = deletable + Math.min(kept, sum(keptBefore)) - threshold;
   const keys: string[] = [];
   let keptAhead = 0;
@@ -72,7 +73,7 @@ function endedOf(pod: Pod): Ended {
   return { key: keyOf(pod), name, isEvicted: isEvicted(pod), created: creationTimestamp.replace(/Z$/, "") };
 }
 
-/** The index at which `one` belongs in the sorted list, behind its equals. */
+/** The index at which `one` belongs in the sorted list, after its equals. */
 function placeOf(one: Ended, sorted: readonly Ended[]): number {
   let [low, high] = [0, sorted.length];
   while (low < high) {

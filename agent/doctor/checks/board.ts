@@ -40,8 +40,8 @@ export function powerVerdict(power: PowerReading | undefined): CheckVerdict {
   const hint =
     "Use a supply of 5.1 V and 3 A (5 A for a Pi 5) with a short, thick cable, and no USB devices that draw much power.";
   if (power.now.length > 0) return warn(`now: ${named(power.now)}`, hint);
-  if (power.sinceBoot.length > 0) return warn(`since the boot, not now: ${named(power.sinceBoot)}`, hint);
-  return ok("no undervoltage and no throttling since the boot");
+  if (power.sinceBoot.length > 0) return warn(`since boot, not now: ${named(power.sinceBoot)}`, hint);
+  return ok("no undervoltage and no throttling since boot");
 }
 
 export function temperatureVerdict(

@@ -27,7 +27,7 @@ import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.t
 const most = 200;
 /** Pause before the second comparison, to let the agent receive pending changes. */
 const pause: Millis = 5000;
-/** Of how many objects per kind the store is asked, the most recently changed first. */
+/** Maximum number of objects per kind that are read from the store, the most recently changed first. */
 const mostRead = 3;
 const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
 
@@ -100,7 +100,7 @@ export function cacheVerdictOf({ objects, differences, undone }: Compared): Chec
   if (undone.length > 0) {
     return fail(
       `the API server lists what its store does not have: ${firstOf(undone)}`,
-      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that is gone.",
+      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that no longer exists.",
     );
   }
   if (differences.length === 0) return ok(`${objects} objects are cached as the API server has them`);
@@ -115,9 +115,9 @@ const firstOf = (findings: readonly string[]): string =>
 
 interface Compared {
   readonly objects: number;
-  /** Between the agent's cache and the API server's lists. */
+  /** Differences between the agent's cache and the API server's lists. */
   readonly differences: readonly string[];
-  /** Between the API server's lists and its store. */
+  /** Differences between the API server's lists and its store. */
   readonly undone: readonly string[];
 }
 

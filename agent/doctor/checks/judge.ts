@@ -108,10 +108,11 @@ export function judgeVerdict(
 function withoutTrace(boards: number, manager: ManagerActivity): CheckVerdict {
   const none = `no other controller has left a trace on the ${boards} boards checked`;
   if (manager === "none") return ok(`${none}, and no kube-controller-manager renews its Lease`);
-  const reason = manager === "runs" ? "a kube-controller-manager runs" : "its Lease cannot be read";
+  const reason =
+    manager === "runs" ? "a kube-controller-manager runs" : "kube-controller-manager's Lease cannot be read";
   return info(
     `${none}, but ${reason}: it would write only when a board falls silent or returns`,
-    `Make sure that its --controllers leaves out -node-lifecycle-controller and -taint-eviction-controller; to prove it, stop the kubelet of a cordoned board for a minute and run this check again.`,
+    `Make sure that kube-controller-manager's --controllers contains -node-lifecycle-controller and -taint-eviction-controller. To prove it, stop the kubelet of a cordoned board for a minute and run this check again.`,
   );
 }
 

@@ -77,7 +77,7 @@ export function conflictVerdict(
   if (changes >= 2) {
     const [one = "", two = ""] = holders.map(boardOf);
     return fail(
-      `${named} take the site's Lease from each other: ${changes} times during this check`,
+      `${named} keep taking the site's Lease from each other: it changed hands ${changes} times during this check`,
       one === two
         ? namesakeHint
         : `Compare the clocks and leader.* of ${one} and ${two}: siteward config show on both.`,

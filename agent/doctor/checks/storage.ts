@@ -23,9 +23,9 @@ export function storagePersist(patient: Patient): CheckVerdict {
 
 export function persistVerdict(folder: string, { isVolatile, fileSystem, device }: StorageReading): CheckVerdict {
   if (fileSystem === undefined) return skip("this machine does not report its mounts");
-  if (!isVolatile) return ok(`${folder} lies on ${fileSystem}${device === undefined ? "" : ` (${device})`}`);
+  if (!isVolatile) return ok(`${folder} is on ${fileSystem}${device === undefined ? "" : ` (${device})`}`);
   return warn(
-    `${folder} lies on ${fileSystem}: the agent's stored state is lost after a power cut`,
+    `${folder} is on ${fileSystem}: the agent's stored state is lost after a power cut`,
     `Mount a small writable partition there, in /etc/fstab: LABEL=siteward ${folder} ext4 defaults,noatime 0 2`,
   );
 }
@@ -65,7 +65,7 @@ export function spaceVerdict(folder: string, wanted: number): CheckVerdict {
     );
   if (problem !== undefined) return fail(`${folder} cannot be written (${problem})`, `chown -R siteward: ${folder}`);
   if (free < wanted) return warn(`${folder}: ${size(free)} are free, less than ${size(wanted)}`, freeing);
-  return ok(`${size(free)} are free${place === folder ? "" : ` where ${folder} will be made`}`);
+  return ok(`${size(free)} are free${place === folder ? "" : ` where ${folder} will be created`}`);
 }
 
 function writeProblem(folder: string): string | undefined {

@@ -84,7 +84,7 @@ const highestExposure = 1.2;
 
 export function scoreVerdict(printed: string): CheckVerdict {
   const score = /Overall exposure level for \S+: ([\d.]+) (\w+)/.exec(printed);
-  if (score === null) return skip(`systemd-analyze knows no ${unit}: ${printed.trim().split("\n")[0] ?? ""}`);
+  if (score === null) return skip(`systemd-analyze does not know ${unit}: ${printed.trim().split("\n")[0] ?? ""}`);
   const [, exposure = "", word = ""] = score;
   const message = `the sandbox of ${unit} has an exposure of ${exposure} (${word})`;
   return Number(exposure) <= highestExposure

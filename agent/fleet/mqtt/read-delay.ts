@@ -2,7 +2,7 @@ import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../.
 
 /** Interval of the timer whose delays are measured. */
 const tick: Millis = 1000;
-/** Shorter times do not count as a delay: they are up to two ticks plus the usual delay of a busy board. */
+/** Shorter delays are ignored: two ticks plus what a busy board usually adds. */
 const usual: Millis = 3000;
 
 /**

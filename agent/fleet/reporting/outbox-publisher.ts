@@ -60,10 +60,10 @@ interface Item {
   /** Identifies the message: the id of its row, or the topic of its state. */
   readonly key: string;
   /**
-   * The refusal of a message delays all messages with the same value. An event's value is its topic, so that the events
-   * of a topic stay in order.
+   * The queue this message belongs to: if one message is refused, the others of its queue wait. The events of a topic
+   * share one, so that they stay in order.
    */
-  readonly block: string;
+  readonly queue: string;
   /** The class of the message's row, or the topic of its state. */
   readonly kind: string;
   /**
@@ -89,7 +89,7 @@ export class OutboxPublisher {
   readonly #underway = new Set<string>();
   readonly #blocked = new Map<string, { readonly failures: number; readonly until: Instant }>();
   readonly #denied = new Map<string, Instant>();
-  /** The topics of refused messages, by their `block`. */
+  /** The topics of refused messages, by their `queue`. */
   readonly #refused = new Map<string, string>();
   /** For each topic whose document is too large: the broker's packet limit. */
   readonly #tooLarge = new Map<string, number>();
@@ -180,8 +180,8 @@ export class OutboxPublisher {
     if (this.#expired === undefined || elapsed(this.#expired, now) >= expireEvery) {
       if (!this.#write(() => outbox.expire({ boot: bootId, mono: now.mono }))) return;
       this.#expired = now;
-      for (const [block, { until }] of this.#blocked) {
-        if (elapsed(until, now) > refusal.most) this.#allow(block);
+      for (const [queue, { until }] of this.#blocked) {
+        if (elapsed(until, now) > refusal.most) this.#allow(queue);
       }
     }
     if (outbox.dropped !== undefined && outbox.hasRoom) this.#write(reportDropped);
@@ -217,7 +217,7 @@ export class OutboxPublisher {
       if (item === undefined) return undefined;
       const from = this.#suspects.sendableFrom(item.name, connection.up);
       if (isAfter(from, now)) {
-        this.#blocked.set(item.block, { failures: this.#failures(item.block), until: from });
+        this.#blocked.set(item.queue, { failures: this.#failures(item.queue), until: from });
         continue;
       }
       // A message that is sent alone waits for the acknowledgements of all others.
@@ -228,10 +228,10 @@ export class OutboxPublisher {
   /** The first message that is neither in flight nor delayed. */
   #pick(now: Instant, maySendEvents: boolean): Item | undefined {
     const { states } = this.#deps;
-    const isFree = ({ key, block }: Item): boolean => !this.#underway.has(key) && !this.#isBlocked(block, now);
+    const isFree = ({ key, queue }: Item): boolean => !this.#underway.has(key) && !this.#isBlocked(queue, now);
     for (const state of states.list()) {
       const { topic } = state;
-      const item = { key: topic, block: topic, kind: topic, name: topic, message: state, state };
+      const item = { key: topic, queue: topic, kind: topic, name: topic, message: state, state };
       if (isFree(item)) return item;
     }
     const [response] = this.#isBlocked("response", now) ? [] : this.#next("response", now);
@@ -247,20 +247,20 @@ export class OutboxPublisher {
 
   /** The first row that may be sent now. A refused answer does not delay the answers after it. */
   #next(of: OutboxClass, now: Instant): readonly OutboxRow[] {
-    const refused = [...this.#blocked.keys()].filter((block) => this.#isBlocked(block, now));
-    // Those of these keys that are numbers are row ids; the others are topics or a class.
+    const refused = [...this.#blocked.keys()].filter((queue) => this.#isBlocked(queue, now));
+    // Numeric keys are row ids; the others are topics or a class.
     const rows = [...this.#underway, ...refused].map(Number).filter(Number.isInteger);
-    const topics = refused.filter((block) => !Number.isInteger(Number(block)));
+    const topics = refused.filter((queue) => !Number.isInteger(Number(queue)));
     return this.#deps.outbox.next(of, 1, { ids: [...rows, ...this.#delivered], topics });
   }
 
   #itemOf(row: OutboxRow, now: Instant): Item {
     const { topic, payload, retain } = row;
-    const block = row.class === "event" ? topic : `${row.id}`;
+    const queue = row.class === "event" ? topic : `${row.id}`;
     const expiry = ttlLeft(row, { boot: this.#deps.bootId, mono: now.mono });
     const properties: unknown = JSON.parse(row.properties);
     const message = { topic, payload, retain, expiry, ...textsOf(properties) };
-    return { key: `${row.id}`, block, kind: row.class, name: `${row.id} ${row.boot} ${row.mono}`, row, message };
+    return { key: `${row.id}`, queue, kind: row.class, name: `${row.id} ${row.boot} ${row.mono}`, row, message };
   }
 
   #send(link: BrokerLink, item: Item): void {
@@ -291,8 +291,8 @@ export class OutboxPublisher {
       });
   }
 
-  #sent({ block, kind, name, row, state }: Item): void {
-    for (const delayed of [block, kind]) this.#allow(delayed);
+  #sent({ queue, kind, name, row, state }: Item): void {
+    for (const delayed of [queue, kind]) this.#allow(delayed);
     this.#suspects.clear(name);
     if (row) {
       this.#delivered.add(row.id);
@@ -357,11 +357,11 @@ export class OutboxPublisher {
   }
 
   /** The message is larger than the broker accepts, so it is not sent again. */
-  #giveUp({ block, row, state, message }: Item, error: PublishError): void {
+  #giveUp({ queue, row, state, message }: Item, error: PublishError): void {
     const { outbox, states, events } = this.#deps;
     const { topic, payload } = message;
     if (row && !this.#write(() => outbox.markUndeliverable(row.id))) {
-      this.#blocked.set(block, { failures: 1, until: shifted(this.#ambient.clock.now(), refusal.first) });
+      this.#blocked.set(queue, { failures: 1, until: shifted(this.#ambient.clock.now(), refusal.first) });
       return;
     }
     if (state) {
@@ -396,10 +396,10 @@ export class OutboxPublisher {
   }
 
   /** The broker refused the message: it stays pending, with a growing backoff. */
-  #hold({ block, kind, message }: Item, error: PublishError): void {
+  #hold({ queue, kind, message }: Item, error: PublishError): void {
     const now = this.#ambient.clock.now();
-    this.#delay(block);
-    this.#refused.set(block, message.topic);
+    this.#delay(queue);
+    this.#refused.set(queue, message.topic);
     this.#reportRefused();
     const reportedAt = this.#denied.get(kind);
     if (reportedAt !== undefined && elapsed(reportedAt, now) < deniedQuiet) return;
@@ -429,27 +429,30 @@ export class OutboxPublisher {
     });
   }
 
-  /** Delays all messages with this value, longer each time. */
-  #delay(block: string): void {
-    const failures = this.#failures(block) + 1;
+  /** Delays all messages of this queue or kind, longer each time. */
+  #delay(queue: string): void {
+    const failures = this.#failures(queue) + 1;
     const until = shifted(this.#ambient.clock.now(), backoff(failures, refusal));
-    this.#blocked.set(block, { failures, until });
+    this.#blocked.set(queue, { failures, until });
   }
 
-  /** Forgets the delays of messages with this value, after one was acknowledged or none was sent for a long time. */
-  #allow(block: string): void {
-    this.#blocked.delete(block);
-    if (this.#hungUp.delete(block)) this.#reportHungUp();
-    if (this.#refused.delete(block)) this.#reportRefused();
+  /**
+   * Forgets the delay of this queue or kind, after one of its messages was acknowledged or none was sent for a long
+   * time.
+   */
+  #allow(queue: string): void {
+    this.#blocked.delete(queue);
+    if (this.#hungUp.delete(queue)) this.#reportHungUp();
+    if (this.#refused.delete(queue)) this.#reportRefused();
   }
 
-  /** How often messages with this value have been delayed since one was last acknowledged. */
-  #failures(block: string): number {
-    return this.#blocked.get(block)?.failures ?? 0;
+  /** How often messages of this queue or kind have been delayed since one was last acknowledged. */
+  #failures(queue: string): number {
+    return this.#blocked.get(queue)?.failures ?? 0;
   }
 
-  #isBlocked(block: string, now: Instant): boolean {
-    const found = this.#blocked.get(block);
+  #isBlocked(queue: string, now: Instant): boolean {
+    const found = this.#blocked.get(queue);
     return found !== undefined && isAfter(found.until, now);
   }
 

@@ -110,8 +110,8 @@ export class ReconnectScheduler {
   }
 
   /**
-   * By when a leader has to be back, and the share of that time (0 to 1) after which its own turn comes. The share is
-   * random if the other sites are unknown, or after a failed turn.
+   * The latest time at which a leader has to be back, and the share of that time (0 to 1) after which its own turn
+   * comes. The share is random if the other sites are unknown, or after a failed turn.
    */
   #turnOfLeader(): [latest: Millis, share: number] {
     const { within } = this.#deps;

@@ -389,8 +389,8 @@ export class Reflector<T extends KubeObject> {
   }
 
   /**
-   * Whether a watch that is silent since it was opened may be of a resource that rests. Not asked about heartbeats and
-   * Nodes: a silence of their watches is an outage to judgement, whatever other requests show.
+   * Whether a watch that has been silent since it was opened may belong to a resource that rests. Not checked for
+   * heartbeats and Nodes: judgement takes a silence of their watches for an outage, whatever other requests show.
    */
   async #mayRest(signal: AbortSignal): Promise<boolean> {
     if (this.#resumption.isReplaying || judged.includes(resourceName(this.#deps.resource))) return false;

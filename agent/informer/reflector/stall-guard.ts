@@ -19,8 +19,8 @@ export interface StallGuardOptions {
   /** The stream, for messages. */
   readonly what: string;
   /**
-   * Asks whether the silence of a stream that has delivered nothing since it was opened is in order. If so, the limit
-   * starts anew, once.
+   * Asks whether a stream that has delivered nothing since it was opened may be silent. If so, the limit starts again,
+   * once.
    */
   readonly ask: (signal: AbortSignal) => Promise<boolean>;
 }

@@ -68,18 +68,6 @@ export const statefulSetRules: Rules = workload(
   statefulSetStrategy,
 );
 
-/** Completes a ReplicationController: its selector has labels only, and defaults to the labels of its pods. */
-const withPodsLabels = (controller: JsonObject): JsonObject => {
-  const spec = objectAt(controller, "spec");
-  const labels = objectAt(spec, "template", "metadata", "labels");
-  return { ...controller, spec: { replicas: 1, selector: labels, ...spec } };
-};
-
-export const replicationControllerRules: Rules = {
-  created: (controller) => ({ ...withPodsLabels(controller), status: { replicas: 0 } }),
-  updated: withPodsLabels,
-};
-
 /** A kind with a selector and a pod template. */
 function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyRules): Rules {
   const withDefaults = (object: ApiObject): JsonObject => {

@@ -36,7 +36,7 @@ test("selectors that match a pod have one of the index values that the pod looks
   }
 });
 
-test("of thousands of labels only the first by name are indexed, and a selector needs only a few look-ups", () => {
+test("only the first labels by name of an object with thousands are indexed, and a selector needs only a few look-ups", () => {
   const labels = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`l-${String(9999 - i)}`, "v"]));
   expect(labelValues("n", labels)).toHaveLength(129);
   expect(labelValues("n", labels)[1]).toBe("n l-2000 v");
@@ -45,7 +45,7 @@ test("of thousands of labels only the first by name are indexed, and a selector 
   expect(mayMatchEach("n", selector)).toHaveLength(8);
 });
 
-describe("a look-up", () => {
+describe("a selector", () => {
   test.each([
     ["app=web", "n app web"],
     ["app in (web)", "n app web"],
@@ -55,11 +55,11 @@ describe("a look-up", () => {
     ["app!=web", "n"],
     ["pod-template-hash=abc", "n"],
     ["", "n"],
-  ])("by %j looks up %j", (selector, value) => {
+  ])("%j is looked up as %j", (selector, value) => {
     expect(mayMatch("n", parseLabelSelector(selector))).toBe(value);
   });
 
-  test("in one namespace finds nothing of another", () => {
+  test("finds no object of another namespace", () => {
     expect(labelValues("n", { app: "web" })).not.toContain(mayMatch("m", parseLabelSelector("app=web")));
     expect(labelValues("n", undefined)).toEqual(["n"]);
   });

@@ -10,8 +10,8 @@ const entry = (manager: string, fieldsV1: object, time = "2026-11-20T12:00:00Z")
   time,
 });
 
-describe("managedFields of the API server", () => {
-  test("show kube-controller-manager's writes of taints and Ready; its other writes to Nodes do not count", () => {
+describe("managedFields", () => {
+  test("show kube-controller-manager's writes of taints and Ready, not its other writes to Nodes", () => {
     expect(judgeNotes([entry("kube-controller-manager", taints), entry("kube-controller-manager", ready)])).toEqual([
       { manager: "kube-controller-manager", wrote: "taints", stamp: "2026-11-20T12:00:00Z" },
       { manager: "kube-controller-manager", wrote: "Ready", stamp: "2026-11-20T12:00:00Z" },
@@ -37,7 +37,7 @@ describe("managedFields of the API server", () => {
     expect(found).toEqual([]);
   });
 
-  test("of k3s, where the kubelet has the same name, count for taints only", () => {
+  test("of k3s count for taints only, because its kubelet writes under the same name", () => {
     expect(judgeNotes([entry("k3s", ready)])).toEqual([]);
     expect(judgeNotes([entry("k3s", taints)])).toMatchObject([{ manager: "k3s", wrote: "taints" }]);
   });

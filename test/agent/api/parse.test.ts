@@ -134,19 +134,19 @@ test.each([
 
 describe("where a missing member would cause a harmful act, the object is refused", () => {
   test.each([
-    ["a board that is no text", { spec: { nodeName: 3 } }, "spec.nodeName"],
-    ["tolerations that are no list", { spec: { tolerations: {} } }, "spec.tolerations"],
-    ["a toleration that is no object", { spec: { tolerations: [{ key: "a" }, 5] } }, "spec.tolerations"],
+    ["a node name that is not a string", { spec: { nodeName: 3 } }, "spec.nodeName"],
+    ["tolerations that are not a list", { spec: { tolerations: {} } }, "spec.tolerations"],
+    ["a toleration that is not an object", { spec: { tolerations: [{ key: "a" }, 5] } }, "spec.tolerations"],
     ["a toleration time in words", { spec: { tolerations: [{ tolerationSeconds: "long" }] } }, "spec.tolerations"],
-    ["a phase that is no text", { status: { phase: {} } }, "status.phase"],
+    ["a phase that is not a string", { status: { phase: {} } }, "status.phase"],
   ])("a Pod with %s", (_, fields, why) => {
     expect(refused({ metadata: meta(), ...fields }, pods)).toContain(why);
   });
 
   test.each([
-    ["a holder that is no text", { spec: { holderIdentity: 3 } }],
+    ["a holder that is not a string", { spec: { holderIdentity: 3 } }],
     ["a duration in words", { spec: { leaseDurationSeconds: "60s" } }],
-    ["transitions that are no number", { spec: { leaseTransitions: [] } }],
+    ["transitions that are not a number", { spec: { leaseTransitions: [] } }],
     ["a renewal that is no text", { spec: { renewTime: 17 } }],
   ])("a Lease with %s", (_, fields) => {
     expect(refused({ metadata: meta(), ...fields }, leases)).toContain("Lease default/web: spec.");

@@ -64,7 +64,7 @@ describe("a label selector", () => {
     expect(() => parseLabelSelector(text)).toThrow(SelectorError);
   });
 
-  test("as stored in objects", () => {
+  test("is read from its form in an object", () => {
     const selector = labelSelectorOf({
       matchLabels: { app: "web" },
       matchExpressions: [
@@ -104,7 +104,7 @@ describe("a field selector", () => {
     expect(matchesFields(parseFieldSelector(text), web)).toBe(expected);
   });
 
-  test("escapes commas, equals signs and backslashes", () => {
+  test("accepts escaped commas, equals signs and backslashes", () => {
     expect(parseFieldSelector("a=x\\,y\\=z\\\\,b!=c")).toEqual([
       { field: "a", equal: true, value: "x,y=z\\" },
       { field: "b", equal: false, value: "c" },

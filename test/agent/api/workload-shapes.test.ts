@@ -33,7 +33,7 @@ describe("an object whose partial use would change its meaning is refused", () =
     ],
     ["a set without a template", daemonSets, { spec: { selector } }, "has no spec.template"],
     [
-      "a template that seems to fit anywhere",
+      "a template with an invalid nodeSelector",
       daemonSets,
       { spec: { selector, template: { ...template, spec: { ...template.spec, nodeSelector: { disk: 5 } } } } },
       "spec.template.spec.nodeSelector is not a map of strings",
@@ -47,8 +47,8 @@ describe("an object whose partial use would change its meaning is refused", () =
     ["a revision without a number", controllerRevisions, { data: {} }, "revision is not a number"],
     ["a service without a spec", services, {}, "has no spec"],
     ["a selector of numbers", services, { spec: { selector: { app: 5 } } }, "spec.selector is not a map of strings"],
-    ["ports that are none", services, { spec: { ports: ["80"] } }, "spec.ports is not a list of ports"],
-    ["a slice of nothing", endpointSlices, { endpoints: [] }, "has no addressType"],
+    ["ports that are not a list", services, { spec: { ports: ["80"] } }, "spec.ports is not a list of ports"],
+    ["a slice without an address type", endpointSlices, { endpoints: [] }, "has no addressType"],
     [
       "a pod with half a toleration",
       pods,

@@ -20,12 +20,12 @@ test("a controller counts as failing for five minutes after an error", () => {
   expect(partOf({ state: "starting" }).state).toBe("running");
 });
 
-test("an error for a missing permission, a problem of its own, does not make the controller fail", () => {
+test("a missing permission is a problem of its own, and does not make the controller fail", () => {
   expect(partOf({ lastError: { ...error, missing: listPods } }).state).toBe("running");
   expect(partOf({ lastError: { ...error, missing: { ...listPods, verb: "delete" } } }).state).toBe("failing");
 });
 
-test("a paused controller shows as paused whatever its last error was; one that waits names the resources", () => {
+test("a paused controller shows as paused whatever its last error was; a waiting one names the resources it waits for", () => {
   expect(partOf({ state: "paused", lastError: error }).state).toBe("paused");
   const waiting = { state: "standby", lastError: "waits for pods, nodes" };
   expect(partOf({ state: "standby", lastError: error }, 0, ["pods", "nodes"])).toMatchObject(waiting);

@@ -3,7 +3,7 @@ import { deadline, elapsed, SystemClock, shifted, sleep } from "../../../agent/b
 import { FakeClock } from "../../support/fake-clock.ts";
 
 describe("the system clock", () => {
-  test("fires once, not before its delay, and never when cancelled", async () => {
+  test("fires a timer once, not before its delay, and never after it was cancelled", async () => {
     const clock = new SystemClock();
     const began = clock.now();
     let cancelled = false;
@@ -78,7 +78,7 @@ describe("a deadline", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("no longer aborts once disposed of", async () => {
+  test("no longer aborts once it is disposed of", async () => {
     const clock = new FakeClock();
     const parent = new AbortController();
     const { signal, dispose } = deadline(clock, 1000, parent.signal, reason);

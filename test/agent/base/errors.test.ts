@@ -21,7 +21,7 @@ describe("the disposition of an error", () => {
   });
 
   test.each([new Error("bug"), "text", undefined, null, 7, { disposition: "explode" }, { disposition: 7 }])(
-    "is retry where none is stated: %s is unforeseen",
+    "is retry if no error in the chain states one: %s",
     (error) => {
       expect(dispositionOf(error)).toBe("retry");
       expect(isUnforeseen(error)).toBe(true);
@@ -35,7 +35,7 @@ describe("the disposition of an error", () => {
   });
 });
 
-test("hints and sentences come from the whole chain of causes", () => {
+test("hints and messages come from the whole chain of causes", () => {
   const cause = Object.assign(new Error("no space"), { hint: "Free space on /var." });
   const error = new Error("write state.db", { cause });
   expect(hintOf(error)).toBe("Free space on /var.");

@@ -42,7 +42,7 @@ describe("the fake clock of the tests", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("stops as soon as a condition holds, and says when it did not", async () => {
+  test("stops as soon as a condition holds, and reports a condition that never held", async () => {
     const clock = new FakeClock();
     const start = clock.now().mono;
     let done = false;

@@ -39,7 +39,7 @@ test("an entry carries the message with all fields, its priority, and each field
   });
 });
 
-test("multi-line values arrive whole, and no value can pass itself off as another field", () => {
+test("multi-line values arrive whole, and no value can pose as another field", () => {
   const fields = read(
     journalEntry("siteward", "error", "failed", { stack: "Error\n  at a\nPRIORITY=0", none: undefined, list: [1] }),
   );
@@ -57,7 +57,7 @@ test.each([
   ["waitedMs", "SITEWARD_WAITED_MS"],
   ["io.kubernetes/node-name", "SITEWARD_IO_KUBERNETES_NODE_NAME"],
   ["x".repeat(100), `SITEWARD_${"X".repeat(55)}`],
-])("%s is the field %s", (name, expected) => {
+])("%s becomes the field %s", (name, expected) => {
   expect(fieldName(name)).toBe(expected);
 });
 

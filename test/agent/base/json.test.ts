@@ -4,9 +4,9 @@ import { asRecord, memberOf, pointerStep, recordIn } from "../../../agent/base/j
 test.each([
   ["an object is read", '{"a":1}', { a: 1 }],
   ["a list is not an object", "[1]", undefined],
-  ["nor is null", "null", undefined],
-  ["nor is a text that was cut off", '{"a":', undefined],
-  ["nor is nothing", "", undefined],
+  ["null is not an object", "null", undefined],
+  ["a truncated text is not an object", '{"a":', undefined],
+  ["an empty text is not an object", "", undefined],
 ])("%s", (_, text, expected) => {
   expect(recordIn(text)).toEqual(expected);
 });

@@ -25,7 +25,7 @@ test.each([
   [3601, 40, 10, "duration: 3601s must not be longer than 1h"],
   [2, 1.5, 1, "duration/retry: 2s must be longer than leader.retry (1s) by more than 2s and by more than 10 %"],
   [3, 2.5, 1, "duration/retry: 3s must be longer than leader.retry (1s) by more than 2s and by more than 10 %"],
-])("one of %s s within %s s every %s s is not", (duration, deadline, retry, sentence) => {
+])("a Lease of %s s that is renewed within %s s, every %s s, is refused", (duration, deadline, retry, sentence) => {
   expect(problems(duration, deadline, retry)).toContain(sentence);
 });
 

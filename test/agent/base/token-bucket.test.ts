@@ -33,7 +33,7 @@ describe("a token bucket", () => {
     expect(filled(emptyBucket(at(1000)), slow, at(0)).level).toBe(0);
   });
 
-  test("has a token that is incomplete by a rounding error only", () => {
+  test("has a token even if a rounding error makes it seem incomplete", () => {
     const almost = { level: 1 - 1e-12, at: at(0) };
     expect(take(almost, slow, at(0))).toEqual([true, emptyBucket(at(0))]);
     expect(nextToken(almost, slow, at(0))).toEqual(at(0));

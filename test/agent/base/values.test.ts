@@ -72,7 +72,7 @@ test("a heap returns its smallest item, whatever the order of insertion", () => 
   expect([heap.pop(), heap.size]).toEqual([undefined, 0]);
 });
 
-test("jitter stretches by up to its factor", () => {
+test("jitter lengthens a duration by at most its factor", () => {
   const values = Array.from(
     { length: 1000 },
     (

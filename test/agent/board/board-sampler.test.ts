@@ -84,7 +84,7 @@ test("a healthy board has no sickness and reports good conditions", async () => 
   expect(story?.changed).toBe(0);
 });
 
-test("a spike of undervoltage is no sickness; undervoltage that recurs within two minutes is, until it ends", async () => {
+test("one spike of undervoltage does not make a board sick; undervoltage that recurs within two minutes does, until it ends", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [alarm]: "1\n" });
   await one.clock.advance("15s");
@@ -154,7 +154,7 @@ test.each([
   expect(one.sickness).toBeUndefined();
 });
 
-test("a board that starts in 1970 does not lead until its clock is set; one that is hours behind may", async () => {
+test("a board that starts in 1970 does not lead until its clock is set; a board that is hours behind may", async () => {
   const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
   one.synced = "unsynced";
   await one.clock.advance("30s");
@@ -174,7 +174,7 @@ test("a board that starts in 1970 does not lead until its clock is set; one that
   expect(other.problems()[0]).toContain("ClockUnsynced");
 });
 
-test("a Pi is too warm by its profile: the firmware throttles it before the kernel would switch it off", async () => {
+test("a Pi counts as too warm at the limit in its profile: its firmware throttles it before the kernel would switch it off", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [temp]: "74900\n" });
   await one.clock.advance("1m");
@@ -212,7 +212,7 @@ test("a card that turned read-only makes the board sick, before anything else do
   expect(isTold()).toBe(false);
 });
 
-test("with the slowest sampling, two samples still make a sickness", async () => {
+test("with the slowest sampling, two samples are still enough to make a board sick", async () => {
   const one = new Story("raspberry-pi-4-2g", { every: 600_000 });
   await one.clock.advance("10m");
   expect(one.sickness).toBe("undervolted");

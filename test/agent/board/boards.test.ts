@@ -51,7 +51,7 @@ test.each([
   expect(profileOf(tree(board, { "/proc/meminfo": meminfo }))).toBe(id);
 });
 
-test("a carrier that keeps only the name of the chip is identified by it, and by its RAM", () => {
+test("a carrier board that names only its chip is identified by the chip and its RAM", () => {
   const compatible = "/sys/firmware/devicetree/base/compatible";
   const carrier = (board: string, chip: string) => profileOf(tree(board, { [compatible]: `acme,box\0${chip}\0` }));
   expect(carrier("jetson-orin-nano-8g", "nvidia,tegra234")).toBe("jetson-orin-nano");
@@ -60,7 +60,7 @@ test("a carrier that keeps only the name of the chip is identified by it, and by
   expect(carrier("raspberry-pi-5-8g-nvme", "brcm,bcm2712")).toBe("raspberry-pi-5");
 });
 
-test("a Zero 2 W without the voltage driver: the firmware's bits show the present and the past", () => {
+test("on a Zero 2 W without the voltage driver, the firmware's bits show present and past conditions", () => {
   const { power, temperature, storage, pressure, hasMemoryCgroup, writtenBytes, load1 } = read("raspberry-pi-zero-2-w");
   expect(power).toEqual({ now: ["undervoltage", "throttled"], sinceBoot: ["undervoltage", "throttled"] });
   // The firmware slows it down; the kernel names only the point at which it is switched off.
@@ -78,7 +78,7 @@ test("a Zero 2 W without the voltage driver: the firmware's bits show the presen
   expect([hasMemoryCgroup, writtenBytes, load1]).toEqual([false, 7_340_032, 1.02]);
 });
 
-test("with the voltage driver its alarm counts, and the firmware's bits for everything else", () => {
+test("with the voltage driver, its alarm counts for the voltage, and the firmware's bits for everything else", () => {
   expect(read("raspberry-pi-3-b-plus").power).toEqual({ now: [], sinceBoot: [] });
   const { power, pressure, hasMemoryCgroup, writtenBytes } = read("raspberry-pi-4-2g");
   expect(power).toEqual({ now: ["undervoltage"], sinceBoot: ["undervoltage", "throttled"] });
@@ -86,7 +86,7 @@ test("with the voltage driver its alarm counts, and the firmware's bits for ever
   expect([hasMemoryCgroup, writtenBytes]).toEqual([true, 18_870_272]);
 });
 
-test("an overlay in memory is detected, since the agent would lose its state; a disk mounted into it is not one", () => {
+test("an overlay in memory is detected, since the agent would lose its state; a disk mounted inside it does not count as one", () => {
   expect(read("compute-module-4-emmc").storage).toMatchObject({
     isVolatile: true,
     kind: "volatile",
@@ -103,14 +103,14 @@ test("an overlay in memory is detected, since the agent would lose its state; a 
   });
 });
 
-test("a Pi 5 on an encrypted NVMe disk: the disk is found under its mapper, and the fan's trip points are ignored", () => {
+test("on a Pi 5 with an encrypted NVMe disk, the disk is found behind its mapper, and the fan's trip points are ignored", () => {
   const { storage, temperature, power } = read("raspberry-pi-5-8g-nvme");
   expect(storage).toMatchObject({ device: "nvme0n1", kind: "nvme", isVolatile: false });
   expect(temperature).toEqual({ zone: "cpu-thermal", celsius: 58.4, slowsAt: undefined, stopsAt: 110 });
   expect(power).toEqual({ now: [], sinceBoot: [] });
 });
 
-test("a Jetson: the hottest zone of the processor with its trip points, its rails, and no disabled zone", () => {
+test("on a Jetson, the processor's hottest zone is read with its trip points, and so are the rails; a disabled zone is ignored", () => {
   const { temperature, rails, power, isOvercurrent, pressure } = read("jetson-orin-nano-8g");
   expect(temperature).toEqual({ zone: "tj-thermal", celsius: 49.2, slowsAt: 99, stopsAt: 104.5 });
   expect(rails).toEqual([
@@ -130,7 +130,7 @@ test("a new eMMC reports at most a tenth of its life as used", () => {
   });
 });
 
-test("a PC: the package's zone and not the ambient one, an invalid trip point, and btrfs by the name of its source", () => {
+test("on a PC, the package's zone counts, an invalid trip point is ignored, and btrfs is found by the name of its source", () => {
   const { temperature, storage, power, rails } = read("generic-x86");
   expect(temperature).toEqual({ zone: "x86_pkg_temp", celsius: 52, slowsAt: undefined, stopsAt: undefined });
   expect(storage).toMatchObject({ device: "sda", kind: "disk", fileSystem: "btrfs" });
@@ -155,7 +155,7 @@ test("a folder whose path has blanks is found on its mount", () => {
   expect(readBoard(files, "/mnt/mything", at).storage.isVolatile).toBe(true);
 });
 
-test("a board with a thousand mounts of pods is read too, and the last mount of a path counts", () => {
+test("a board with a thousand mounts of pods is read as well, and the last mount of a path counts", () => {
   const pods = Array.from(
     { length: 2000 },
     (_, i) => `${100 + i} 21 0:${i} / /var/lib/kubelet/pods/${i}/volumes/token rw - tmpfs tmpfs rw\n`,

@@ -47,7 +47,7 @@ test("without the marker timedatectl runs every 30 s until it reports the clock 
   expect(log.said("info")).toEqual(["clock synced"]);
 });
 
-test("a board without either stays unsynced, and notices the marker as soon as it appears", async () => {
+test("a board with neither stays unsynced, and notices the marker as soon as it appears", async () => {
   const { sync, world, clock } = board();
   const stop = new AbortController();
   const running = sync.run(stop.signal);

@@ -21,10 +21,10 @@ test("the child's output is read member by member", () => {
 
 test.each([
   ["nothing", ""],
-  ["no JSON", "Segmentation fault"],
+  ["text that is not JSON", "Segmentation fault"],
   ["a list", "[]"],
   ["another schema", JSON.stringify({ ...whole, schema: "siteward.inventory/9" })],
-])("%s is no inventory", (_, output) => {
+])("%s is not an inventory", (_, output) => {
   expect(inventoryFrom(output)).toBeUndefined();
 });
 

@@ -11,11 +11,11 @@ test.each([
   ["is sick for a moment", sickness, [peer("ready")], 159, false],
   ["is sick for long enough", sickness, [peer("ready")], 160, true],
   ["is alone", sickness, [], 1000, false],
-  ["has a board beside it that is not ready", sickness, [peer("ready", false)], 1000, false],
-  ["has one beside it that is unwell too", sickness, [peer("unwell")], 1000, false],
-  ["has one beside it whose agent was stopped", sickness, [peer("stopped")], 1000, false],
-  ["has one beside it that never ran an agent", sickness, [peer(undefined)], 1000, false],
-  ["has one of several that stands by", sickness, [peer(undefined), peer("ready")], 1000, true],
+  ["has only a board beside it that is not ready", sickness, [peer("ready", false)], 1000, false],
+  ["has only an unwell board beside it", sickness, [peer("unwell")], 1000, false],
+  ["has only a board beside it whose agent was stopped", sickness, [peer("stopped")], 1000, false],
+  ["has only a board beside it that never ran an agent", sickness, [peer(undefined)], 1000, false],
+  ["has one standby among several boards", sickness, [peer(undefined), peer("ready")], 1000, true],
 ])("a leader that %s: does it step down?", (_, ill, peers, now, does) => {
   const reason = reasonToStepDown(ill, peers, { now: at(now), sickFor });
   expect(reason !== undefined).toBe(does);
@@ -36,7 +36,7 @@ test.each([
   [2, false],
   [3, true],
   [40, true],
-])("a board whose last %i terms broke: is it unwell?", (count, isUnwell) => {
+])("a board whose last %i terms ended abruptly: is it unwell?", (count, isUnwell) => {
   const reason = reasonOfBrokenTerms(count);
   expect(reason).toEqual(isUnwell ? `its last ${count} terms ended with a crash or a power cut within 5m` : undefined);
 });

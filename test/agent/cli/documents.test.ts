@@ -176,7 +176,7 @@ test("an unknown shell is refused", async () => {
   for (const shell of ["powershell", "toString"]) {
     const io = recordingIo();
     expect(await dispatch(io, ["completion", shell])).toBe(64);
-    expect(io.err()).toContain("is none of bash, zsh, fish");
+    expect(io.err()).toContain("is not one of bash, zsh, fish");
   }
 });
 

@@ -294,7 +294,7 @@ test("every command is in this table", () => {
 describe.each([
   ["with colour", {}],
   ["with NO_COLOR", { NO_COLOR: "1" }],
-])("no byte from outside steers the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
+])("no byte from outside controls the terminal, %s", (_, env: Readonly<Record<string, string>>) => {
   const all = Object.entries(lines).flatMap(([name, each]) =>
     each.map((line, at) => [`${name} (${at + 1})`, name, line] as const),
   );
@@ -311,7 +311,7 @@ describe.each([
   });
 });
 
-test("an answer in JSON reads the same to a program as before", async () => {
+test("for programs, an answer in JSON reads the same as before", async () => {
   const file = at("status.json");
   const { out } = await played("status", shown("--file", file, "--json"), {});
   expect(JSON.parse(out).health.conditions[0].message).toContain(evil);

@@ -32,7 +32,7 @@ built("siteward status reports an absent agent in its exit code, from any folder
   expect(absent).toMatchObject({ code: 3, stdout: expect.stringContaining("NOT RUNNING") });
 });
 
-built("a wrong command line is one line on stderr, and 64", async () => {
+built("a wrong command line gives one line on stderr and exit code 64", async () => {
   expect(await siteward(["staus"])).toEqual({
     code: 64,
     stdout: "",
@@ -40,7 +40,7 @@ built("a wrong command line is one line on stderr, and 64", async () => {
   });
 });
 
-built("output onto a full disk is a sentence that says so, and 74", () => {
+built("output to a full disk fails with a sentence that says so and exit code 74", () => {
   const full = openSync("/dev/full", "w");
   const { status, stderr } = spawnSync(process.execPath, [shipped, "help"], {
     stdio: ["ignore", full, "pipe"],
@@ -51,7 +51,7 @@ built("output onto a full disk is a sentence that says so, and 74", () => {
   expect(status).toBe(74);
 });
 
-built("a configuration that cannot be used is 78, with every problem", async () => {
+built("an unusable configuration gives exit code 78 and a list of every problem", async () => {
   const file = path.join(folder, "wrong.yaml");
   writeFileSync(file, "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\nlog: {level: loud, colour: red}\n");
   const { code, stderr } = await siteward(["run", "--config", file]);
@@ -65,7 +65,7 @@ built("the shipped program finds its own version and its firmware profiles", asy
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
 });
 
-built("a reader that has seen enough ends the program quietly", async () => {
+built("a reader that closes the pipe early ends the program quietly", async () => {
   const child = spawn("sh", ["-c", `"${process.execPath}" "${shipped}" config reference; echo "code $?" >&2`], {
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -78,7 +78,7 @@ built("a reader that has seen enough ends the program quietly", async () => {
   expect(errors).toBe("code 0\n");
 });
 
-built("status --watch ends at SIGTERM with the last code", async () => {
+built("status --watch ends at SIGTERM with the code of the last status", async () => {
   const child = spawn(process.execPath, [shipped, "status", "--file", path.join(folder, "none"), "--watch", "60"]);
   await new Promise((resolve) => child.stdout.once("data", resolve));
   child.kill("SIGTERM");

@@ -46,7 +46,7 @@ test.each([
   expect(parsed(line)).toEqual({ do: "refuse", problem });
 });
 
-test("--help works everywhere, even beside other mistakes", () => {
+test("--help works everywhere, even next to other mistakes", () => {
   const status = commands.find(({ name }) => name === "status");
   expect(parsed("")).toEqual({ do: "help", of: undefined });
   expect(parsed("--help")).toEqual({ do: "help", of: undefined });
@@ -55,12 +55,12 @@ test("--help works everywhere, even beside other mistakes", () => {
   expect(parsed("status --help --nonsense")).toEqual({ do: "help", of: status });
 });
 
-test("names of JavaScript's built-in members are no commands", () => {
+test("names of JavaScript's built-in members are not commands", () => {
   for (const word of ["__proto__", "constructor", "toString"])
     expect(parse([word])).toEqual({ do: "refuse", problem: `"${word}" is not a command` });
 });
 
-test("no command has two options of one name or letter, and every name is unique", () => {
+test("no command has two options with the same name or letter, and every name is unique", () => {
   expect(new Set(commands.map(({ name }) => name)).size).toBe(commands.length);
   for (const { name, options } of commands) {
     const names = [...options.flatMap((option) => [option.name, option.short ?? []].flat()), "help", "h"];

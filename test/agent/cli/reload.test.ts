@@ -65,7 +65,7 @@ describe("a configuration that is reloaded", () => {
     };
   }
 
-  test("takes over a log level within the same life; another site begins a new one; the final status comes last", async () => {
+  test("changes a log level within the same life; another site begins a new life; the final status comes last", async () => {
     configure({});
     const { io, reload, end } = await agent();
     configure({ log: { format: "json", level: "debug" } });
@@ -90,7 +90,7 @@ describe("a configuration that is reloaded", () => {
     expect(await end()).toBe(0);
   });
 
-  test("is refused and reported each time while invalid, until the next valid one", async () => {
+  test("is refused and reported on each reload while it is invalid", async () => {
     configure({});
     const { io, reload, end } = await agent();
     writeFileSync(file(), "site: [");
@@ -105,7 +105,7 @@ describe("a configuration that is reloaded", () => {
     expect(await end()).toBe(0);
   });
 
-  test("is given up for the former one if it cannot start", async () => {
+  test("gives way to the former one if the agent cannot start with it", async () => {
     configure({ site: { name: "plant-7" } });
     const { reload, end } = await agent();
     configure({ site: { name: "plant-8" }, state: { folder: "/proc/nowhere" } });
@@ -119,7 +119,7 @@ describe("a configuration that is reloaded", () => {
     expect(await end()).toBe(0);
   });
 
-  test("several times in a row ends with the last one", async () => {
+  test("several times in a row is applied in its last version", async () => {
     configure({});
     const { reload, end } = await agent();
     for (const name of ["plant-1", "plant-2", "plant-3"]) {

@@ -58,7 +58,7 @@ describe("settings of the fleet", () => {
       { path: "/leader/renewDeadline", code: "locked" },
     ],
     [
-      "they no longer go together with its own",
+      "they no longer fit the board's own settings",
       "leader: { duration: 20s, renewDeadline: 10s, retry: 2s }\n",
       { path: "/leader/renewDeadline", code: "schema" },
     ],
@@ -69,7 +69,7 @@ describe("settings of the fleet", () => {
       { nodeLifecycle: { gracePeriod: "15s" } },
     ],
     ["a version of the agent does not know one of them", "", { path: "/odd", code: "unknown-key" }, { odd: {} }],
-  ])("keep the rest in force where %s", (_, own, fault, more: JsonRecord = {}) => {
+  ])("stay in force except for the conflict if %s", (_, own, fault, more: JsonRecord = {}) => {
     const config = {
       leader: { renewDeadline: "30s" },
       site: { nodeSelector: "plant=7" },
@@ -130,7 +130,7 @@ describe("settings of the fleet", () => {
     ["controllers.podGC.*", { controllers: { podGC: { mode: "off" } } }],
     ["leader.namespace", { leader: { namespace: "plant-7" } }],
     ["*", { quietHours: { windows: [] } }],
-  ])("keep the board from leading where %s is locked, which the fleet set", (locked, config) => {
+  ])("keep the board from leading if %s, which the fleet set, is locked", (locked, config) => {
     const { leftOut } = board(config, { own: `remote: { locked: "${locked}" }\n` }).load();
     expect(whyNotToLeadWithout(leftOut)).toBeDefined();
     expect(leftOut && leftOutProblem(leftOut)).toMatchObject({
@@ -154,12 +154,12 @@ describe("settings of the fleet", () => {
     });
   });
 
-  test("are not even read where the board accepts none", () => {
+  test("are not even read on a board that accepts none", () => {
     const { config, warnings } = board({ log: { level: "debug" } }, { own: "remote: { enabled: false }\n" }).load();
     expect([config.log.level, warnings]).toEqual(["info", []]);
   });
 
-  test("on trial are left out where their starts cannot be counted", () => {
+  test("on trial are left out if their starts cannot be counted", () => {
     const { folder } = board({});
     const record = readRemote(folder);
     const trial = {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { CommandLog } from "../../../storage/command-log.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/things.ts";
+import { pragmas } from "../../storage/object-store.ts";
 import { AgentProcess, until } from "../../support/agent-process.ts";
 import { canMount, mount, unmount } from "../../support/mounts.ts";
 import { isBuilt } from "../../support/shipped.ts";
@@ -89,7 +89,7 @@ built("a state folder that cannot be created is reported, and the status says wh
 });
 
 built(
-  "folders below /proc, where there can be none, are reported within seconds: of state, of status, and of siteward up",
+  "folders below /proc, where none can be created, are reported within seconds: of state, of status, and of siteward up",
   async () => {
     const stateless = agentWith({ state: { folder: "/proc/none/state" } });
     expect(await ended(stateless)).toBe(1);
@@ -110,7 +110,7 @@ built(
 );
 
 built.for(["cache.db", "state.db"])(
-  "a %s of a newer version makes it exit with 78, and stays unchanged",
+  "a %s of a newer version makes the agent exit with 78, and stays unchanged",
   async (file) => {
     const agent = agentWith();
     mkdirSync(path.join(agent.dir, "state"), { recursive: true });
@@ -184,7 +184,7 @@ function mounted(options: string): string {
   return folder;
 }
 
-mounting("on a read-only file system it stays, says what to look at, and begins when it can write", async () => {
+mounting("on a read-only file system the agent waits, says what to check, and starts once it can write", async () => {
   const folder = mounted("size=4m,ro");
   const agent = agentWith({ state: { folder } });
   await started(agent);
@@ -203,18 +203,21 @@ mounting("on a read-only file system it stays, says what to look at, and begins 
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
 });
 
-mounting("on a full file system it stays, says so, and begins when there is room; a stop ends it at once", async () => {
-  const folder = mounted("size=64k");
-  writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
-  const agent = agentWith({ state: { folder } });
-  await started(agent);
-  expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*the disk is full;/));
-  expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
-  expect(await agent.stop()).toBe(0);
-});
+mounting(
+  "on a full file system the agent waits, says so, and starts once there is room; a stop ends the wait at once",
+  async () => {
+    const folder = mounted("size=64k");
+    writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));
+    const agent = agentWith({ state: { folder } });
+    await started(agent);
+    expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*the disk is full;/));
+    expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
+    expect(await agent.stop()).toBe(0);
+  },
+);
 
 mounting(
-  "where there is no folder yet on a file system that takes none, it waits for one as for any other",
+  "on a read-only file system without the folder the agent waits too, and starts once it can create the folder",
   async () => {
     const folder = path.join(mounted("size=4m,ro"), "below/state");
     const agent = agentWith({ state: { folder } });
@@ -229,17 +232,20 @@ mounting(
   },
 );
 
-mounting("with no place for a makeshift either it is held, says so in its log, and begins when it can", async () => {
-  const [folder, run] = [mounted("size=4m,ro"), mounted("size=4m,ro")];
-  const agent = agentWith({ state: { folder }, run: { folder: run } });
-  agent.start();
-  await until("it is said", () => agent.log().includes("the agent cannot run now, and tries again"), 10);
-  for (const at of [folder, run]) execFileSync("mount", ["-o", "remount,rw", at], { stdio: "pipe" });
-  await until("it begins", () => readdirSync(folder).includes("cache.db"), 30);
-  expect(agent.running).toBe(true);
-});
+mounting(
+  "if there is no place for a makeshift either, the agent waits, says so in its log, and starts once it can",
+  async () => {
+    const [folder, run] = [mounted("size=4m,ro"), mounted("size=4m,ro")];
+    const agent = agentWith({ state: { folder }, run: { folder: run } });
+    agent.start();
+    await until("it is said", () => agent.log().includes("the agent cannot run now, and tries again"), 10);
+    for (const at of [folder, run]) execFileSync("mount", ["-o", "remount,rw", at], { stdio: "pipe" });
+    await until("it begins", () => readdirSync(folder).includes("cache.db"), 30);
+    expect(agent.running).toBe(true);
+  },
+);
 
-mounting("a reload on a makeshift stays on it; one that names a folder that can be written begins there", async () => {
+mounting("a reload on a makeshift stays on it; a reload that names a writable folder starts there", async () => {
   const folder = mounted("size=4m,ro");
   const agent = agentWith({ state: { folder } });
   await started(agent);

@@ -73,7 +73,7 @@ async function failure(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("few requests with large bodies run at a time, and small ones do not wait for them", async () => {
+test("only a few requests with large bodies run at a time, and small ones do not wait for them", async () => {
   const { clock, client, requests } = site([{ never: true }]);
   const stop = new AbortController();
   const create = (filling: string, lane: "boards" | "workloads"): Promise<unknown> =>
@@ -147,7 +147,7 @@ test.each([
     { labels: Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [`l${at}`, "v"])) },
   ],
   [
-    "a crowd of annotations",
+    "too many annotations",
     { annotations: Object.fromEntries(Array.from({ length: 130_000 }, (_, at) => [`a${at}`, ""])) },
   ],
 ])("a creation answered with %s succeeded, and its object is identified", async (_, more) => {
@@ -186,7 +186,7 @@ function longPod() {
   };
 }
 
-test("of a long answer to a write only the beginning is read, which identifies the object", async () => {
+test("only the beginning of a long answer to a write is read: it identifies the object", async () => {
   const { metadata, seen, answers } = longPod();
   const { client } = site(answers(5));
   const at = { namespace: "default", name: "web-1" };
@@ -201,12 +201,12 @@ test("of a long answer to a write only the beginning is read, which identifies t
   expect(seen.bytes).toBeLessThanOrEqual(5 * 131_072);
 });
 
-test("a long web page in answer to a deletion is no success", async () => {
+test("a long web page in answer to a deletion does not count as success", async () => {
   const { client } = site([{ body: `<html>${" ".repeat(100_000)}</html>` }]);
   expect(await failure(client.delete(nodes, { name: "pi-3" }, {}, write))).toMatchObject({ reason: "Unreadable" });
 });
 
-test("few long answers are read at a time, and short ones do not wait for them", async () => {
+test("only a few long answers are read at a time, and short ones do not wait for them", async () => {
   const { metadata, seen, size, answers } = longPod();
   const stuck = Promise.withResolvers<void>();
   async function* stuckAfter(first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -359,7 +359,7 @@ test("a watch requests bookmarks and no compression, and stays open for as long 
   expect(requests[0]?.headers["accept-encoding"]).toBeUndefined();
 });
 
-test("the error for an unusable answer", async () => {
+test("an unusable answer becomes an error with its reason and disposition", async () => {
   const outcome = async (answer: Answer, call = "get"): Promise<unknown[]> => {
     const { client } = site([answer]);
     const error = await failure(
@@ -527,7 +527,7 @@ test("a write that is too large for etcd is refused for good, though the server 
   expect(await create()).toMatchObject({ status: 500, reason: "InternalError", disposition: "retry" });
 });
 
-test("a read whose connection was reset is retried once after a second, a write is not", async () => {
+test("a read whose connection was reset is retried once after a second, but a write is not", async () => {
   const reset = { fail: new TransportError("Reset", "https://x: the connection was reset") };
   const { client, clock, requests } = site([reset, { body: node }]);
   const got = client.get(nodes, { name: "pi-3" }, signal);
@@ -587,7 +587,7 @@ test("an aborted call throws the signal's reason, even while it waits for a retr
   expect(await failed).toEqual(new Error("stopped"));
 });
 
-test("requests keep to the rate limit, watches are not delayed", async () => {
+test("requests observe the rate limit, but watches are not delayed", async () => {
   const { client, clock, requests } = site([{ body: node }], { qps: 1, burst: 1 });
   for (let i = 0; i < 3; i++) void client.get(nodes, { name: "pi-3" }, signal);
   await client.watch(nodes, { timeoutSeconds: 300 }, signal);
@@ -643,7 +643,7 @@ test("a caller that accepts protobuf reads refusals in protobuf", async () => {
   expect(String(error)).toContain(message);
 });
 
-test("bytes that are not a Status are no answer of Kubernetes, whatever they begin with", async () => {
+test("bytes that are not a Status do not count as an answer of Kubernetes, whatever they begin with", async () => {
   const raw = envelope("PodList", field(1, field(2, "5")));
   for (const body of [raw, raw.subarray(0, 20), Buffer.from("k8s\0"), Buffer.from("k8s\0\xff\xff\xff")]) {
     const { client } = site([{ status: 410, chunks: bytes(body) }]);
@@ -655,7 +655,7 @@ async function* bytes(body: Buffer): AsyncGenerator<Uint8Array> {
   yield body;
 }
 
-test("patience limits the wait for the rate limit, and not a request that was sent", async () => {
+test("patience limits the wait for the rate limit, but not a request that was sent", async () => {
   const { client, clock, requests } = site([{ body: node }, { never: true }], { qps: 0.1, burst: 1 });
   const stop = new AbortController();
   const patient = { signal, patience: stop.signal };

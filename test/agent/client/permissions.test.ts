@@ -33,7 +33,7 @@ test("a refused request is reported in RBAC terms until a request of its kind su
   expect(changes()).toBe(2);
 });
 
-test("objects of one kind are one permission, subresources and namespaces are separate ones", () => {
+test("objects of one kind share one permission; subresources and namespaces have their own", () => {
   const { permissions, shown } = setUp();
   const patch = (path: string, what: string) => permissions.refused({ verb: "patch", path }, cannot(what));
   patch("/api/v1/nodes/pi-1/status", 'patch resource "nodes/status" in API group "" at the cluster scope');
@@ -59,7 +59,7 @@ test("an error names the missing permission, also as the cause of another error"
   expect(missingIn("edge cannot list")).toBeUndefined();
 });
 
-test("an exhausted quota or a terminating namespace is no missing permission", () => {
+test("an exhausted quota or a terminating namespace is not a missing permission", () => {
   const { permissions, shown, changes } = setUp();
   permissions.refused(nodesCall, forbidden("exceeded quota: pods"));
   permissions.refused(

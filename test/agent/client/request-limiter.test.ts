@@ -55,7 +55,7 @@ test("an aborted wait in a lane leaves no timer", async () => {
   expect([passed, clock.timers]).toEqual([["a", "event: stopped"], 0]);
 });
 
-test("a burst passes at once, the rest in order at the rate", async () => {
+test("a burst passes at once, and the rest follows in order at the limited rate", async () => {
   const { clock, passed, take } = limiter(2, 3);
   for (const name of ["a", "b", "c", "d", "e"]) void take(name);
   await clock.advance("499ms");

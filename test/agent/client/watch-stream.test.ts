@@ -27,7 +27,7 @@ async function events(text: string | Buffer, size = 1 << 20, metadataOnly = fals
 
 const bookmark = { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: "90" } };
 
-test("events come out in order, wherever the stream is cut", async () => {
+test("events are returned in order, wherever the stream is cut", async () => {
   const text =
     line("ADDED", pod("a")) +
     line("MODIFIED", pod("ä😀", "8")) +
@@ -53,11 +53,11 @@ test("the last event counts without a line end; half an event is reported", asyn
 
 test.each([
   ["an object without uid", line("ADDED", { metadata: { name: "b", namespace: "d", resourceVersion: "8" } }), "8"],
-  ["no object", line("ADDED", undefined), undefined],
+  ["an event without an object", line("ADDED", undefined), undefined],
   ["a type that is an object", line({ toString: 1 } as unknown as string, pod("b", "8")), "8"],
   ["an unknown type", line("RENAMED", pod("b", "8")), "8"],
-  ["no type", line("", pod("b", "8")), "8"],
-  ["a bookmark without position", line("BOOKMARK", { metadata: {} }), undefined],
+  ["an event without a type", line("", pod("b", "8")), "8"],
+  ["a bookmark without a position", line("BOOKMARK", { metadata: {} }), undefined],
 ])("%s is reported, and the watch continues", async (_, bad, resourceVersion) => {
   const seen = await events(line("ADDED", pod("a")) + bad + line("ADDED", pod("c", "9")), 50);
   expect(seen).toHaveLength(3);
@@ -71,12 +71,7 @@ test.each([
   ["of another kind", "ADDED", { ...pod("b", "8"), kind: "Node" }, "kind Node"],
   ["of another kind that is gone", "DELETED", { ...pod("a", "8"), kind: "Secret" }, "kind Secret"],
   ["of another version", "MODIFIED", { ...pod("b", "8"), apiVersion: "v2" }, "apiVersion v2"],
-  [
-    "of another group, which does not say its kind",
-    "ADDED",
-    { ...pod("b", "8"), kind: undefined, apiVersion: "x/v1" },
-    "x/v1",
-  ],
+  ["of another group, without a kind", "ADDED", { ...pod("b", "8"), kind: undefined, apiVersion: "x/v1" }, "x/v1"],
   ["as a Table", "ADDED", { ...pod("b", "8"), kind: "Table", apiVersion: "meta.k8s.io/v1" }, "kind Table"],
   ["in part", "ADDED", { ...pod("b", "8"), ...partial }, "kind PartialObjectMetadata"],
   ["whose kind is an object", "ADDED", { ...pod("b", "8"), kind: { toString: 1 } }, "not a string"],
@@ -84,7 +79,7 @@ test.each([
   ["whose bookmark is of another kind", "BOOKMARK", { ...bookmark, kind: "Node" }, "kind Node"],
   ["whose bookmark is of another version", "BOOKMARK", { ...bookmark, apiVersion: "v2" }, "apiVersion v2"],
   ["in an event of unknown type", "RENAMED", { ...pod("b", "8"), kind: "Node" }, "kind Node"],
-])("an object %s is reported, and its version is no position of the watch", async (_, type, object, why) => {
+])("an object %s is reported, and its version does not become the watch's position", async (_, type, object, why) => {
   const seen = await events(line("ADDED", pod("a")) + line(type, object) + line("ADDED", pod("c", "9")), 50);
   expect(seen).toMatchObject([
     { type: "ADDED" },
@@ -110,12 +105,12 @@ test.each([
   ["garbage", "%$&/\n"],
   ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`],
   ["a number", "5\n"],
-])("%s is not an event, and the lost event is unknown", async (_, bad) => {
+])("%s: not an event, and it is unknown which event was lost", async (_, bad) => {
   const seen = await events(line("ADDED", pod("a")) + bad, 50);
   expect(seen).toMatchObject([{ type: "ADDED" }, { type: "UNREADABLE", why: expect.stringMatching(/./) }]);
 });
 
-test("of a deleted object only the identity is read", async () => {
+test("only the identity of a deleted object is read", async () => {
   const odd = pod("odd", "8", { spec: { tolerations: "all" } });
   expect(await events(line("MODIFIED", odd))).toMatchObject([{ type: "REJECTED", resourceVersion: "8" }]);
   const [event] = await events(line("DELETED", odd));
@@ -170,10 +165,10 @@ const tolerating = (count: number) => ({
 });
 
 test.each([
-  ["a crowd", true, tolerating(50_000)],
-  ["nine megabytes", true, { spec: { x: "y".repeat(9 * 1024 * 1024) } }],
+  ["fifty thousand tolerations", true, tolerating(50_000)],
+  ["nine megabytes of text", true, { spec: { x: "y".repeat(9 * 1024 * 1024) } }],
   ["a shape that no reader takes", false, { spec: { tolerations: "all" } }],
-])("an object of %s is deleted when its deletion arrives, and reported otherwise", async (_, isLarge, more) => {
+])("an object with %s is deleted when its deletion arrives, and reported otherwise", async (_, isLarge, more) => {
   const identity = { name: "big", namespace: "default", uid: "uid-big", resourceVersion: "8" };
   const object = pod("big", "8", more);
   expect(await events(line("DELETED", object), 65_536)).toEqual([
@@ -228,7 +223,7 @@ test("an annotation of two megabytes is read in an event too", async () => {
   expect(await events(line("ADDED", annotated), 16_384)).toMatchObject([{ type: "ADDED" }]);
 });
 
-test("no random damage throws an exception", async () => {
+test("random damage never causes an exception", async () => {
   const random = new SeededRandom(3);
   for (let round = 0; round < 300; round++) {
     const bytes = Buffer.from(line("ADDED", pod("a")).repeat(5));

@@ -33,7 +33,7 @@ function statusOf({ watch, clock }: ReturnType<typeof watchOf>) {
   return snapshot({ ...completed(parts, [watch.contribution(now)]), now }, undefined);
 }
 
-test("the status shows the board's sensors", () => {
+test("the status shows what the board's sensors measure", () => {
   const status = statusOf(watchOf("raspberry-pi-4-2g"));
   expect(status.clock).toMatchObject({ state: "synced", source: "timesyncd" });
   expect(status.board).toMatchObject({

@@ -116,7 +116,7 @@ class Story {
 const refusal = (status: number, reason: string): ApiError =>
   new ApiError({ verb: "patch", target: "node pi-1" }, { status, reason, message: reason });
 
-test("a healthy board reports that once, and writes nothing for a day", async () => {
+test("a healthy board reports its conditions once, and writes nothing for a day", async () => {
   const site = new Story();
   await site.clock.advance("1d");
   expect(site.writes).toEqual(["0: PowerUndervoltage=False ClockUnsynced=False", "0: ready"]);
@@ -136,7 +136,7 @@ test("only changes are written, and at most every five minutes", async () => {
   expect(site.writes.every((write) => !write.includes("ClockUnsynced"))).toBe(true);
 });
 
-test("a restart of the agent costs one small read, and no write except its stop and its return", async () => {
+test("a restart of the agent costs one small read, and no write except those for its stop and its return", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   await site.stop();
@@ -217,7 +217,7 @@ test("an annotation removed by hand is restored within half a day", async () => 
   expect(site.annotation).toBe("ready");
 });
 
-test("a sick board is no standby, and becomes one again a minute later at the earliest", async () => {
+test("a sick board does not count as a standby, and counts as one again a minute later at the earliest", async () => {
   const site = new Story();
   await site.clock.advance("5m");
   site.writes.length = 0;
@@ -243,7 +243,7 @@ test("with the link down, or the Node missing, retries become less frequent", as
   expect(site.annotation).toBe("ready");
 });
 
-test("an agent that stops while the link is down does not wait for it", async () => {
+test("an agent that stops while the link is down does not wait to report it", async () => {
   const site = new Story();
   await site.clock.advance("5m");
   site.failure = refusal(0, "Timeout");
@@ -252,7 +252,7 @@ test("an agent that stops while the link is down does not wait for it", async ()
   expect(site.clock.now().mono - before).toBeLessThan(2000);
 });
 
-test("an unreadable memory of a former process counts as none", async () => {
+test("an unreadable memory of a former process is ignored", async () => {
   for (const left of ["{", "[]", '{"uid":1}', '{"uid":"x","conditions":7}', '{"uid":"node-1","conditions":{"A":{}}}']) {
     const site = new Story();
     site.kept.set("node-report/written", left);

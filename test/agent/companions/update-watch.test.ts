@@ -102,13 +102,13 @@ test("an update that crashes for the third time is reported once, with the way b
   ]);
 });
 
-test.each(["watchdog", "failure", "silent"])("this end is a crash: %s", async (cause) => {
+test.each(["watchdog", "failure", "silent"])("an end by %s is a crash", async (cause) => {
   const board = await updated();
   await board.crashes(3, { cause });
   expect(board.problem).toBeDefined();
 });
 
-test.each(["stop", "command", "memory", "storage"])("this end is no crash: %s", async (cause) => {
+test.each(["stop", "command", "memory", "storage"])("an end by %s is not a crash", async (cause) => {
   const board = await updated();
   await board.crashes(9, { cause });
   expect([board.problem, board.events]).toEqual([undefined, []]);
@@ -117,13 +117,13 @@ test.each(["stop", "command", "memory", "storage"])("this end is no crash: %s", 
 test.each([
   ["200s", true],
   ["201s", false],
-])("the third crash counts up to ten minutes after the first start: one every %s", async (after, isTold) => {
+])("three crashes count within ten minutes of the first start: one every %s", async (after, isTold) => {
   const board = await updated();
   await board.crashes(3, { after });
   expect(board.problem !== undefined).toBe(isTold);
 });
 
-test("it is healthy again after ten minutes, and a later restart or crash does not report it again", async () => {
+test("an update counts as healthy after ten minutes, and a later restart or crash does not report it again", async () => {
   const board = await updated();
   await board.crashes(3);
   await board.clock.advance("599s");
@@ -137,7 +137,7 @@ test("it is healthy again after ten minutes, and a later restart or crash does n
   expect(board.events).toHaveLength(1);
 });
 
-test("a power cut is not a crash; after one, crashes are counted from the beginning", async () => {
+test("a power cut is not a crash, and starts the count of crashes again", async () => {
   const board = await updated();
   for (let cut = 0; cut < 5; cut++) {
     await board.clock.advance("20s");
@@ -154,7 +154,7 @@ test("a power cut is not a crash; after one, crashes are counted from the beginn
   expect(crashing.problem).toBeDefined();
 });
 
-test("the former version, restored, and the first one of a board are not reported as a bad update", async () => {
+test("neither the restored former version nor the first version of a board is reported as a bad update", async () => {
   const board = await updated();
   await board.crashes(3);
   await board.ends("5s", "unclean");
@@ -166,7 +166,7 @@ test("the former version, restored, and the first one of a board are not reporte
   expect(fresh.problem).toBeUndefined();
 });
 
-test("one write for a new version and for each crash that counts, and none for any other start", async () => {
+test("a new version costs one write, and so does each crash that counts, but no other start", async () => {
   const board = await updated();
   expect(board.writes).toBe(2);
   await board.live();
@@ -186,7 +186,7 @@ test("one write for a new version and for each crash that counts, and none for a
   expect(board.writes).toBe(4);
 });
 
-test("a disk that cannot be written, or holds garbage, does not end the agent", async () => {
+test("an unwritable disk, or garbage on it, does not end the agent", async () => {
   const board = await updated();
   await board.crashes(2);
   board.isFull = true;

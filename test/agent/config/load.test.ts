@@ -72,7 +72,7 @@ test("each layer overrides the one before, and every value has its origin", () =
   expect(files).toHaveLength(3);
 });
 
-test("all problems are reported at once, with line and accepted values", () => {
+test("all problems are reported at once, with their lines and the accepted values", () => {
   write(
     [
       "nodeLifecyle:",
@@ -172,14 +172,14 @@ test("an invalid value does not hide conflicts between other settings", () => {
 });
 
 test.each([
-  ["is no duration", "leader: {renewDeadline: 5 s, duration: 30s}", "leader.renewDeadline cannot be"],
+  ["is not a duration", "leader: {renewDeadline: 5 s, duration: 30s}", "leader.renewDeadline cannot be"],
   ["is misspelled", "leader: {renewDedline: 5s, duration: 30s}", "leader.renewDedline is not a setting"],
-  ["stands in the wrong place", "leader: {duration: 30s}\nrenewDeadline: 5s", "renewDeadline is not a setting"],
+  ["is in the wrong place", "leader: {duration: 30s}\nrenewDeadline: 5s", "renewDeadline is not a setting"],
   ["is in a section that is misspelled", "leadr: {renewDeadline: 5s}", "leadr is not a setting"],
   ["is in place of a section", "leader: 5s", "leader is a section"],
   ["is written twice", "leader: {duration: 30s, renewDeadline: 5s, renewDeadline: 35s}", "is written twice"],
   ["cannot be read", "leader: {renewDeadline: 5s", "not valid YAML"],
-])("where a value %s, no conflict with it is reported", (_, body, complaint) => {
+])("if a value %s, no conflict with it is reported", (_, body, complaint) => {
   write("");
   dropIn("10.yaml", "leader: {retry: 5s}\n");
   dropIn("20.yaml", `${body}\n`);
@@ -225,14 +225,14 @@ test("a file given explicitly must exist and be readable", () => {
   expect(problemsOf(() => load({ file: "/dev/zero" }))).toEqual(["/dev/zero: is not a regular file"]);
 });
 
-test("an empty file is a mistake, a section without settings is not", () => {
+test("an empty file is a mistake, but a section without settings is not", () => {
   writeFileSync(file, "");
   expect(problems()).toEqual(["siteward.yaml: the file is empty"]);
   write("nodeLifecycle:\n  # gracePeriod: 40s\n");
   expect(problems()).toEqual([]);
 });
 
-test("names of JavaScript's built-in members are no settings", () => {
+test("names of JavaScript's built-in members are not settings", () => {
   write("__proto__: {log: {level: debug}}\nconstructor: 1\nlog: {toString: 1}\n");
   expect(problems().map((problem) => problem.split(";")[0])).toEqual([
     "siteward.yaml:3: __proto__ is not a setting",
@@ -241,7 +241,7 @@ test("names of JavaScript's built-in members are no settings", () => {
   ]);
 });
 
-test("an unknown variable is only a warning: a Service called siteward sets some in every pod", () => {
+test("an unknown variable is only a warning, since a Service called siteward sets some in every pod", () => {
   write("");
   const { warnings } = load({
     env: { SITEWARD_SERVICE_HOST: "10.0.0.1", SITEWARD_LOG_LEVL: "debug", SITEWARD_LOG_FORMAT: "" },
@@ -261,7 +261,7 @@ test("a drop-in that does not end in .yaml is not read, with a warning", () => {
   expect(warnings).toEqual([`${folder}/conf.d/10-log.yml is not read: drop-in files end in .yaml`]);
 });
 
-test("a host's name that cannot be a board's name has to be replaced by a person, never by the agent", () => {
+test("a host name that cannot be a board's name has to be replaced by a person, never by the agent", () => {
   write("");
   expect(problems({ hostname: "pi_3.local" })[0]).toMatch(
     /^this host's name "pi_3\.local" cannot be the board's name; set board\.name/,

@@ -23,7 +23,7 @@ test("a file that is larger than the limit is refused", () => {
   expect(readText(file, 10_000)).toEqual({ problem: "is too large: 10001 bytes of at most 10000" });
 });
 
-test("a file of /proc gives no size: it is read up to the limit", () => {
+test("a file of /proc, which reports no size, is read up to the limit", () => {
   const text = readFileSync("/proc/filesystems", "utf8");
   expect(readText("/proc/filesystems")).toEqual({ text });
   expect(readText("/proc/filesystems", 10)).toEqual({ problem: "is too large: more than 10 bytes" });

@@ -67,7 +67,7 @@ test("the schema accepts the same values as the program", () => {
   expect(schema.properties.judgement.properties.policy.enum).toEqual(["evidence", "kubernetes"]);
 });
 
-test("each setting can be given as a variable too, in the form in which it is shown", () => {
+test("each setting can also be given as a variable, in the form in which it is shown", () => {
   const shown = [...settingsIn(settings)].flatMap(({ path, setting }) => {
     const text = setting.show(setting.default);
     return text === "" ? [] : [[variableOf(path), text] as const];

@@ -40,14 +40,14 @@ test.each<[string, JsonRecord, JsonRecord, readonly string[] | undefined]>([
     ["/log/a~1b~0c"],
   ],
   ["a key is locked", { log: { format: "json" } }, { log: {} }, ["/log/format"]],
-])("where %s, only that is left out", (_, config, kept, paths) => {
+])("if %s, only that is left out", (_, config, kept, paths) => {
   const found = fitted(config);
   expect(found.kept).toEqual(kept);
   if (paths) expect(found.paths).toEqual(paths);
   else expect(found.paths?.length).toBe("unknown-0" in config ? 45 : undefined);
 });
 
-test("of two settings of the fleet that conflict, both are left out, and the others stay", () => {
+test("if two settings of the fleet conflict, both are left out, and the others stay", () => {
   const { kept, leftOut } = fitted({ leader: { duration: "30s", renewDeadline: "40s", retry: "5s" } }, [
     { path: "leader.renewDeadline", against: ["leader.duration"], message: "must be shorter" },
   ]);
@@ -66,7 +66,7 @@ test("a section and one of its members may both conflict", () => {
   });
 });
 
-test("a conflict of this board's own settings is not the fleet's fault", () => {
+test("a conflict between this board's own settings is not the fleet's fault", () => {
   const own = [{ path: "leader.retry", against: ["leader.duration"], message: "is too long" }];
   expect(() => fitted({ log: { level: "debug" } }, own)).toThrow(ConflictError);
 });

@@ -13,8 +13,8 @@ test("a written record is read back", () => {
 test.each([
   ["counts starts in an object", { ...trial, starts: { toString: 2 } }],
   ["counts no starts", { ...trial, starts: undefined }],
-  ["lasts for a text", { ...trial, canaryMs: "60" }],
-])("a record whose trial %s counts as none: a start with it would fail each time", (_, odd) => {
+  ["has text for a duration", { ...trial, canaryMs: "60" }],
+])("a record whose trial %s is ignored, since a start with it would fail each time", (_, odd) => {
   const record = decodeRecord(JSON.stringify({ v: 1, trial: odd, current: document(3) }));
   expect(record).toBeUndefined();
   expect(() => started(record ?? blank)).not.toThrow();

@@ -25,12 +25,12 @@ test("the same key in two items of a list is not a duplicate", () => {
 test.each([
   ["tabs", "a:\n\tb: 1\n", "2: not valid YAML: tabs cannot indent YAML; use spaces"],
   ["an open bracket", "a: [1\nb: 2\n", "2: not valid YAML: deficient indentation"],
-  ["nothing", "", "-: the file is empty"],
-  ["only a comment", "# later\n", "-: the file is empty"],
+  ["no content", "", "-: the file is empty"],
+  ["a comment only", "# later\n", "-: the file is empty"],
   ["two documents", "a: 1\n---\nb: 2\n", "-: holds more than one document"],
   ["a key that is a list", "? [a]\n: 1\n", "1: not valid YAML: a key must be plain text"],
   ["deep nesting", "[".repeat(1000), "1: not valid YAML: nested too deeply"],
-])("%s is reported in plain words", (_, source, problem) => {
+])("a file with %s is reported in plain words", (_, source, problem) => {
   expect(problemsIn(source)).toEqual([problem]);
 });
 

@@ -46,15 +46,15 @@ function verdictsAt(seconds: number, health: WatchHealth): BoardVerdicts {
 const live = (seconds: number): WatchHealth =>
   proven(received(opened(neverConnected, settings, at(0)), settings, at(seconds)), at(seconds));
 
-describe("harmful acts are held", () => {
-  test("all of them while a watch is not live", () => {
+describe("harmful acts", () => {
+  test("are held while a watch is not live", () => {
     const deaf = closed(live(0), settings, at(10));
     expect(verdictsAt(60, deaf).held).toBe("the watches of Nodes and their Leases are not live");
     expect(verdictsAt(60, deaf).verdictOn("pi-1")?.verdict).toBe("unknown");
     expect(verdictsAt(60, live(60)).held).toBeUndefined();
   });
 
-  test("all of them before the first monitor pass, and before the board's first examination", () => {
+  test("are held before the first monitor pass, and before the board's first examination", () => {
     judge = undefined;
     expect(verdictsAt(1, live(1)).held).toBe("no board has been checked yet");
     judge = firstMemory;
@@ -65,7 +65,7 @@ describe("harmful acts are held", () => {
     });
   });
 
-  test("all of them in a quarantine, as long as the judging controller holds them", () => {
+  test("are held in a quarantine, as long as the judging controller holds them", () => {
     const restoredAt = at(100);
     const back = { ...live(105), restoredAt };
     judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
@@ -74,7 +74,7 @@ describe("harmful acts are held", () => {
     expect(verdictsAt(105, back).held).toBeUndefined();
   });
 
-  test("all of them from the end of an outage on, even before the next monitor pass", () => {
+  test("are held from the end of an outage on, even before the next monitor pass", () => {
     judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt: at(100), releasedAt: at(110) } };
     const back = { ...live(400), restoredAt: at(400) };
     expect(verdictsAt(401, back).held).toMatch(/since the last outage/);
@@ -82,7 +82,7 @@ describe("harmful acts are held", () => {
     expect(verdictsAt(440, back).held).toBeUndefined();
   });
 
-  test("without a judge for a grace period after an outage, and there are no verdicts", () => {
+  test("without a judge are held for a grace period after an outage, and there are no verdicts", () => {
     judge = "no judge";
     const back = { ...live(100), restoredAt: at(100) };
     expect(verdictsAt(139.999, back).held).toMatch(/since the last outage/);
@@ -95,7 +95,7 @@ test("a board without a Node has no verdict", () => {
   expect(verdictsAt(1, live(1)).verdictOn("pi-9")).toBeUndefined();
 });
 
-test("by a freeze of the board's zone, and not by that of another zone", () => {
+test("a freeze of a board's zone holds harmful acts, that of another zone does not", () => {
   caches.of(nodes).add(node("pi-2", { zone: "a" }));
   const end = at(100);
   const freeze = {

@@ -49,7 +49,7 @@ describe("an owner", () => {
   });
 });
 
-test("adopts and releases by the object's uid alone, and changes no other owner", () => {
+test("an owner adopts and releases by the object's uid alone, and changes no other owner", () => {
   const { resourceVersion: _, ...target } = refTo(pods, pod("a"));
   expect(adoption(daemonSets, owner(), refTo(pods, pod("a")))).toEqual({
     do: "patch",

@@ -33,14 +33,14 @@ const told = (site: SiteModel): readonly string[] =>
       .join(" "),
   );
 
-describe("the records of a site", () => {
-  test("that is calm for a day: none", async () => {
+describe("the decision records", () => {
+  test("do not exist on a site that is calm for a day", async () => {
     const site = await calmSite();
     await site.run("24h");
     expect(told(site)).toEqual([]);
   });
 
-  test("on which a board dies: the mark, the taint and the eviction, with what was known", async () => {
+  test("of a board that dies are the mark, the taint and the eviction, with what was known", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("5m");
@@ -49,7 +49,7 @@ describe("the records of a site", () => {
       "done board-tainted node/pi-3",
       "done pod-evicted pod/default/web-pi-3",
     ]);
-    expect(site.api.events.map(({ reason, message }) => `${reason} ${message}`)).toEqual(
+    expect(site.events.map(({ reason, message }) => `${reason} ${message}`)).toEqual(
       expect.arrayContaining([
         expect.stringMatching(/^NodeNotReady Node pi-3 status is now: NodeNotReady: silent past its grace period/),
         "TaintManagerEviction Marking for deletion Pod default/web-pi-3: pi-3 has the taint " +
@@ -76,14 +76,14 @@ describe("the records of a site", () => {
     });
   });
 
-  test("whose kubelet reports itself not ready: the taint rests on that report", async () => {
+  test("of a board whose kubelet reports it not ready show that the taint rests on that report", async () => {
     const site = await calmSite();
     site.report("pi-3", { Ready: "False" });
     await site.run("10s");
     expect(site.recorded.lines[0]).toMatchObject({ fields: { act: "board-tainted", kind: "reported" } });
   });
 
-  test("that is frozen: one hold for the board and none for the pod, however long; then the acts", async () => {
+  test("of a frozen site are one hold for the board and none for the pod, however long it lasts, and then those of the acts", async () => {
     const site = await calmSite();
     freezeSite(site, "30m");
     site.silence("pi-3");
@@ -93,7 +93,7 @@ describe("the records of a site", () => {
     expect(told(site).slice(2)).toEqual(["done board-tainted node/pi-3", "done pod-evicted pod/default/web-pi-3"]);
   });
 
-  test("on which several boards wait for their turn after a freeze: each hold is one story with its taint", async () => {
+  test("of several boards that wait for their turn after a freeze tell one story each: the hold and its taint", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "pi-1" });
     for (let n = 1; n <= 9; n++) site.board(`pi-${n}`);
     await site.run("2m");
@@ -111,20 +111,20 @@ describe("the records of a site", () => {
     ]);
   });
 
-  test("that cannot hear while an evicted pod lingers on its dead board: nothing is held", async () => {
+  test("contain no hold if the leader is deaf while an evicted pod lingers on its dead board", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     site.pod("slow", { on: "pi-3", tolerations: aMinute, deletionTimestamp: "2026-01-01T00:00:00Z" });
     await site.run("10m");
     const before = told(site).length;
-    site.api.cut();
+    site.cut();
     await site.run("10m");
-    site.api.restore();
+    site.restore();
     await site.run("10m");
     expect(told(site).slice(before)).toEqual([]);
   });
 
-  test("frozen after the taint: the pod is held; it stays if the board comes back, and the hold lapses", async () => {
+  test("of a site frozen after the taint show the pod as held; if the board comes back, the pod stays and the hold lapses", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("55s");
@@ -142,7 +142,7 @@ describe("the records of a site", () => {
     expect(site.exists("web-pi-3")).toBe(true);
   });
 
-  test("frozen after the taint, soon after a restore of the server: the hold and the eviction are one story", async () => {
+  test("of a site frozen after the taint, soon after a restore of the server, show the hold and the eviction as one story", async () => {
     const site = await calmSite();
     site.wasRestored = true;
     site.silence("pi-3");
@@ -157,21 +157,21 @@ describe("the records of a site", () => {
     ]);
   });
 
-  test("on which the leader's own board falls silent: the taint is held by the verdict", async () => {
+  test("show that the verdict holds the taint when the leader's own board falls silent", async () => {
     const site = await calmSite();
     site.silence("pi-1");
     await site.run("10m");
     expect(told(site)).toEqual(["done board-marked node/pi-1", "held board-tainted node/pi-1 verdict"]);
   });
 
-  test("that cannot hear: what was due is held by the link, then by the quarantine, in one story", async () => {
+  test("of a site whose leader is deaf show in one story how the link holds an act that was due, and then the quarantine", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("55s");
-    site.api.cut();
+    site.cut();
     await site.run("10m");
     expect(site.exists("web-pi-3")).toBe(true);
-    site.api.restore();
+    site.restore();
     await site.run("10m");
     expect(told(site).filter((line) => line.includes("pod-evicted"))).toEqual([
       "held pod-evicted pod/default/web-pi-3 not-live",

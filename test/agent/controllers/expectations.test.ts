@@ -58,16 +58,26 @@ const expected = (...outcomes: readonly Outcome[]) => expecting(nothingExpected,
 
 describe("a write is expected until the cache shows it", () => {
   test.each<[string, Outcome, readonly Pod[], boolean]>([
-    ["a creation that is not there yet", created("a"), [], true],
-    ["a creation that is there", created("a"), [pod("a", { version: "10" })], false],
-    ["a creation that another client changed since", created("a"), [pod("a", { version: "11" })], false],
-    ["a patch that is not there yet", patched("a", "10"), [pod("a", { version: "9" })], true],
-    ["a patch that is there", patched("a", "10"), [pod("a", { version: "10" })], false],
-    ["versions are numbers", patched("a", "10"), [pod("a", { version: "100" })], false],
-    ["a deletion that is not there yet", deleted("a"), [pod("a")], true],
-    ["a deletion that is there", deleted("a"), [], false],
-    ["a deletion that takes its time", deleted("a"), [pod("a", { deletionTimestamp: "2026-01-01T00:00:00Z" })], false],
-    ["another one of that name", deleted("a"), [pod("a", { uid: "another" })], false],
+    ["a creation is expected until it is in the cache", created("a"), [], true],
+    ["a creation in the cache is no longer expected", created("a"), [pod("a", { version: "10" })], false],
+    [
+      "a creation that another client has changed since is no longer expected",
+      created("a"),
+      [pod("a", { version: "11" })],
+      false,
+    ],
+    ["a patch is expected until its version is in the cache", patched("a", "10"), [pod("a", { version: "9" })], true],
+    ["a patch in the cache is no longer expected", patched("a", "10"), [pod("a", { version: "10" })], false],
+    ["versions are compared as numbers", patched("a", "10"), [pod("a", { version: "100" })], false],
+    ["a deletion is expected until it is in the cache", deleted("a"), [pod("a")], true],
+    ["a deletion in the cache is no longer expected", deleted("a"), [], false],
+    [
+      "a deletion that waits for the kubelet is no longer expected",
+      deleted("a"),
+      [pod("a", { deletionTimestamp: "2026-01-01T00:00:00Z" })],
+      false,
+    ],
+    ["another object of the same name ends the expectation", deleted("a"), [pod("a", { uid: "another" })], false],
   ])("%s", async (_, outcome, cached, waits) => {
     expect((await left(expected(outcome), 1, cached)).keys).toEqual(waits ? ["default/a"] : []);
   });
@@ -101,7 +111,7 @@ test("a pod that was deleted before the cache saw it is read from the API after 
   });
 });
 
-describe("an object that exists and that the cache never shows, because a webhook enlarged it,", () => {
+describe("an object that exists but never appears in the cache because a webhook enlarged it", () => {
   /** The API requests for it over a time, with a pass every two seconds. */
   const asked = async (minutes: number, live: readonly Pod[], unreadable?: string) => {
     let [outcomes, requests] = [expected(created("a")), 0];
@@ -114,9 +124,9 @@ describe("an object that exists and that the cache never shows, because a webhoo
   };
 
   test.each([
-    ["and that the API sends", undefined],
-    ["and that cannot be read from the API either", "a"],
-  ])("%s, is not made again, and requested less and less often", async (_, unreadable) => {
+    ["if the API returns it", undefined],
+    ["if it cannot be read from the API either", "a"],
+  ])("is not made again, and is requested less and less often, %s", async (_, unreadable) => {
     const { keys, requests } = await asked(60, [pod("a", { version: "10" })], unreadable);
     expect(keys).toEqual(["default/a"]);
     expect(requests).toBeGreaterThan(12);
@@ -127,7 +137,7 @@ describe("an object that exists and that the cache never shows, because a webhoo
     expect((await asked(60, [])).keys).toEqual([]);
   });
 
-  test("is not awaited where the cache shows what the API has: the server was restored", async () => {
+  test("is no longer awaited if the cache shows the same version as the API: the server was restored", async () => {
     const older = [pod("a", { version: "7" })];
     expect((await left(expected(created("a")), 1999, older)).keys).toEqual(["default/a"]);
     expect((await left(expected(created("a")), 2000, older)).keys).toEqual([]);
@@ -140,7 +150,7 @@ test("a deletion that the watch does not show delays nothing for longer than 5 m
   expect((await left(outcomes, 300_000, [pod("a")])).keys).toEqual([]);
 });
 
-test("of hundreds of overdue expectations a few are checked in each pass", async () => {
+test("a pass checks only a few of hundreds of overdue expectations", async () => {
   const many = Array.from({ length: 250 }, (_, index) => created(`p${index}`));
   const { keys, asked } = await left(expected(...many), 3000, [], []);
   expect(asked).toHaveLength(16);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { leases } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { freezeKey, type HoldScope, type Holds } from "../../../agent/holds/holds.ts";
@@ -109,7 +110,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(/deleted web-/).map((at) => Math.round(at - thawed))).toEqual([0, 100, 200, 300]);
   });
 
-  test("does not hold evictions by a taint of another client", async () => {
+  test("does not hold evictions because of a taint of another client", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -131,7 +132,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
   });
 });
 
-test("a frozen zone is not evicted, and no other", async () => {
+test("a frozen zone is not evicted, and no other is affected", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "zone", target: "a" }, "1h");
@@ -143,7 +144,7 @@ test("a frozen zone is not evicted, and no other", async () => {
   expect(site.exists("web-b1")).toBe(false);
 });
 
-test("a frozen board waits, and its neighbours in the queue do not", async () => {
+test("a frozen board waits, but its neighbours in the queue do not", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "board", target: "a1" }, "1h");
@@ -163,7 +164,7 @@ test("a board that reports itself not ready in a frozen site is not tainted NoEx
 });
 
 describe("a zone that an operator confirmed to be dead", () => {
-  test("has dead boards for the confirmed time", async () => {
+  test("counts its silent boards as dead for the confirmed time", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1", "a1");
@@ -179,7 +180,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(record("b0")?.verdict).toBe("unproven");
   });
 
-  test("continues to be evicted, slowly, where the whole site is dark", async () => {
+  test("continues to be evicted, slowly, even if the whole site is dark", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a1", "a2", "a3"]) {
       site.board(name, { zone: "a" });
@@ -197,7 +198,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(198);
   });
 
-  test("that is frozen as well stays frozen", async () => {
+  test("stays frozen if it is frozen as well", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1");
@@ -214,16 +215,16 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("2m");
     site.silence("a1");
     await site.run("2m");
-    const version = site.api.get("Lease", "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
+    const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
     const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
-    expect(site.api.execute([act]).map(({ ok }) => ok)).toEqual([true]);
+    expect(await site.execute(act)).toBe(true);
     await site.run("10m");
     return site;
   }
 
   test("is out of service until it reports, whichever board leads", async () => {
     const site = await confirmed();
-    site.lead({ reboot: true });
+    await site.lead({ reboot: true });
     await site.run("10m");
     expect(site.noExecute("a1")).toContain("out-of-service:NoExecute");
     expect(site.exists("web-a1")).toBe(false);

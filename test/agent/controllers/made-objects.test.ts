@@ -58,7 +58,7 @@ const sent = (object: object): object => ({
   metadata: { ...("metadata" in object ? (object.metadata as object) : {}), ...named, name: "made" },
 });
 
-test("a slice of a service with as many labels as one may have is readable", async () => {
+test("a slice is readable if its service has as many labels as possible", async () => {
   expect(await received(services, service(1001))).toBeUndefined();
   const owner = await received<Service>(services, service(1000));
   expect(owner).toBeDefined();
@@ -68,7 +68,7 @@ test("a slice of a service with as many labels as one may have is readable", asy
   expect(await received(endpointSlices, sent({ ...content, metadata: { labels } }))).toBeDefined();
 });
 
-test("pods and revisions of a set with as many labels and members as one may have are readable", async () => {
+test("pods and revisions are readable if their set has as many labels and members as possible", async () => {
   expect(await received(daemonSets, set(1001, 0))).toBeUndefined();
   expect(await received(daemonSets, set(1000, 30_000))).toBeUndefined();
   const owner = await received<DaemonSet>(daemonSets, set(1000, 28_900));

@@ -15,46 +15,46 @@ function busySite(policy: (typeof policies)[number]): SiteModel {
   return site;
 }
 
-describe.each(policies)("policy %s: a link that fails", (policy) => {
-  test.each(["8s", "60s", "10m", "24h"])("a cut of %s harms no living board", async (cut) => {
+describe.each(policies)("policy %s: a link failure", (policy) => {
+  test.each(["8s", "60s", "10m", "24h"])("of %s harms no living board", async (cut) => {
     const site = busySite(policy);
     await site.run("2m");
-    site.api.cut();
+    site.cut();
     await site.run(cut);
-    site.api.restore();
+    site.restore();
     await site.run("30m");
     expect(site.times(harm)).toEqual([]);
     expect(site.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("a cut that begins just before a board would count as silent harms no board", async () => {
+  test("that begins just before a board would count as silent harms no board", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.silence("a1");
     await site.run("38s");
-    site.api.cut();
+    site.cut();
     await site.run("10m");
     expect(site.times(harm)).toEqual([]);
     site.revive("a1");
-    site.api.restore();
+    site.restore();
     await site.run("30m");
     expect(site.times(harm)).toEqual([]);
   });
 
-  test("a watch that is connected but delivers nothing proves nothing: the Lease is read from the API itself", async () => {
+  test("a watch that is connected but delivers nothing proves no silence: the Lease is read from the API itself", async () => {
     const site = busySite(policy);
     await site.run("2m");
-    site.api.link = "half-open";
+    site.link = "half-open";
     await site.run("10m");
     expect(site.times(/Ready=Unknown/)).toEqual([]);
     expect(site.times(harm)).toEqual([]);
-    expect(site.api.fetched).toContain("leases.coordination.k8s.io kube-node-lease/a1");
+    expect(site.fetched).toContain("leases.coordination.k8s.io kube-node-lease/a1");
   });
 
   test("a board that dies behind a stalled watch is still found", async () => {
     const site = busySite(policy);
     await site.run("2m");
-    site.api.link = "half-open";
+    site.link = "half-open";
     site.silence("a1");
     await site.run("80s");
     expect(site.conditions("a1")).toMatchObject({ Ready: "Unknown" });
@@ -66,7 +66,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     site.board("only", { silent: true });
     await site.run("30m");
     expect(site.conditions("only")).toMatchObject({ Ready: "Unknown" });
-    expect(site.api.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/only"]);
+    expect(site.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/only"]);
   });
 
   test("a board without a Lease is read from the API itself", async () => {
@@ -74,18 +74,20 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     site.board("other");
     site.board("pi", { lease: false });
     await site.run("1m");
-    expect(site.api.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/pi", "nodes pi"]);
+    // The second read of the Node repeats a turn that met the NoSchedule taint of the same moment.
+    const ofNode = ["nodes pi", "nodes pi"];
+    expect(site.fetched).toEqual(["leases.coordination.k8s.io kube-node-lease/pi", ...ofNode]);
     expect(site.conditions("pi")).toMatchObject({ Ready: "Unknown" });
   });
 
   test("a board that dies during the outage gets a fresh grace period, and is then evicted", async () => {
     const site = busySite(policy);
     await site.run("2m");
-    site.api.cut();
+    site.cut();
     await site.run("5m");
     site.silence("a1");
     await site.run("5m");
-    site.api.restore();
+    site.restore();
     await site.run("35s");
     expect(site.times(/Ready=Unknown/)).toEqual([]);
     await site.run("2m");
@@ -94,7 +96,7 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     expect(site.exists("web-0")).toBe(false);
   });
 
-  test("a deletion that came due during the outage is held until the quarantine is over", async () => {
+  test("a deletion that became due during the outage is held until the quarantine is over", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
@@ -102,39 +104,39 @@ describe.each(policies)("policy %s: a link that fails", (policy) => {
     site.silence("a");
     await site.run("90s");
     expect(site.noExecute("a")).toEqual(["unreachable:NoExecute"]);
-    site.api.cut();
+    site.cut();
     await site.run("10m");
-    site.api.restore();
+    site.restore();
     await site.run("39s");
     expect(site.exists("web")).toBe(true);
-    await site.run("7s");
+    await site.run("12s");
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and is dropped when the board returns in time", async () => {
+  test("a held deletion is dropped if the board returns in time", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
     await site.run("1m");
     site.silence("a");
     await site.run("90s");
-    site.api.cut();
+    site.cut();
     await site.run("10m");
-    site.api.restore();
+    site.restore();
     await site.run("10s");
     site.revive("a");
     await site.run("10m");
     expect(site.exists("web")).toBe(true);
   });
 
-  test("a board's own report, and a person's act, are not held", async () => {
+  test("a board's own report and a person's act are not held", async () => {
     const site = busySite(policy);
     await site.run("2m");
-    site.api.cut();
+    site.cut();
     await site.run("60s");
     site.report("a1", { Ready: "False" });
     site.setTaints("b1", { key: "maintenance", effect: "NoExecute" });
-    site.api.restore();
+    site.restore();
     await site.run("20s");
     expect(site.noExecute("a1")).toEqual(["not-ready:NoExecute"]);
     expect(site.exists("web-2")).toBe(false);
@@ -146,10 +148,10 @@ describe("after an outage", () => {
     const site = new SiteModel({ policy });
     for (let index = 0; index < 12; index++) site.board(`pi-${String(index).padStart(2, "0")}`);
     await site.run("2m");
-    site.api.cut();
+    site.cut();
     site.silence("pi-00", "pi-01", "pi-02");
     await site.run("60s");
-    site.api.restore();
+    site.restore();
     return site;
   }
 
@@ -176,9 +178,9 @@ describe("after an outage", () => {
   test("once every board has reported, nothing is held any more", async () => {
     const site = busySite("evidence");
     await site.run("2m");
-    site.api.cut();
+    site.cut();
     await site.run("60s");
-    site.api.restore();
+    site.restore();
     await site.run("16s");
     expect(site.memory.quarantine.releasedAt).toBeDefined();
   });
@@ -211,7 +213,7 @@ describe("a board that renews its Lease again but has not reported its status ye
     site.silence("pi");
     while (site.noExecute("pi").length === 0) await site.run("1s");
     await site.run("57s");
-    site.lead({ budget: site.budget, kept: site.kept });
+    await site.lead({ budget: site.budget, kept: site.kept });
     await site.run("40s");
     expect(site.exists("web")).toBe(true);
     await site.run("10s");

@@ -1,7 +1,9 @@
 import type { Node, Pod, Taint, Toleration } from "../../../agent/api/core.ts";
-import { elapsed, type Instant, shifted } from "../../../agent/base/clock.ts";
-import { dispositionOf } from "../../../agent/base/errors.ts";
-import { isPostponed } from "../../../agent/base/postponed.ts";
+import { type KubeObject, keyOf } from "../../../agent/api/meta.ts";
+import { leases, nodes, pods, type Resource, resourceName } from "../../../agent/api/resources.ts";
+import { elapsed, type Instant, type Millis } from "../../../agent/base/clock.ts";
+import type { Disposition } from "../../../agent/base/errors.ts";
+import { PostponedError } from "../../../agent/base/postponed.ts";
 import { siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
@@ -9,15 +11,23 @@ import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/bud
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
-import { type Outcome, subjectOf } from "../../../agent/execution/actions.ts";
+import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
+import type { Acts } from "../../../agent/execution/executor.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
 import type { KubeletState, Word } from "../../../agent/judgement/word.ts";
-import type { Controller, Decision } from "../../../agent/loop/controller.ts";
-import { lease, type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
+import type { ControlLoop } from "../../../agent/loop/control-loop.ts";
+import type { SiteView } from "../../../agent/loop/controller.ts";
+import { type MemoryStore, memoryArea } from "../../../agent/loop/memory-store.ts";
+import { CachedSiteView } from "../../../agent/loop/site-view.ts";
+import { refusal } from "../../replay/site/answers.ts";
+import { CaseTime } from "../../replay/site/case-time.ts";
+import type { MemoryApiDeps, Write } from "../../replay/site/memory-api.ts";
+import { Site } from "../../replay/site/site.ts";
+import type { LinkState } from "../../replay/site/site-link.ts";
+import { type NodeOptions, node, type PodOptions, pod, shown } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
-import { type Kind, ModelApi } from "./model-api.ts";
 
 export const defaults: NodeLifecycleSettings = {
   policy: "kubernetes",
@@ -35,7 +45,8 @@ export const defaults: NodeLifecycleSettings = {
   unmanagedHold: 900_000,
 };
 
-type AnyController = Controller<unknown, unknown>;
+type TargetedAction = Exclude<Action, { readonly do: "create" | "event" }>;
+type AnyLoop = ControlLoop<unknown, unknown>;
 
 export interface TermOptions {
   /** What the former leader's Lease says. */
@@ -46,16 +57,28 @@ export interface TermOptions {
   readonly reboot?: boolean;
 }
 
+const area = memoryArea("taint-eviction");
+const bookmarks: Millis = 60_000;
+
 /**
- * A site in one process: boards that renew their Leases every ten seconds, an API server on a link that can fail, and
- * all our controllers. Time passes only in `run`; `happenings` is what was done to the site, second by second.
+ * A site in memory whose leader judges the boards and evicts their pods: boards that renew their Leases every ten
+ * seconds, and a link to the API server that can fail. Time passes only in `run`; `happenings` is what was done to the
+ * site, second by second. The controllers act at the same time, as on a board: an act may meet the write of another one
+ * and follow 100 ms later.
  */
 export class SiteModel {
   readonly settings: NodeLifecycleSettings;
-  readonly api: ModelApi;
   readonly happenings: { readonly at: number; readonly what: string }[] = [];
   /** What the decision records say. */
   readonly recorded = new RecordingLog();
+  readonly events: EventAction[] = [];
+  readonly fetched: string[] = [];
+  /** Decides about the writes that fail: answers how, or undefined. */
+  refuse: (action: Action) => Disposition | undefined = () => undefined;
+  /** Writes that go through in one round of the judge; the others are postponed. */
+  allowance = Number.POSITIVE_INFINITY;
+  /** A restore of the API server is remembered, so that it may still serve the former history. */
+  wasRestored = false;
   readonly #book = new DecisionBook(
     {
       clock: { now: () => this.now, after: () => ({ cancel: () => {} }) },
@@ -64,59 +87,62 @@ export class SiteModel {
     },
     { log: { write: () => [], newest: () => [] }, board: "leader", bootId: "boot" },
   );
-  /** A restore of the API server is remembered, so that it may still serve the former history. */
-  wasRestored = false;
-  now: Instant = { mono: 1_000_000, wall: Date.parse("2026-01-01T00:00:00Z") };
-  #begin = this.now;
+  #site: Site;
+  #begin: Instant;
   #holds = noHolds;
-  readonly #renewing = new Set<string>();
-  #due = new Map<AnyController, Map<string, number>>();
-  #memories = new Map<AnyController, Map<string, unknown>>();
-  #boots = 1;
-  #terms = 0;
-  /** What comes before the first `run` has been there when the first term began. */
-  #hasBegun = false;
   /** What boards answer on the LAN, by their names; each is asked every second. */
   readonly #answers = new Map<string, KubeletState>();
   /** Their last words. */
   readonly #words = new Map<string, Word>();
-  #renewAt = this.now.mono;
-  #bookmarkAt = this.now.mono;
+  #store = new Map<string, string>();
+  #loops: readonly AnyLoop[] = [];
+  #boots = 1;
+  #hasBegun = false;
+  /** The newest action of each kind on each object, by the write that it becomes. */
+  readonly #acting = new Map<string, TargetedAction>();
+  readonly #postponed = new WeakSet<Action>();
+  readonly #renewing = new Set<string>();
 
   constructor(settings: Partial<NodeLifecycleSettings> = {}) {
     this.settings = { ...defaults, ...settings };
-    this.api = new ModelApi({
-      limits: this.settings,
-      now: () => this.now,
-      note: (what) => this.happenings.push({ at: this.seconds, what }),
-      listen: (kind, change) => this.#wake(kind, this.#hasBegun ? change : { ...change, swept: "first" }),
-    });
-    this.lead();
+    this.#site = this.#boot(new CaseTime(undefined, 1_000_000));
+    this.#begin = this.now;
+    this.#prepare({});
+  }
+
+  get api(): Site["api"] {
+    return this.#site.api;
+  }
+
+  get now(): Instant {
+    return this.#site.clock.now();
   }
 
   // Boards, pods, and what happens to them.
 
   board(name: string, options: NodeOptions & { readonly silent?: boolean; readonly lease?: boolean } = {}): void {
-    if (options.lease !== false) this.api.put("Lease", lease(name));
-    if (options.lease !== false && !options.silent) this.#renewing.add(name);
-    this.api.put("Node", node(name, options));
+    if (options.lease !== false) this.renew(name);
+    if (options.lease !== false && !options.silent) this.#renews(name);
+    this.api.put(nodes, node(name, options));
   }
 
   silence(...names: readonly string[]): void {
-    for (const name of names) this.#renewing.delete(name);
+    for (const name of names) {
+      this.#renewing.delete(name);
+      this.#site.kubelets.setAlive(name, false);
+    }
   }
 
   /** Power is back: the Lease is renewed at once, and the kubelet reports that it is ready. */
   revive(...names: readonly string[]): void {
     for (const name of names) {
-      this.renew(name);
-      this.#renewing.add(name);
+      this.#renews(name);
       this.report(name, { Ready: "True" });
     }
   }
 
   renew(name: string): void {
-    this.api.put("Lease", lease(name));
+    this.#site.kubelets.renew(name);
   }
 
   /** The kubelet writes its status. */
@@ -125,7 +151,7 @@ export class SiteModel {
     const heartbeat = new Date(this.now.wall).toISOString();
     const kept = Object.fromEntries((before.status?.conditions ?? []).map(({ type, status }) => [type, status]));
     const { status } = node(name, { conditions: { ...kept, ...conditions }, heartbeat });
-    this.api.put("Node", { ...before, ...(status && { status }) });
+    this.api.put(nodes, { ...before, ...(status && { status }) });
   }
 
   /** From now on a board answers on the LAN; undefined: it does so no more, and its last word ages. */
@@ -143,7 +169,7 @@ export class SiteModel {
   }
 
   change(name: string, change: (before: Node) => Node): void {
-    this.api.put("Node", change(this.node(name)));
+    this.api.put(nodes, change(this.node(name)));
   }
 
   setTaints(name: string, ...taints: readonly Taint[]): void {
@@ -153,16 +179,39 @@ export class SiteModel {
   /** The Node is deleted. */
   remove(name: string): void {
     this.silence(name);
-    this.api.remove("Node", name);
+    this.api.remove(nodes, name);
   }
 
   pod(name: string, options: PodOptions): void {
-    this.api.put("Pod", pod(name, options));
+    this.api.put(pods, pod(name, options));
   }
 
   tolerate(name: string, ...tolerations: readonly Toleration[]): void {
-    const before = this.#pod(name);
-    if (before) this.api.put("Pod", { ...before, spec: { containers: [], ...before.spec, tolerations } } as Pod);
+    const before = this.findPod(name);
+    if (before) this.api.put(pods, { ...before, spec: { containers: [], ...before.spec, tolerations } });
+  }
+
+  // The link.
+
+  cut(): void {
+    this.#site.link?.fail("cut");
+  }
+
+  /** The watches break, and what is asked for or written goes through: so it is while the cache cannot be written. */
+  breakWatches(): void {
+    this.#site.link?.fail("unwatched");
+  }
+
+  /** The watches are open again; `behind`: what they missed is on its way until `restore`. */
+  restore(behind: "behind" | "at once" = "at once"): void {
+    this.#site.link?.open();
+    if (behind === "behind") return;
+    this.link = "up";
+    this.api.deliver();
+  }
+
+  set link(state: LinkState) {
+    if (this.#site.link) this.#site.link.state = state;
   }
 
   // Terms.
@@ -170,56 +219,15 @@ export class SiteModel {
   /** What operators hold back from now on; every key is looked at then. */
   hold(change: (holds: Holds) => Holds): void {
     this.#holds = change(this.#holds);
-    this.#wakeAll();
+    for (const loop of this.#loops) loop.wakeAll();
   }
 
   /** A new term begins, on this board or another. */
-  lead({ budget, kept = [], reboot = false }: TermOptions = {}): void {
-    if (reboot) this.#reboot();
-    this.#terms++;
-    const left = decodeBudget(budget, this.now);
-    const inherited = (): Budget | undefined => left;
-    const holds = (): Holds => this.#holds;
-    const wordOf = (board: string): Word | undefined => this.#wordOf(board);
-    const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds, wordOf },
-      taintEviction: {
-        settings: this.settings,
-        boot: `boot-${this.#boots}`,
-        inherited,
-        holds,
-        wordOf,
-        recordOf: (board: string) => this.memory.boards.get(board),
-        mayBeFormer: () => this.wasRestored,
-      },
-    };
-    const eviction = registry["taint-eviction"](deps);
-    const controllers: readonly AnyController[] = [
-      registry["node-lifecycle"](deps),
-      registry["node-taints"](),
-      registry["pod-readiness"](deps),
-      registry["out-of-service"](),
-      eviction,
-    ];
-    this.#memories = new Map(controllers.map((controller) => [controller, new Map()]));
-    this.#due = new Map(
-      controllers.map((controller) => [controller, new Map(controller.firstKeys?.map((key) => [key, this.now.mono]))]),
-    );
-    for (const [key, text] of kept) {
-      this.#memories.get(eviction)?.set(key, eviction.durable?.load(text, this.now));
-      this.#schedule(eviction, key, 0);
-    }
-    this.#wakeAll();
-  }
-
-  #wakeAll(): void {
-    for (const controller of this.#controllers) {
-      for (const key of controller.firstKeys ?? []) this.#schedule(controller, key, 0);
-    }
-    for (const kind of ["Node", "Pod", "Lease"] as const) {
-      for (const [key, after] of this.api.cached(kind))
-        this.#wake(kind, { key, before: undefined, after, swept: "first" });
-    }
+  async lead(options: TermOptions = {}): Promise<void> {
+    await this.#site.endTerm();
+    if (options.reboot) this.#reboot();
+    this.#prepare(options);
+    this.#start();
   }
 
   get budget(): string {
@@ -227,16 +235,25 @@ export class SiteModel {
   }
 
   get memory(): SiteMemory {
-    return (this.#memoryOf("node-lifecycle")?.get(siteKey) as SiteMemory | undefined) ?? firstMemory;
+    return (this.#loopOf("node-lifecycle")?.memoryOf(siteKey) as SiteMemory | undefined) ?? firstMemory;
   }
 
   /** What taint eviction keeps on this board's disk. */
   get kept(): readonly (readonly [string, string])[] {
-    const eviction = this.#controllers.find(({ name }) => name === "taint-eviction");
-    return [...(this.#memoryOf("taint-eviction") ?? [])].flatMap(([key, memory]) => {
-      const text = eviction?.durable?.save(memory, this.now);
-      return text === undefined ? [] : [[key, text] as const];
-    });
+    return [...this.#store];
+  }
+
+  /** The site as a pass sees it. */
+  get view(): SiteView {
+    const { signal } = new AbortController();
+    const view = new CachedSiteView({ caches: this.api, client: this.api }, { now: this.now, signal });
+    return {
+      now: view.now,
+      lister: view.lister.bind(view),
+      fetch: view.fetch.bind(view),
+      inTurns: view.inTurns.bind(view),
+      watch: view.watch.bind(view),
+    };
   }
 
   // What is true now.
@@ -246,7 +263,7 @@ export class SiteModel {
   }
 
   node(name: string): Node {
-    const found = this.api.get("Node", name);
+    const found = this.api.find(nodes, name);
     if (!found) throw new Error(`no node ${name}`);
     return found;
   }
@@ -264,11 +281,15 @@ export class SiteModel {
   }
 
   podReady(name: string): string | undefined {
-    return this.#pod(name)?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
+    return this.findPod(name)?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
   }
 
   exists(name: string): boolean {
-    return this.#pod(name) !== undefined;
+    return this.findPod(name) !== undefined;
+  }
+
+  findPod(name: string): Pod | undefined {
+    return this.api.find(pods, `default/${name}`);
   }
 
   /** Seconds since the story began. */
@@ -277,120 +298,162 @@ export class SiteModel {
     return this.happenings.filter((happening) => fits(happening.what)).map(({ at }) => at);
   }
 
-  // Time.
-
   async run(span: Span): Promise<void> {
-    this.#hasBegun = true;
-    const end = this.now.mono + millis(span);
-    for (;;) {
-      await this.#work();
-      const due = [...this.#due.values()].flatMap((keys) => [...keys.values()]);
-      const next = Math.min(this.#renewAt, this.#bookmarkAt, ...due);
-      if (next > end) break;
-      this.now = shifted(this.now, Math.max(0, next - this.now.mono));
-      if (this.now.mono >= this.#renewAt) {
-        this.#renewAt += 10_000;
-        for (const name of this.#renewing) this.renew(name);
-      }
-      if (this.now.mono >= this.#bookmarkAt) {
-        this.#bookmarkAt += 60_000;
-        this.api.bookmark();
-      }
-    }
-    this.now = shifted(this.now, end - this.now.mono);
+    if (!this.#hasBegun) this.#start();
+    await this.#site.clock.advance(millis(span));
   }
 
-  get #controllers(): readonly AnyController[] {
-    return [...this.#due.keys()];
+  /** Time passes in which the leader does nothing. */
+  skip(span: Span): void {
+    this.#site.clock.skip(millis(span));
   }
 
-  #memoryOf(name: string): ReadonlyMap<string, unknown> | undefined {
-    return [...this.#memories].find(([controller]) => controller.name === name)?.[1];
+  /** Executes an action as an operator's command does. */
+  async execute(action: Action): Promise<boolean> {
+    const term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
+    const [outcome] = await this.#site.executor.execute([action], term);
+    return outcome?.ok === true;
   }
 
-  #pod(name: string): Pod | undefined {
-    return this.api.get("Pod", `default/${name}`) as Pod | undefined;
+  #renews(name: string): void {
+    this.#renewing.add(name);
+    this.#site.kubelets.setAlive(name, true);
   }
 
+  #boot(time: CaseTime): Site {
+    const site = new Site(time, {
+      limits: this.settings,
+      decisions: this.#book,
+      events: { record: (event) => this.#recorded(event) },
+      wrote: (write) => this.#wrote(write),
+      asked: ({ resource, key }) => void this.fetched.push(`${resourceName(resource)} ${key}`),
+      refuse: (write) => this.#refusal(write),
+    });
+    site.kubelets.begin();
+    const bookmark = (): void => {
+      site.clock.after(bookmarks, () => {
+        site.link?.bookmark();
+        bookmark();
+      });
+    };
+    bookmark();
+    return site;
+  }
+
+  /** The same site, seen by a new process whose monotonic clock begins anew. */
   #reboot(): void {
     this.#boots++;
-    const back = -900_000;
-    this.#begin = { ...this.#begin, mono: this.#begin.mono + back };
-    this.now = { ...this.now, mono: this.now.mono + back };
-    this.#renewAt += back;
-    this.#bookmarkAt += back;
-    this.api.reboot();
+    const { now, api } = this;
+    const passed = elapsed(this.#begin, now);
+    const found = ([nodes, pods, leases] as readonly Resource<KubeObject>[]).map(
+      (resource) => [resource, api.all(resource)] as const,
+    );
+    this.#site = this.#boot(new CaseTime(new Date(now.wall).toISOString(), 100_000));
+    this.#begin = { ...this.#begin, mono: this.now.mono - passed };
+    for (const [resource, objects] of found) for (const object of objects) this.api.adopt(resource, object);
+    for (const name of this.#renewing) this.#site.kubelets.setAlive(name, true);
   }
 
-  /** Everything that is due, one key after the other. */
-  async #work(): Promise<void> {
-    for (let rounds = 0; rounds < 100_000; rounds++) {
-      const next = this.#nextDue();
-      if (next === undefined) return;
-      this.#due.get(next.controller)?.delete(next.key);
-      await this.#pass(next.controller, next.key);
-    }
-    throw new Error("a controller never rests");
+  #prepare({ budget, kept = [] }: TermOptions): void {
+    const left = decodeBudget(budget, this.now);
+    const inherited = (): Budget | undefined => left;
+    const holds = (): Holds => this.#holds;
+    const wordOf = (board: string): Word | undefined => this.#wordOf(board);
+    const deps = {
+      nodeLifecycle: { settings: this.settings, inherited, holds, wordOf },
+      taintEviction: {
+        settings: this.settings,
+        boot: `boot-${this.#boots}`,
+        inherited,
+        holds,
+        wordOf,
+        recordOf: (board: string) => this.memory.boards.get(board),
+        mayBeFormer: () => this.wasRestored,
+      },
+    };
+    this.#store = new Map(kept);
+    const store: MemoryStore = {
+      entries: (of) => (of === area ? this.#store : []),
+      set: (_, key, text) => void this.#store.set(key, text),
+      delete: (_, key) => void this.#store.delete(key),
+    };
+    const acts: Acts = {
+      execute: async (actions, term, pass) => {
+        const writes = actions.filter((action) => "target" in action);
+        for (const action of writes) this.#acting.set(writeOf(action), action);
+        if (pass.patience !== undefined) for (const one of writes.slice(this.allowance)) this.#postponed.add(one);
+        return await this.#site.executor.execute(actions, term, pass);
+      },
+    };
+    const site = this.#site;
+    this.#loops = [
+      site.loopOf(registry["node-lifecycle"](deps), undefined, acts),
+      site.loopOf(registry["node-taints"](), undefined, acts),
+      site.loopOf(registry["pod-readiness"](deps), undefined, acts),
+      site.loopOf(registry["out-of-service"](), undefined, acts),
+      site.loopOf(registry["taint-eviction"](deps), store, acts),
+    ] as unknown as readonly AnyLoop[];
+    this.#hasBegun = false;
   }
 
-  #nextDue(): { controller: AnyController; key: string } | undefined {
-    for (const [controller, keys] of this.#due) {
-      for (const [key, at] of keys) if (at <= this.now.mono) return { controller, key };
-    }
+  #start(): void {
+    this.#hasBegun = true;
+    for (const loop of this.#loops) this.#site.start(loop);
+  }
+
+  #loopOf(name: string): AnyLoop | undefined {
+    return this.#loops.find((loop) => loop.name === name);
+  }
+
+  /** Why a write fails: the story refuses the action behind it, or its pass has no time left. */
+  #refusal({ verb, resource, key, subresource, body }: Parameters<MemoryApiDeps["refuse"]>[0]): string | undefined {
+    const action = this.#acting.get([verb, resource.kind, key, subresource].join(" "));
+    if (action === undefined) return undefined;
+    if (this.#postponed.has(action)) throw new PostponedError("no time left");
+    const { resourceVersion } = (body as { readonly metadata?: ObjectRef }).metadata ?? {};
+    const { resourceVersion: _, ...target } = action.target;
+    const sent = { ...action, target: { ...target, ...(resourceVersion !== undefined && { resourceVersion }) } };
+    const how = this.refuse(sent);
+    // Thrown here: after a conflict that is returned, MemoryApi changes the object.
+    if (how !== undefined) throw refusal("patch", key, how === "refresh" ? "Conflict" : "InternalError");
     return undefined;
   }
 
-  /** As the control loop does it: at one instant, however long its writes take. */
-  async #pass(controller: AnyController, key: string): Promise<void> {
-    const { now } = this;
-    const memories = this.#memories.get(controller) ?? new Map<string, unknown>();
-    const before = memories.get(key) ?? controller.initialMemory;
-    const state = await controller.observe(key, this.api.view, before);
-    if (state === undefined) {
-      memories.delete(key);
-      this.#book.due({ by: controller.name, key, term: this.#terms }, []);
-      return;
-    }
-    let decision: Decision<unknown> = controller.decide(state, before, now);
-    let failed = false;
-    for (let round = 1; ; round++) {
-      const outcomes = this.api.execute(decision.actions, controller.patience !== undefined);
-      for (const outcome of outcomes) this.#record(controller.name, outcome);
-      failed ||= outcomes.some((outcome) => !outcome.ok && !isPostponed(outcome.error));
-      if (!controller.remember) {
-        if (failed) decision = { ...decision, memory: before };
-        break;
-      }
-      decision = controller.remember(decision, outcomes, now);
-      if (decision.actions.length === 0) break;
-      if (round === 10) throw new Error("a pass never ends");
-    }
-    memories.set(key, decision.memory);
-    this.#book.due({ by: controller.name, key, term: this.#terms }, decision.due ?? []);
-    if (decision.requeueAfter !== undefined) this.#schedule(controller, key, decision.requeueAfter);
-    if (failed) this.#schedule(controller, key, 1000);
+  #note(what: string): void {
+    this.happenings.push({ at: this.seconds, what });
   }
 
-  /** As the executor does it. */
-  #record(by: string, { action, ...outcome }: Outcome): void {
-    if (!("target" in action) || action.grounds === undefined) return;
-    const act = { on: subjectOf(action.target), grounds: action.grounds, by, term: this.#terms };
-    if (outcome.ok) this.#book.acted(act);
-    else if (dispositionOf(outcome.error) !== "refresh") this.#book.acted(act, outcome.error);
+  #recorded(event: EventAction): void {
+    this.events.push(event);
+    this.#note(`${event.reason} ${event.about.name}${/Cancelling/.test(event.message) ? " cancelled" : ""}`);
   }
 
-  #schedule(controller: AnyController, key: string, after: number): void {
-    const due = this.#due.get(controller);
-    const at = this.now.mono + after;
-    due?.set(key, Math.min(at, due.get(key) ?? at));
+  #wrote({ verb, before, after, refused }: Write): void {
+    if (refused !== undefined || before === undefined) return;
+    const { name } = before.metadata;
+    if (verb === "delete") this.#note(`deleted ${name}`);
+    else if (after) for (const what of differences(before, after)) this.#note(`${name} ${what}`);
   }
+}
 
-  #wake(kind: Kind, change: Parameters<NonNullable<AnyController["wakes"][number]>["keys"]>[0]): void {
-    for (const controller of this.#controllers) {
-      for (const { on, keys } of controller.wakes) {
-        if (on.kind !== kind) continue;
-        for (const key of keys(change, this.api.view)) if (key !== undefined) this.#schedule(controller, key, 0);
-      }
-    }
-  }
+function writeOf({ do: verb, target, ...more }: TargetedAction): string {
+  const key = keyOf({ metadata: placeOf(target) });
+  return [verb, target.resource.kind, key, "subresource" in more ? more.subresource : undefined].join(" ");
+}
+
+interface Patched extends KubeObject {
+  readonly spec?: Node["spec"];
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] };
+}
+
+function differences(before: Patched, after: Patched): readonly string[] {
+  const had = (before.spec?.taints ?? []).map(shown);
+  const has = (after.spec?.taints ?? []).map(shown);
+  const said = (before.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
+  const says = (after.status?.conditions ?? []).map(({ type, status }) => `${type}=${status}`);
+  return [
+    ...has.filter((taint) => !had.includes(taint)).map((taint) => `+${taint}`),
+    ...had.filter((taint) => !has.includes(taint)).map((taint) => `-${taint}`),
+    ...says.filter((condition) => !said.includes(condition)),
+  ];
 }

@@ -172,22 +172,22 @@ describe("the reads of the controllers when one pod becomes unready", () => {
   const onMoreBoards = { ...small, boards: 200 };
 
   test.each(["shop-3-1", "batch-3-1", "agent-pi-3"])(
-    "%s: the same on a site with ten times as many pods",
+    "%s are the same on a site with ten times as many pods",
     async (changed) => {
       const large = { ...small, services: 100 };
       expect(await readFor(large, changed)).toEqual(await readFor(small, changed));
     },
   );
 
-  test.each(["shop-3-1", "batch-3-1"])("%s: the same on a site with ten times as many boards", async (changed) => {
+  test.each(["shop-3-1", "batch-3-1"])("%s are the same on a site with ten times as many boards", async (changed) => {
     expect(await readFor(onMoreBoards, changed)).toEqual(await readFor(small, changed));
   });
 
-  test("are only the pods of its service, twice: for Endpoints and for EndpointSlices", async () => {
+  test("cover only the pods of its service, twice: for Endpoints and for EndpointSlices", async () => {
     expect(await readFor(onMoreBoards, "shop-3-1")).toMatchObject({ pods: 2 * small.pods });
   });
 
-  test("are only its DaemonSet, that set's pods and their boards", async () => {
+  test("cover only its DaemonSet, that set's pods and their boards", async () => {
     const { nodes, pods } = await readFor(onMoreBoards, "agent-pi-3");
     expect({ nodes, pods }).toEqual({ nodes: onMoreBoards.boards, pods: 2 * onMoreBoards.boards });
   });

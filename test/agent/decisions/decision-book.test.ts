@@ -98,7 +98,7 @@ test("an act that fails a hundred times and then succeeds is one record and two 
   await end();
 });
 
-test("a reader gets the present number of an act's failures", async () => {
+test("a reader gets the current number of an act's failures", async () => {
   const { clock, book, writes, end } = setUp();
   const failures = () => book.newest(undefined, 10).map((text) => (JSON.parse(text) as DecisionRecord).failures);
   for (let n = 0; n < 7; n++) {
@@ -113,7 +113,7 @@ test("a reader gets the present number of an act's failures", async () => {
   await end();
 });
 
-test("the stored order is that in which things last happened", async () => {
+test("records are stored in the order in which they last changed", async () => {
   const { clock, book, records, end } = setUp();
   const names = () => records().map(({ on, state }) => `${on.name} ${state}`);
   book.acted(eviction("web"), new Error("refused"));
@@ -130,7 +130,7 @@ test("the stored order is that in which things last happened", async () => {
   await end();
 });
 
-test("an act that failed and was not tried for an hour is another story when it is tried again", async () => {
+test("an act that failed and was not tried for an hour becomes another story when it is tried again", async () => {
   const { clock, book, records, end } = setUp();
   for (let n = 0; n < 20; n++) {
     book.acted(eviction("web"), new Error("refused"));
@@ -146,7 +146,7 @@ test("an act that failed and was not tried for an hour is another story when it 
   await end();
 });
 
-test("a full disk does not prevent reading, and ends the loop that stores", async () => {
+test("a full disk does not prevent reading, but ends the loop that stores", async () => {
   const { clock, book, log, end } = setUp();
   log.write([{ id: undefined, subject: "node/pi-3", board: "pi-3", text: "{}" }]);
   const full = new StorageError("full", { file: "state.db", disposable: false });
@@ -243,7 +243,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("and is then done is still that record; what is held no more has lapsed", async () => {
+  test("and then done keeps its record; one that is no longer due has lapsed", async () => {
     const { clock, said, book, records, end } = setUp();
     book.due(key, [frozen]);
     book.due({ ...key, key: "default/other" }, [{ ...frozen, on: { ...frozen.on, name: "other", uid: "other" } }]);
@@ -265,7 +265,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is counted by reason, now and in all", async () => {
+  test("is counted by reason: those held now, and the total", async () => {
     const { book, end } = setUp();
     book.due(key, [quarantined]);
     book.due(key, [frozen]);
@@ -283,7 +283,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("and then waits for its turn is still the same story, and is counted as held no more", async () => {
+  test("and then waits for its turn is still the same story, and no longer counts as held", async () => {
     const { clock, said, book, records, end } = setUp();
     const waiting = { ...act, restraint: undefined };
     book.due(key, [waiting]);
@@ -300,7 +300,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is not forgotten because a write of the term before ends late", async () => {
+  test("is not forgotten because a write of the previous term ends late", async () => {
     const { clock, book, records, end } = setUp();
     book.due({ ...key, term: 4 }, [frozen]);
     book.acted(eviction("other"));
@@ -313,7 +313,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("stays held in the record when the term ends: who leads next is not known here", async () => {
+  test("stays held in the record when the term ends, since the next leader is unknown", async () => {
     const { clock, book, records, end } = setUp();
     book.due(key, [frozen]);
     book.due({ ...key, term: 4 }, []);
@@ -322,7 +322,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is recorded and counted after hundreds of failures of others", async () => {
+  test("is recorded and counted after hundreds of other acts failed", async () => {
     const { clock, said, book, records, end } = setUp();
     for (let n = 0; n < 256; n++) book.acted(eviction(`gone-${n}`), new Error("timeout"));
     book.acted(eviction("one-more"), new Error("timeout"));
@@ -340,7 +340,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is held no more while its attempts fail", async () => {
+  test("no longer counts as held while its attempts fail", async () => {
     const { book, end } = setUp();
     book.due(key, [frozen]);
     book.acted(eviction("web"), new Error("timeout"));
@@ -349,7 +349,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("for several reasons takes no other story's place among those to be stored", async () => {
+  test("for several reasons takes only one place among the stories to be stored", async () => {
     const { clock, book, records, end } = setUp();
     book.due(key, [frozen]);
     for (let n = 0; n < 255; n++) book.acted(eviction(`web-${n}`));

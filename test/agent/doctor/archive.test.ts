@@ -21,7 +21,7 @@ const whyNot = canMount() ? undefined : "this user may not mount a file system o
 if (whyNot) console.log(`left out: an archive on a disk that becomes full, because ${whyNot}`);
 
 test.skipIf(whyNot)(
-  "a disk that becomes full while parts are still collected is reported, leaves no files, and does not end the process",
+  "a disk that becomes full while the archive is made is reported, leaves no files, and does not end the process",
   async () => {
     const disk = mount(folder, "size=64k");
     const unheard: unknown[] = [];
@@ -57,7 +57,7 @@ test("an interrupt in the middle leaves no files", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("before an archive is made the oldest is deleted, and so is one that a power cut truncated", () => {
+test("the oldest archive is deleted before another is made, and so is one that a power cut truncated", () => {
   const archive = (hour: string): string => `siteward-pi-3-20261120T${hour}0000Z.tar.gz`;
   for (const name of [archive("09"), archive("10"), `${archive("10")}.part`, archive("11"), `${archive("12")}.part`])
     writeFileSync(path.join(folder, name), "x");

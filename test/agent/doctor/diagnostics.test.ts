@@ -92,7 +92,7 @@ test("the archive is a tar that any program can unpack, written atomically and r
   expect(existsSync(`${file}.part`)).toBe(false);
 });
 
-test("a failing part, and a missing program, do not affect the others", async () => {
+test("a failing part and a missing program do not affect the other parts", async () => {
   const { read, archive } = await collected({
     findings: () => Promise.reject(new Error("the doctor is ill")),
   });
@@ -133,8 +133,8 @@ test("an archive is named after its board and the time", () => {
   );
 });
 
-describe.skipIf(!hasOpenssl())("no secret of any kind gets in", () => {
-  test("from every source: configuration, status, doctor, log, unit", async () => {
+describe.skipIf(!hasOpenssl())("no secret of any kind is included", () => {
+  test("from any source: configuration, status, doctor, log, unit", async () => {
     const authority = new Authority();
     const { cert, key } = authority.issue("pi-3");
     const { key: brokerKey } = authority.issue("acme/plant7/pi-3");
@@ -201,7 +201,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind gets in", () => {
   });
 });
 
-test("text that is no secret stays: names, times, numbers, certificates' names, words about tokens", () => {
+test("text that is no secret stays in the archive: names, times, numbers, certificates' names, words about tokens", () => {
   const clean = scrubber(["", "abc", "k3s"]);
   const lines = [
     "2026-11-20T12:00:05Z info lease acquired lease=kube-system/siteward-plant7 holder=edge-02_e7fc96c8",
@@ -214,7 +214,7 @@ test("text that is no secret stays: names, times, numbers, certificates' names, 
 });
 
 test.each([0, 1, 2])(
-  "a private key in base64 is redacted, also %s bytes behind the beginning of the encoded text",
+  "a private key in base64 is redacted, even %s bytes after the beginning of the encoded text",
   (offset) => {
     const { privateKey } = generateKeyPairSync("ed25519");
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();

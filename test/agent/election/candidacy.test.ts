@@ -16,7 +16,7 @@ function candidacyWith(deps: Partial<CandidacyDeps> = {}) {
   };
 }
 
-test("asking for the reason stores nothing; only `expire` deletes a stored rest that is over", async () => {
+test("reading the reason stores nothing; only `expire` deletes a stored rest that is over", async () => {
   const { clock, stored, candidacy: board } = candidacyWith();
   board.storeRest("maintenance", 60_000);
   await clock.advance(59_999);

@@ -19,7 +19,7 @@ describe.each([
   ["expiry", edge],
   ["poll", classic],
 ] as const)("a leader that hands the Lease over (followers: %s)", (followers, timing) => {
-  test.each([1, 2, 3, 4, 5, 6])("is followed by that board (seed %i)", async (seed) => {
+  test.each([1, 2, 3, 4, 5, 6])("is followed by the named board (seed %i)", async (seed) => {
     const site = await settled(seed, { followers, timing });
     const { leader } = site;
     const to = names.find((name) => name !== leader.name) ?? "";
@@ -46,7 +46,7 @@ describe.each([
   });
 });
 
-test("a board that stepped down stands again when its rest is over, also as the only one", async () => {
+test("a board that stepped down stands again after its rest, even if it is the only board", async () => {
   const site = new Election(3);
   const noted: (Rest | undefined)[] = [];
   const pi = site.join("pi-1", { board: "pi-1", rememberRest: (rest) => noted.push(rest) });
@@ -103,7 +103,7 @@ describe("the next process of a board that stepped down", () => {
 
   test.each<[string, string, number, number | undefined]>([
     ["rests for the remaining time", "boot-1", 20_000, 40_000],
-    ["rests no more when the time is over", "boot-1", 60_000, undefined],
+    ["rests no more once the time is over", "boot-1", 60_000, undefined],
     ["counts from the start after a reboot, since the time without power is unknown", "boot-2", -900_000, 60_000],
   ])("%s", (_, boot, later, left) => {
     const folder = new Folder();
@@ -123,14 +123,14 @@ describe("the next process of a board that stepped down", () => {
     },
   );
 
-  test("rests once, and not again after every later reboot", () => {
+  test("rests once, and not again after each later reboot", () => {
     const folder = new Folder();
     folder.memo.rememberRest(ordered, "boot-1", start);
     expect(folder.memo.formerRest("boot-1", shifted(start, 60_000))).toBeUndefined();
     expect(folder.memo.formerRest("boot-2", shifted(start, -900_000))).toBeUndefined();
   });
 
-  test("does not take a free Lease before its time", async () => {
+  test("does not take a free Lease before its rest is over", async () => {
     const site = new Election(4);
     const until = shifted(site.clock.now(), 300_000);
     site.join("pi-1", { formerRest: { until, why: "ordered" } });

@@ -17,7 +17,7 @@ const evenly = (latency: number): LeaseLink["latency"] => ({ request: latency, a
 /** Another program takes the Lease. */
 const bing = { spec: { holderIdentity: "bing", leaseTransitions: 1 } };
 
-describe("a site begins", () => {
+describe("when a site begins", () => {
   test("a board without permission to write the Lease logs once what to do about it", async () => {
     const site = new Election();
     const hint = "Give the user of this board the rights on Leases.";
@@ -60,7 +60,7 @@ describe("a site begins", () => {
     await site.end();
   });
 
-  test("of three boards one leads, and the others know which one", async () => {
+  test("one of three boards leads, and the others know which one", async () => {
     const site = new Election(3);
     for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
     await site.settled();
@@ -108,7 +108,7 @@ describe("a leader that is gone is replaced", () => {
     expect(site.lateWrites).toEqual([]);
   });
 
-  test.each(["expiry", "poll"] as const)("soon after a Lease of an hour is corrected (%s)", async (followers) => {
+  test.each(["expiry", "poll"] as const)("soon after its Lease of an hour was corrected (%s)", async (followers) => {
     const site = new Election();
     for (const name of ["pi-1", "pi-2"]) site.join(name, { followers });
     await site.settled();
@@ -121,7 +121,7 @@ describe("a leader that is gone is replaced", () => {
     await site.end();
   });
 
-  test("a leader that stops releases the Lease, and a polling follower has it within 4.4 s", async () => {
+  test("within 4.4 s by a polling follower if it released the Lease at a clean stop", async () => {
     const site = new Election();
     for (const name of ["pi-1", "pi-2"]) site.join(name, { timing: classic, followers: "poll" });
     await site.settled();
@@ -207,7 +207,7 @@ describe("a leader that is gone is replaced", () => {
   });
 });
 
-describe("boards that lost the API server together", () => {
+describe("boards that lost the API server at the same moment", () => {
   /** When a board reads the Lease; while `isAway` it does not run. */
   class Looks extends LeaseLink {
     readonly at: number[] = [];
@@ -249,7 +249,7 @@ describe("boards that lost the API server together", () => {
     await site.end();
   });
 
-  test("and reached it again within seconds do not read within the same seconds from then on", async () => {
+  test("and reached it again within seconds do not all read it within the same seconds from then on", async () => {
     const site = new Election(4);
     site.join("leader");
     await site.settled();
@@ -363,7 +363,7 @@ describe("a leader whose process was suspended", () => {
     await site.end();
   });
 
-  test("with the answer to its renewal already on the way is not revived by it", async () => {
+  test("while the answer to its renewal was on the way is not revived by that answer", async () => {
     const site = new Election(2);
     for (const name of ["pi-1", "pi-2"]) site.join(name);
     await site.settled();
@@ -435,7 +435,7 @@ describe("a term that ends knows whether the API server answered until the end",
   });
 });
 
-describe("the Lease is changed by others", () => {
+describe("when others change the Lease", () => {
   test("after a conflict a leader reads the Lease at once, and the term continues", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
@@ -532,7 +532,7 @@ describe("two processes with one name, as on a copied card,", () => {
     },
   );
 
-  test("lead one after the other: the waiting one leads a term of its own", async () => {
+  test("lead one after the other: the waiting one leads in a term of its own", async () => {
     const site = new Election();
     for (const board of ["original", "copy"]) {
       site.join(board, name);
@@ -571,7 +571,7 @@ describe("two processes with one name, as on a copied card,", () => {
   });
 });
 
-describe("the end of a term is announced", () => {
+describe("the announcement that a term ends", () => {
   test.each<[string, (site: Election) => Promise<unknown> | unknown]>([
     ["went to another board", (site) => site.server.write(bing)],
     ["was deleted", (site) => site.server.remove()],
@@ -593,8 +593,8 @@ describe("the end of a term is announced", () => {
   });
 
   test.each([
-    ["not written any more where the API server named another holder", true, false],
-    ["written while no other board can lead yet", false, true],
+    ["is not written any more if the API server named another holder", true, false],
+    ["is written while no other board can lead yet", false, true],
   ])("%s", async (_, isReplaced, isSent) => {
     const logged: { readonly message: string; readonly mayBeSent: boolean }[] = [];
     const site = new Election();
@@ -612,7 +612,7 @@ describe("the end of a term is announced", () => {
   });
 });
 
-describe("boards that should not lead", () => {
+describe("when a board should not lead", () => {
   test("a sick board does not stand, even without a leader, and stands once it is well", async () => {
     const site = new Election();
     const pi = site.join("pi-1", {});
@@ -687,7 +687,7 @@ describe("boards that should not lead", () => {
     await site.end();
   });
 
-  test("an error that only a person can fix ends the elector, after the Lease was released", async () => {
+  test("an error that only a person can fix ends the elector once the Lease is released", async () => {
     class Broken extends Error implements HasDisposition {
       readonly disposition = "exit";
     }
@@ -746,7 +746,7 @@ test("ten sleeping followers cost a few reads an hour, the leader one small writ
 });
 
 test.each([11, 12, 13, 14, 15, 16])(
-  "hours of cuts, stalls and restarts: terms never overlap (seed %i)",
+  "terms never overlap in hours of cuts, stalls and restarts (seed %i)",
   async (seed) => {
     const site = new Election(seed);
     const random = new SeededRandom(seed);
@@ -776,7 +776,7 @@ test.each([11, 12, 13, 14, 15, 16])(
   },
 );
 
-describe("the attempts", () => {
+describe("attempts to renew or acquire", () => {
   /** For how long the attempt that is due has not been made, at most, over such a time. */
   async function latest(site: Election, hours: number): Promise<number> {
     let worst = Number.NEGATIVE_INFINITY;

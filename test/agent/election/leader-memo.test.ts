@@ -34,10 +34,10 @@ test("a board that never led remembers the terms of others", () => {
 
 test.each([
   ["the same term continues", 4, 4, true],
-  ["it follows its own last one", 4, 5, true],
+  ["it follows the board's own last term", 4, 5, true],
   ["another board led in between", 4, 6, false],
   ["the count restarted", 4, 0, false],
-])("when a term begins it is known whether another board led since: %s", (_, before, term, alone) => {
+])("when a term begins, this board knows whether another has led since: %s", (_, before, term, alone) => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", before);
   expect(folder.openedIn("here").leads("pi-1_b", term)).toBe(alone);
@@ -59,11 +59,11 @@ test("the highest possible term is repeated, and then no board knows whether ano
   expect(folder.openedIn("here").leads("pi-1_c", last)).toBe(false);
 });
 
-test("the first term of a board follows no term of its own", () => {
+test("a board's first term follows no term of its own", () => {
   expect(new Folder().openedIn("here").leads("pi-1_a", 0)).toBe(false);
 });
 
-test("a copy of the folder in another machine names no former process", () => {
+test("a copy of the folder on another machine names no former process", () => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", 3);
   expect(folder.openedIn("here").formerIdentity()).toBe("pi-1_a");
@@ -71,7 +71,7 @@ test("a copy of the folder in another machine names no former process", () => {
   expect(folder.openedIn("there").formerTerm()).toBe(3);
 });
 
-test("a board that changes its site is new there: it waits for no term of the other site", () => {
+test("a board that changes its site is new there, and waits for no term of the other site", () => {
   const folder = new Folder();
   const [here, there] = ["kube-system/siteward-plant7", "kube-system/siteward-plant8"];
   folder.openedIn("here", here).rememberTerm(41);
@@ -97,7 +97,7 @@ test("after a restore of the server no Lease is that of the former process, and 
   expect([folder.openedIn("here").formerIdentity(), folder.openedIn("here").formerTerm()]).toEqual([undefined, 4]);
 });
 
-test("terms that break are counted until one holds", () => {
+test("terms that end abruptly are counted until one lasts", () => {
   const folder = new Folder();
   for (let process = 0; process < 3; process++) {
     const memo = folder.openedIn("here");
@@ -112,7 +112,7 @@ test("terms that break are counted until one holds", () => {
   expect([last.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([0, 0]);
 });
 
-test("a process that leaves the Lease to others counts as before; the next one begins to count anew", () => {
+test("a process that leaves the Lease to others counts as before; the next one starts its count again", () => {
   const folder = new Folder();
   for (let process = 0; process < 3; process++) folder.openedIn("here").leads(`pi-1_${process}`, process);
   const memo = folder.openedIn("here");
@@ -121,14 +121,14 @@ test("a process that leaves the Lease to others counts as before; the next one b
   expect([memo.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([3, 0]);
 });
 
-test("a process that begins several terms and breaks in the last counts once", () => {
+test("a process that begins several terms and crashes in the last counts once", () => {
   const folder = new Folder();
   const memo = folder.openedIn("here");
   for (const term of [1, 2, 3]) memo.leads("pi-1_a", term);
   expect(folder.openedIn("here").brokenTerms).toBe(1);
 });
 
-test("an invalid count of broken terms counts as zero", () => {
+test("an invalid count of such terms counts as zero", () => {
   const folder = new Folder();
   folder.facts.set("leader", "broken kube-system/siteward-plant7", "many");
   expect(folder.openedIn("here").brokenTerms).toBe(0);

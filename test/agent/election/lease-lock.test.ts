@@ -93,7 +93,7 @@ describe("the Lease", () => {
     ]);
   });
 
-  test("is taken with the labels, and keeps the annotations for the next leader to read", async () => {
+  test("gets the labels when it is taken, and keeps the annotations for the next leader", async () => {
     const { clock, sent, lock, labels, annotations, signal, write } = setUp();
     let record = await lock.create({ ...claim, holder: "pi-2_b", term: 2 }, clock.now(), write);
     record = await lock.renew(
@@ -124,7 +124,7 @@ describe("the Lease", () => {
     expect(sent().at(-1)).not.toHaveProperty("metadata.annotations");
   });
 
-  test("that is released has no holder, a duration of one second and the same count", async () => {
+  test("is released with no holder, a duration of one second and the same count", async () => {
     const { clock, sent, lock, write } = setUp();
     const record = await lock.create(claim, clock.now(), write);
     await lock.release(record, undefined, clock.now(), write);

@@ -40,9 +40,9 @@ function stepAfter(readings: readonly Reading[], who = baz, leading = false, wro
   return leading ? nextLeaderStep(seen) : nextCandidateStep(seen, who, now);
 }
 
-describe("what a candidate does with the Lease", () => {
+describe("a Lease that a candidate reads", () => {
   test.each([{}, { formerIdentity: "baz", identity: "baz-2" }])(
-    "a Lease from a backup that names us in an older term is taken when the last term is over, in a higher one",
+    "from a backup that names us in an older term is taken when the last term is over, in a higher one",
     (who) => {
       const ours = lease({ holder: "baz", term: 5 });
       const me = { ...baz, formerTerm: 7, ...who };
@@ -52,7 +52,7 @@ describe("what a candidate does with the Lease", () => {
     },
   );
 
-  test("a Lease that names us in the highest term that we remember is ours", () => {
+  test("that names us in the highest term that we remember is ours", () => {
     const me = { ...baz, formerTerm: 7 };
     expect(stepAfter([[0, lease({ holder: "baz", term: 7 })]], me)).toMatchObject({
       do: "renew",
@@ -60,7 +60,7 @@ describe("what a candidate does with the Lease", () => {
     });
   });
 
-  test("a Lease that does not exist is created, with term 0", () => {
+  test("that does not exist is created, with term 0", () => {
     expect(stepAfter([[0, undefined]])).toEqual({ do: "create", term: 0 });
   });
 
@@ -70,7 +70,7 @@ describe("what a candidate does with the Lease", () => {
     [2.999, "wait"],
     [3, "take"],
     [9, "take"],
-  ])("a holder that wrote 3 s is trusted for 3 s, not for our own 10 s (read at %s s: %s)", (seconds, step) => {
+  ])("of a holder that wrote 3 s is trusted for 3 s, not for our own 10 s (read at %s s: %s)", (seconds, step) => {
     expect(
       stepAfter([
         [0, short],
@@ -79,24 +79,24 @@ describe("what a candidate does with the Lease", () => {
     ).toMatchObject(step === "take" ? { do: "take", term: 1 } : { do: "wait", until: at(3) });
   });
 
-  test("a Lease without a holder is taken at the first read", () => {
+  test("without a holder is taken at the first read", () => {
     expect(stepAfter([[0, lease({ holder: undefined, term: 4 })]])).toMatchObject({ do: "take", term: 5 });
   });
 
-  test("our own Lease is renewed, its term stays", () => {
+  test("of our own is renewed in the same term", () => {
     const own = lease({ holder: "baz", term: 7 });
     expect(stepAfter([[0, own]])).toMatchObject({ do: "renew", record: { term: 7 } });
     expect(stepAfter([[0, own]], baz, true)).toMatchObject({ do: "renew", record: { term: 7 } });
   });
 
-  test("a holder that renews is trusted from its last change on", () => {
+  test("of a holder that renews is trusted from its last change on", () => {
     const renewals = Array.from({ length: 11 }, (_, index): Reading => [index * 2, lease({ durationSeconds: 15 })]);
     const last = renewals.at(-1)?.[1];
     expect(stepAfter([...renewals, [34.9, last]])).toEqual({ do: "wait", until: at(35) });
     expect(stepAfter([...renewals, [35, last]])).toMatchObject({ do: "take", term: 1 });
   });
 
-  test("two renewals within one second are two changes", () => {
+  test("that is renewed twice within one second has changed twice", () => {
     const [first, second] = [lease(), lease()];
     expect(
       stepAfter([
@@ -111,14 +111,14 @@ describe("what a candidate does with the Lease", () => {
     ["missing", undefined, 10],
     ["zero", 0, 10],
     ["negative", -5, 10],
-    ["no number", Number.NaN, 10],
+    ["not a number", Number.NaN, 10],
     ["a century", 3e9, 3600],
     ["half a second", 0.5, 0.5],
-  ])("a duration that is %s is trusted for %3$s s", (_, durationSeconds, believed) => {
+  ])("with a duration that is %s is trusted for %3$s s", (_, durationSeconds, believed) => {
     expect(stepAfter([[0, lease({ durationSeconds })]])).toEqual({ do: "wait", until: at(believed) });
   });
 
-  test("the former process of this board is certainly gone: its Lease is taken at once, if the identity is exactly its own", () => {
+  test("of this board's former process is taken at once, but only if the identity is exactly its own", () => {
     const held = lease({ holder: "baz_1", term: 3 });
     const me = { ...baz, identity: "baz_2", formerIdentity: "baz_1" };
     expect(stepAfter([[0, held]], me)).toMatchObject({ do: "take", term: 4 });
@@ -172,7 +172,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     expect(deletedAfter(5000)).toEqual({ do: "wait", until: at(5010) });
   });
 
-  test("right after a backup of it named us in an older term is waited for: others may have led since", () => {
+  test("right after a restored backup of it named us in an older term is waited for: others may have led since", () => {
     const outdated = lease({ holder: "baz", term: 5 });
     const readings: readonly Reading[] = [
       [0, outdated],
@@ -202,7 +202,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     ).toMatchObject({ do: "take", term: 42 });
   });
 
-  test("is not recreated at once by a board that remembers a term: it may not have seen the last holder", () => {
+  test("is not recreated at once by a board that remembers a term: it may have missed the last holder", () => {
     const restarted = { ...baz, formerTerm: 8 };
     expect(stepAfter([[0, undefined]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
@@ -225,7 +225,7 @@ describe("a released Lease that a restarted process reads for the first time", (
   test.each([
     ["the term that this board led last", 8, 9],
     ["a later term of another board", 12, 13],
-  ])("is taken at once where its term counter follows %s", (_, last, term) => {
+  ])("is taken at once if its term counter follows %s", (_, last, term) => {
     expect(stepAfter([[0, released(last)]], restarted)).toMatchObject({ do: "take", term });
   });
 
@@ -252,7 +252,7 @@ describe("a released Lease that a restarted process reads for the first time", (
     ).toMatchObject({ do: "take", term: 9 });
   });
 
-  test("is not free because another writer changed it after that: the wait continues", () => {
+  test("does not become free because another writer changed it after that: the wait continues", () => {
     const anew = released(7);
     const touched = { ...anew, resourceVersion: "labelled" };
     expect(
@@ -282,7 +282,7 @@ describe("a released Lease that a restarted process reads for the first time", (
     ).toEqual({ do: "wait", until: at(10) });
   });
 
-  test("the next one to take it after a hand-over sees the release in the same Lease", () => {
+  test("is recognised in the same Lease by the next board to take it after a hand-over", () => {
     expect(
       stepAfter([
         [0, lease({ holder: "bing", term: 8 })],
@@ -301,14 +301,14 @@ describe("a Lease without a holder that a restored server shows in an older term
     expect(stepAfter([held, [3, backup], [13, backup]])).toMatchObject({ do: "take", term: 7 });
   });
 
-  test("is waited for where the Lease was free in a later term too: others may have led in between", () => {
+  test("is waited for even if the Lease was free in a later term too: others may have led in between", () => {
     const free: Reading = [0, lease({ holder: undefined, durationSeconds: 1, term: 6 })];
     expect(stepAfter([free, [50, backup]])).toEqual({ do: "wait", until: at(60) });
     const touched = { ...backup, resourceVersion: "labelled" };
     expect(stepAfter([free, [50, backup], [55, touched]])).toEqual({ do: "wait", until: at(60) });
   });
 
-  test("is waited for also after the backup of an earlier holder was seen", () => {
+  test("is waited for even after the backup of an earlier holder was seen", () => {
     const earlier: Reading = [0, lease({ term: 4 })];
     expect(stepAfter([earlier, [3, backup]], { ...baz, formerTerm: 6 })).toEqual({ do: "wait", until: at(13) });
   });
@@ -323,7 +323,7 @@ describe("a leader", () => {
   test.each([
     ["was deleted", undefined, "the Lease was deleted"],
     ["has another holder", lease({ holder: "bing" }), "the Lease passed to bing"],
-    ["was emptied", lease({ holder: undefined }), "another client removed the holder from the Lease"],
+    ["has no holder any more", lease({ holder: undefined }), "another client removed the holder from the Lease"],
   ])("steps down when its Lease %s", (_, record, why) => {
     expect(stepAfter([[0, record]], baz, true)).toEqual({ do: "stepDown", why });
   });
@@ -334,7 +334,7 @@ describe("another process with the same name", () => {
     lease({ holder: "baz", term: 4, renewal, ...more });
   const collision = { do: "stepDown", why: "another process writes the Lease under this agent's identity" };
 
-  test("ends the term of a leader with its second renewal in a row, not with the first, which may be a slip", () => {
+  test("ends the term of a leader with its second renewal in a row, not with the first, which may be late", () => {
     const readings: readonly Reading[] = [
       [0, own(-1)],
       [2, own(-2)],
@@ -351,7 +351,7 @@ describe("another process with the same name", () => {
   test.each([
     [9.9, "stepDown"],
     [10, "renew"],
-  ])("is not assumed where two foreign renewals are a whole duration apart (%s s: %s)", (apart, step) => {
+  ])("is not assumed if two foreign renewals are a whole duration apart (%s s: %s)", (apart, step) => {
     const readings: readonly Reading[] = [
       [0, own(-1)],
       [5, own(-2)],
@@ -363,7 +363,7 @@ describe("another process with the same name", () => {
   test.each<[string, readonly Reading[]]>([
     ["labels set by other clients", [1, 2, 3].map((seconds) => [seconds, own(-1)])],
     ["our own renewals whose answers were lost", [1, 2, 3].map((seconds) => [seconds, own(-1 - seconds)])],
-    ["a server that keeps no time of renewal", [1, 2, 3].map((seconds) => [seconds, own(undefined)])],
+    ["a server that does not store the time of renewal", [1, 2, 3].map((seconds) => [seconds, own(undefined)])],
   ])("is not confused with %s", (_, readings) => {
     const wrote = [-1, -2, -3, -4];
     for (const leading of [true, false]) {
@@ -374,11 +374,11 @@ describe("another process with the same name", () => {
     }
   });
 
-  test("is not assumed for a Lease that is read for the first time: it is ours from before", () => {
+  test("is not assumed for a Lease that is read for the first time: the former process wrote it", () => {
     expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", record: { term: 4 } });
   });
 
-  test("counts as another holder for a board that does not lead: it takes the Lease when it expires, in a new term", () => {
+  test("counts as another holder for a board that does not lead, which takes the Lease in a new term when it expires", () => {
     const strange = own(-2);
     const readings: readonly Reading[] = [
       [0, own(-1)],
@@ -394,7 +394,7 @@ describe("another process with the same name", () => {
     });
   });
 
-  test("that took the Lease of another board is not mistaken for this process either", () => {
+  test("is not mistaken for this process when it takes the Lease of another board", () => {
     const taken = [
       [0, lease({ term: 4 })],
       [11, own(-5, { term: 5 })],
@@ -413,15 +413,18 @@ describe("another process with the same name", () => {
   });
 });
 
-describe("a Lease that any client may have written", () => {
+describe("a Lease with any content", () => {
   const metadata = { name: "siteward", uid: "one", resourceVersion: "1" };
 
   test.each([
     ["has no spec", {}],
     ["has an empty spec", { spec: {} }],
-    ["has nonsense in it", { spec: { leaseDurationSeconds: -1, leaseTransitions: -3, holderIdentity: "" } }],
-    ["has more than nonsense", { spec: { leaseDurationSeconds: 0, leaseTransitions: 2 ** 31 - 1 } }],
-  ])("and %s counts as free", (_, body) => {
+    ["has invalid values", { spec: { leaseDurationSeconds: -1, leaseTransitions: -3, holderIdentity: "" } }],
+    [
+      "has a duration of zero and the highest number",
+      { spec: { leaseDurationSeconds: 0, leaseTransitions: 2 ** 31 - 1 } },
+    ],
+  ])("counts as free if it %s", (_, body) => {
     const record = recordOf({ metadata, ...body });
     expect(record).toMatchObject({ holder: undefined, durationSeconds: undefined, term: 0, annotations: {} });
     expect(stepAfter([[0, record]])).toMatchObject({ do: "take", term: 1 });
@@ -431,7 +434,7 @@ describe("a Lease that any client may have written", () => {
 describe("the highest possible term", () => {
   const last = 2 ** 31 - 2;
 
-  test("follows the one before it, and itself: the server accepts every claim and all boards can read it", () => {
+  test("follows its predecessor and itself, so the server accepts every claim and all boards can read it", () => {
     for (const term of [last - 1, last]) {
       const step = stepAfter([[0, lease({ holder: undefined, term })]]);
       expect(step).toMatchObject({ do: "take", term: last });

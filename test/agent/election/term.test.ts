@@ -3,7 +3,7 @@ import { shifted } from "../../../agent/base/clock.ts";
 import { LeaseTerm } from "../../../agent/election/term.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-test("the work of a term writes nothing after the deadline of its renewals, although no other board can lead yet", () => {
+test("the work of a term writes nothing after the deadline for renewal, although no other board can lead yet", () => {
   const clock = new FakeClock();
   const begun = clock.now();
   const at = (seconds: number) => shifted(begun, seconds * 1000);
@@ -18,7 +18,7 @@ test("the work of a term writes nothing after the deadline of its renewals, alth
   ]);
 });
 
-test("a renewal moves both, and neither ever goes back", () => {
+test("a renewal extends both the deadline and the term, and neither ever goes back", () => {
   const clock = new FakeClock();
   const begun = clock.now();
   const at = (seconds: number) => shifted(begun, seconds * 1000);

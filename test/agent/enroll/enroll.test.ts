@@ -116,7 +116,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(out.match(/^removed \S+ \(no broker is named\)$/gm)).toHaveLength(4);
   });
 
-  test("a board that only gets a new token keeps its site and name", async () => {
+  test("gives a board a new token, and keeps its site and name", async () => {
     await enroll(...server(), ...named);
     const settings = readFileSync(at(`card/${whole[0]}`), "utf8");
     put("token", "newer\n");
@@ -132,11 +132,11 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
   });
 
   test.each<[what: string, root: () => string]>([
-    ["a folder that is not there", () => at("crad")],
+    ["a missing folder", () => at("crad")],
     ["a card that is not mounted", () => mkdirSync(at("empty"), { recursive: true }) ?? at("empty")],
     ["a file", () => at("token")],
     ["a place where no folder can be created", () => "/proc/x"],
-  ])("%s is no card to enrol: it is refused, and no file is created", async (_, root) => {
+  ])("%s cannot be enrolled as a card: it is refused, and no file is created", async (_, root) => {
     const before = readdirSync(folder);
     const io = recordingIo({ clock: new SystemClock() });
     const place = root();
@@ -151,7 +151,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
   });
 
   test.runIf(process.getuid?.() === 0)(
-    "a user without write permission gets a one-line message and exit code 77",
+    "gives a user without write permission a one-line message and exit code 77",
     async () => {
       chmodSync(folder, 0o755);
       process.seteuid?.(65_534);
@@ -165,7 +165,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     },
   );
 
-  test("a dry run leaves an interrupted enrolment unchanged; a lost list of its files is no obstacle", async () => {
+  test("changes nothing of an interrupted enrolment in a dry run, and copes with a lost list of its files", async () => {
     await enroll(...server(), ...named);
     const ledger = at("card/etc/siteward/credentials/.enrolment");
     writeFileSync(ledger, "");
@@ -175,7 +175,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(files()).toEqual(whole.slice(0, 2));
   });
 
-  test("embeds a kubeconfig's own files", async () => {
+  test("embeds the files that a kubeconfig names", async () => {
     put("client.crt", board.cert);
     put("client.key", board.key);
     const port = (api.address() as AddressInfo).port;
@@ -195,14 +195,14 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(cluster.has("certificate-authority")).toBe(false);
   });
 
-  test("a dry run reports what it would write, and writes nothing", async () => {
+  test("reports in a dry run what it would write, and writes nothing", async () => {
     const { code, out } = await enroll(...server(), ...ofFleet(), ...named, "--dry-run");
     expect(code).toBe(0);
     expect(out.match(/would write/g)).toHaveLength(6);
     expect(files()).toEqual([]);
   });
 
-  test("boards are prepared at a bench: an API server that is not reached is reported, and no obstacle", async () => {
+  test("also prepares boards at a bench: an unreachable API server is only reported", async () => {
     const { code, out } = await enroll(...server(9), ...named);
     expect(code).toBe(0);
     expect(out).toContain("not checked against the API server: https://127.0.0.1:9: the connection was refused");
@@ -239,10 +239,10 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
       /needs --certificate, --key, --mqtt-ca/,
       () => [...server(), "--mqtt", "mqtts://b:8883", "--fleet", "acme", ...named],
     ],
-    ["a name that no topic can hold", 78, /site\.name/, () => [...server(), "--site", "Plant 7"]],
-    ["a file that is not there", 1, /kubeconfig \S+ does not exist/, () => ["--kubeconfig", at("none")]],
+    ["a name that is invalid in a topic", 78, /site\.name/, () => [...server(), "--site", "Plant 7"]],
+    ["a missing file", 1, /kubeconfig \S+ does not exist/, () => ["--kubeconfig", at("none")]],
     ["a server without TLS", 1, /is not an address/, () => ["--server", "http://a", "--token-file", at("token")]],
-    ["nothing at all", 64, /name a kubeconfig/, () => []],
+    ["a card without any credentials", 64, /name a kubeconfig/, () => []],
     [
       "an authority that did not sign the server",
       1,

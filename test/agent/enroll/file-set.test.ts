@@ -62,7 +62,7 @@ async function cutAfter(calls: number): Promise<boolean> {
   return ended.signal === "SIGKILL";
 }
 
-test("interrupted at any step, either nothing changed or the next run completes it", async () => {
+test("after an interruption at any step, either nothing has changed or the next run completes it", async () => {
   const outcomes = new Set<string>();
   for (let calls = 0; calls < 60; calls++) {
     rmSync(folder, { recursive: true });

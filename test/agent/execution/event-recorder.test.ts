@@ -101,8 +101,8 @@ describe("an Event", () => {
   });
 });
 
-describe("too many Events", () => {
-  test("about one object: 25 at once, then one per 300 s; other objects are not affected", async () => {
+describe("many Events", () => {
+  test("about one object are sent 25 at once, then one per 300 s; those of other objects are not affected", async () => {
     const { clock, api, recorder, say } = setUp();
     for (let time = 0; time < 100; time++) {
       say(board("pi-3"));
@@ -183,7 +183,7 @@ describe("an Event that cannot be written", () => {
   });
 });
 
-test("ends with its signal, even in the middle of a pause", async () => {
+test("the delivery of an Event ends with its signal, even in the middle of a pause", async () => {
   const { clock, api, abort, running, say } = setUp();
   api.refuse = () => {
     throw refusal("create", 0, "Reset");

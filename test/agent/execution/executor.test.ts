@@ -35,8 +35,8 @@ function setUp(
 
 const fails = (reason: string) => ({ ok: false, error: { reason } });
 
-describe("every write names the object that was seen", () => {
-  test("a patch carries uid and resourceVersion, beside what it changes in metadata", async () => {
+describe("every write names the object that was seen:", () => {
+  test("a patch carries uid and resourceVersion beside its changes to the metadata", async () => {
     const { api, executor, term } = setUp();
     const target = api.put("web");
     const action = patch(target, { metadata: { labels: { a: "b" } }, spec: {} });
@@ -47,7 +47,7 @@ describe("every write names the object that was seen", () => {
     expect(outcomes[0]?.action).toBe(action);
   });
 
-  test("a deletion carries the uid, and the resourceVersion where the decision depends on it", async () => {
+  test("a deletion carries the uid, and the resourceVersion if the decision depends on it", async () => {
     const { api, executor, term } = setUp();
     const { resourceVersion, ...anyState } = api.put("web");
     await executor.execute([{ do: "delete", target: anyState, gracePeriodSeconds: 0 }], term);
@@ -73,7 +73,7 @@ describe("every write names the object that was seen", () => {
   });
 });
 
-test("of an answer only the identity is kept, however large the object is", async () => {
+test("only the identity is kept from an answer, however large the object is", async () => {
   const { api, executor, term } = setUp();
   const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`label-${i}`, "x".repeat(60)]));
   const target = api.put("web");
@@ -130,7 +130,7 @@ describe("actions on one object", () => {
     expect(said).toEqual([]);
   });
 
-  test("do not delay those on others, up to the bound that all share", async () => {
+  test("do not delay actions on other objects, up to the limit that all share", async () => {
     const { clock, api, executor, term } = setUp(3);
     api.latency = 50;
     const targets = Array.from({ length: 20 }, (_, index) => api.put(`pod-${index}`));
@@ -151,8 +151,8 @@ describe("actions on one object", () => {
   });
 });
 
-describe("creations start slowly", () => {
-  test("1, 2, 4, … at once", async () => {
+describe("creations", () => {
+  test("start slowly: 1, 2, 4, … at once", async () => {
     const { clock, api, executor, term } = setUp(100);
     api.latency = 100;
     const running = executor.execute(
@@ -169,7 +169,7 @@ describe("creations start slowly", () => {
     expect((await running).every(({ ok }) => ok)).toBe(true);
   });
 
-  test("and stop after the first batch with a failure", async () => {
+  test("end after the first batch with a failure", async () => {
     const { api, executor, term } = setUp(100);
     api.refuse = ({ name }) => {
       if (name === "pod-2") throw refusal("create", 403, "Forbidden");
@@ -183,7 +183,7 @@ describe("creations start slowly", () => {
     expect(outcomes[11]).toMatchObject({ error: { disposition: "drop" } });
   });
 
-  test("while deletions of the same decision go on", async () => {
+  test("do not hold up deletions of the same decision", async () => {
     const { api, executor, term } = setUp();
     api.refuse = ({ verb }) => {
       if (verb === "create") throw refusal("create", 403, "Forbidden");
@@ -237,7 +237,7 @@ describe("the fence", () => {
     expect(api.objects.has("web")).toBe(true);
   });
 
-  test("ends requests on the way with the term", async () => {
+  test("aborts open requests at the end of the term", async () => {
     const { clock, api, executor, term } = setUp();
     api.latency = 60_000;
     const running = executor.execute([deletion(api.put("web"))], term);
@@ -264,7 +264,7 @@ test("completed harmful acts are counted for an hour", async () => {
   expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
 });
 
-test("acts with grounds are recorded: as done, or as failed unless a newer state of the object is decided on", async () => {
+test("acts with grounds are recorded as done, or as failed unless a newer state of the object will be decided on", async () => {
   const acted: [string, string | undefined][] = [];
   const decisions = { acted: (act: DecidedAct, error?: Error) => acted.push([act.on.name, error?.message]) };
   const { clock, api, executor, term } = setUp(4, { decisions });
@@ -365,7 +365,7 @@ describe("an act that a verdict permitted before an outage", () => {
 describe("a pass whose patience ends", () => {
   const asking = { by: "judge", since: { mono: 0, wall: 0 }, moved: () => {}, patience: 100 };
 
-  test("has its writes postponed that had not begun; those that were sent continue", async () => {
+  test("postpones the writes that had not begun, and continues those that were sent", async () => {
     const { clock, api, executor, term } = setUp(1);
     api.latency = 150;
     const running = executor.execute(
@@ -381,7 +381,7 @@ describe("a pass whose patience ends", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("still sends its Events, and not those of writes that did not happen", async () => {
+  test("still sends its Events, except those about writes that did not happen", async () => {
     const { clock, api, said, executor, term } = setUp(1);
     api.latency = 150;
     const [a, b] = [api.put("a"), api.put("b")];

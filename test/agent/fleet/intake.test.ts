@@ -8,7 +8,7 @@ import { SiteCommandGate } from "../../../agent/fleet/site-command-gate.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/things.ts";
+import { pragmas } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -154,7 +154,7 @@ test("progress and the final answer go to the same topic", async () => {
 });
 
 test.each([true, false])(
-  "answers that the previous process owed go to the default topic (it leads: %s)",
+  "answers that the previous process still had to send go to the default topic (it leads: %s)",
   async (leads) => {
     const { intake, waiting } = board(undefined, leads);
     await intake.leftover(new AbortController().signal);
@@ -192,7 +192,7 @@ test("a board's refusal of a command of the site that another board leads does n
   expect(former.waiting().map(({ retain }) => retain)).toEqual([false, true]);
 });
 
-test("an answer that cannot be written to disk waits in memory, in limited number", async () => {
+test("answers that cannot be written to disk wait in memory, in a limited number", async () => {
   const { intake, states, waiting, fillDisk } = board();
   fillDisk();
   await intake.receive(message(`${me}/cmd/ping/1`, { correlation: "aGVsbG8=" }));
@@ -212,7 +212,7 @@ test("an answer that cannot be written to disk waits in memory, in limited numbe
   expect(states.size).toBe(64);
 });
 
-test("countless refusals displace each other, and not the final answer of an accepted command", async () => {
+test("countless refusals displace each other, but not the final answer of an accepted command", async () => {
   const end = answer({ id: "drain", name: "board.drain" });
   async function* later() {
     yield end;
@@ -233,7 +233,7 @@ test("countless refusals displace each other, and not the final answer of an acc
 });
 
 describe("a message that cannot be processed", () => {
-  test("is not acknowledged, so that it comes again, and is given up the third time", async () => {
+  test("is not acknowledged, so that it is sent again, and is given up after the third delivery", async () => {
     const { intake } = board(async () => {
       throw new Error("the disk is full");
     });

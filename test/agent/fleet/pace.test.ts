@@ -53,7 +53,7 @@ test("two boards with one certificate disconnect each other: four short connecti
   ]);
 });
 
-test("a link that flaps slowly, or never came up, is no duplicate", () => {
+test("a link that flaps slowly, or never came up, is not a sign of a duplicate", () => {
   for (const [ended, step] of [
     [{ kind: "lost", upFor: 5000 }, 1000],
     [{ kind: "lost", upFor: 1000 }, 20_000],
@@ -68,7 +68,7 @@ test("a link that flaps slowly, or never came up, is no duplicate", () => {
   }
 });
 
-test("where the broker reports that another client took over, it counts however long the link lasted", () => {
+test("if the broker reports that another client took over, it counts however long the link lasted", () => {
   let pace = rested;
   const duplicates = [0, 1, 2, 3].map((n) => {
     const next = afterEnd(pace, { kind: "taken", upFor: 14_000 }, at(n * 15_000), limits, 0);
@@ -78,7 +78,7 @@ test("where the broker reports that another client took over, it counts however 
   expect(duplicates).toEqual([false, false, false, true]);
 });
 
-test("a link that the broker ends with a reason, or that we end because of its content, is no sign of a duplicate", () => {
+test("a link that the broker ends with a reason, or that we end because of its content, is not a sign of a duplicate", () => {
   for (const kind of ["dismissed", "protocol", "stopped", "refused"] as const) {
     let pace = rested;
     for (let n = 0; n < 10; n++) {

@@ -13,7 +13,7 @@ import { Database } from "../../../storage/database/database.ts";
 import { Memo } from "../../../storage/memo.ts";
 import { Outbox } from "../../../storage/outbox.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/things.ts";
+import { pragmas } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { FakeLink } from "../../support/links/fake-link.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -126,7 +126,7 @@ test("an agent can end while a subscription waits for its answer", async () => {
   expect(board.ended).toMatchObject({ kind: "stopped" });
 });
 
-test("an agent that ends before it announced itself only announces its end", async () => {
+test("an agent that ends before it announced itself announces only its end", async () => {
   const link = new FakeLink();
   const { board, clock, stop } = connection(link);
   stop();
@@ -197,7 +197,7 @@ test("a board that no longer leads has no problem with the commands of the site"
   expect(board.linkProblems.list()).toHaveLength(1);
 });
 
-test("a connection that is lost during a wait for it ends with the link's reason", async () => {
+test("a wait ends with the link's reason if the connection is lost", async () => {
   const link = new FakeLink();
   link.acknowledges = false;
   const { board, clock } = connection(link);

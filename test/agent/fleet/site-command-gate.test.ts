@@ -20,7 +20,7 @@ test("a new leader subscribes when the former one has unsubscribed, and a former
   expect(gate.wants({ isLeader: true, leader: "pi-1", term: undefined }, at(105))).toBe(false);
 });
 
-test("in the same term a new connection subscribes at once, in another one when waiting messages have arrived", () => {
+test("a new connection subscribes at once in the same term, and in another term once waiting messages have arrived", () => {
   const gate = new SiteCommandGate();
   gate.begin(at(0));
   gate.wants(leads(2), at(0));
@@ -36,13 +36,13 @@ test("in the same term a new connection subscribes at once, in another one when 
 });
 
 test.each([
-  ["it leads, and listened in this term before", 2, leads(2), "take"],
-  ["it leads again, and another one may have carried it out meanwhile", 2, leads(4), "late"],
-  ["it leads for the first time", undefined, leads(2), "late"],
-  ["another board leads: it had it, or will have it once more", 2, follows("pi-2", 3), "ignore"],
+  ["the board leads, and was subscribed in this term before", 2, leads(2), "take"],
+  ["the board leads again, and another board may have executed the message meanwhile", 2, leads(4), "late"],
+  ["the board leads for the first time", undefined, leads(2), "late"],
+  ["another board leads, which received the message or will receive it", 2, follows("pi-2", 3), "ignore"],
   ["no leader is known", 2, follows(undefined, 2), "take"],
-  ["its own name stands on the Lease although its term is over", 2, follows("pi-1", 2), "take"],
-] as const)("what the broker kept for a board, when %s", (_, listened, standing, hearing) => {
+  ["the board's name is on the Lease although its term is over", 2, follows("pi-1", 2), "take"],
+] as const)("a waiting message from the broker, if %s", (_, listened, standing, hearing) => {
   const gate = new SiteCommandGate();
   if (listened !== undefined) gate.open(leads(listened));
   gate.begin(at(10));

@@ -4,7 +4,7 @@ import { RecordingLog } from "../../support/recording-log.ts";
 
 const at = (seconds: number) => ({ mono: seconds * 1000, wall: 0 });
 
-test("the peak is kept, and the end of the hold is logged once", () => {
+test("the peak of held acts is kept, and the end of the hold is logged once", () => {
   const held = new HeldActs();
   const log = new RecordingLog();
   held.record(undefined, log, at(0));

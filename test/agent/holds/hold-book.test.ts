@@ -135,7 +135,7 @@ describe("a freeze", () => {
   });
 
   test.each(["killed", "stopped"])(
-    "is honoured by the next leader when the first one is %s, and ends when it should",
+    "is honoured by the next leader when the first one is %s, and ends on time",
     async (how) => {
       const { site, first, second } = await twoBoards();
       await site.clock.advance("3s");
@@ -187,7 +187,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("that was written when its term ended fails with the word that it may take effect all the same", async () => {
+  test("that was written when its term ended fails with the note that it may take effect all the same", async () => {
     const { site, first } = await twoBoards();
     await site.clock.advance("3s");
     first.board.link.cut = "answers";
@@ -218,7 +218,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("is thawed only once the Lease has the change", async () => {
+  test("counts as thawed only once the Lease has the change", async () => {
     const { site, first } = await twoBoards();
     void first.freeze("1h");
     await site.clock.advance("3s");
@@ -231,7 +231,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("is reported as over by a leader that inherited it, too", async () => {
+  test("is also reported as over by a leader that inherited it", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("10m");
     await site.clock.advance("1m");
@@ -294,7 +294,7 @@ describe("the board's own copy", () => {
     await site.end();
   });
 
-  test("of a board that never led restores it as well, and costs one write", async () => {
+  test("of a board that never led restores the freeze as well, and costs one write", async () => {
     const { site, first, second, disks } = await twoBoards();
     void first.freeze("4h");
     await site.clock.advance("1h");
@@ -340,7 +340,7 @@ describe("the board's own copy", () => {
     return { site, member, writes: disk.writes };
   }
 
-  test("counts the rest from the new boot on, even if the clock says 1970", async () => {
+  test("counts the remaining time from the new boot on, even if the clock says 1970", async () => {
     const { site, member } = await reboot(millis("20m"), "1970-01-01T00:00:00Z");
     expect(member.isFrozen).toBe(true);
     const begun = site.clock.now().mono;
@@ -576,7 +576,7 @@ describe("the copy of another Lease", () => {
     await site.end();
   });
 
-  test("wins as before if it was written by a version that stored no Lease", async () => {
+  test("takes precedence as before if it was written by a version that stored no Lease", async () => {
     const { site, member, disk } = await remembering("a freeze");
     const key = "holds/kept kube-system/siteward-default";
     const { lease: _, cluster: __, ...older } = JSON.parse(disk.facts.get(key) ?? "{}");
@@ -609,7 +609,7 @@ describe("quiet hours", () => {
     await site.end();
   });
 
-  test("whose end is unknown hold while they are reported", async () => {
+  test("whose end is unknown hold for as long as they are reported", async () => {
     const { site, first } = await twoBoards();
     first.quiet = { until: undefined, why: "the clock was not set" };
     for (let hour = 0; hour < 5; hour++) {

@@ -41,7 +41,7 @@ describe("a freeze", () => {
     [{ scope: "zone", target: "east/plant8" }, false, true],
     [{ scope: "board", target: "pi-3" }, true, true],
     [{ scope: "board", target: "pi-4" }, false, false],
-  ])("of %o covers pi-3: %s; where its zone is unknown: %s", (scope, known, unknown) => {
+  ])("of %o covers pi-3: %s; if its zone is unknown: %s", (scope, known, unknown) => {
     const holds = holding(frozen(scope, 60));
     expect(freezeOn(holds, pi3, start) !== undefined).toBe(known);
     expect(freezeOn(holds, { board: "pi-3", zone: undefined }, start) !== undefined).toBe(unknown);
@@ -64,7 +64,7 @@ describe("a freeze", () => {
     expect(slowAfter(holding(frozen({ scope: "board", target: "pi-3" }, 60)), "east/plant7", at(61))).toBeUndefined();
   });
 
-  test("that ends later counts where several cover a board", () => {
+  test("that ends later counts if several cover a board", () => {
     const holds = holding(frozen({ scope: "site" }, 60), frozen({ scope: "zone", target: "east/plant7" }, 90));
     expect(freezeOn(holds, pi3, start)?.scope).toBe("zone");
     expect(nextEnd(holds, start)).toEqual(at(60));
@@ -101,7 +101,7 @@ describe("the holds that a leader leaves to the next one", () => {
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
   });
 
-  test.each(["9", -1, 1.5, 1e300, null, [2]])("count changes of %j as none", (changes) => {
+  test.each(["9", -1, 1.5, 1e300, null, [2]])("have not changed if the count reads %j", (changes) => {
     expect(decodeHolds(JSON.stringify({ v: 1, changes }), at(0))?.changes).toBe(0);
   });
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { BacklogAge } from "../../../agent/informer/backlog-age.ts";
 import { at } from "../../support/site-status.ts";
 
-test("an unhandled backlog grows old; one that is handled in full has no age", () => {
+test("an unhandled backlog grows old, and has no age once it is handled in full", () => {
   const age = new BacklogAge();
   expect(age.at(at(0))).toBeUndefined();
   age.added(3, at(10));
@@ -19,7 +19,7 @@ test("a backlog that is handled as fast as it grows stays young, although it is 
   expect(age.at(at(601))).toBe(1000);
 });
 
-test("a backlog that is partly handled is as old as its rest", () => {
+test("a backlog that is partly handled is as old as its oldest remaining change", () => {
   const age = new BacklogAge();
   age.added(100, at(0));
   for (let second = 1; second < 100; second++) age.handled(1, 100, at(second));

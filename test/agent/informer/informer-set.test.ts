@@ -120,7 +120,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("notifies present listeners of its first list, and reads none of it again without listeners", async () => {
+  test("notifies present listeners of its first list, and reads none of it again if there are no listeners", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
     const run = new Run();
     const notified = run.notificationsOf(pods);
@@ -160,7 +160,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("resyncs nothing, and writes nothing for it, without a listener", async () => {
+  test("resyncs nothing, and writes nothing for it, if it has no listener", async () => {
     api.put(pods, pod("web"));
     const run = await new Run({}, () => false).start();
     const notified = run.notificationsOf(pods);
@@ -186,7 +186,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("delays only those that need a resource that the server does not serve", async () => {
+  test("delays only the users of a resource that the server does not serve", async () => {
     api.fail("list", apiError("list", 404, "NotFound"), 1, ({ resource }) => resource !== "pods");
     const run = await new Run().start();
     const never = new AbortController().signal;
@@ -225,7 +225,7 @@ describe("a site that is the whole cluster", () => {
     await again.stop();
   });
 
-  test("has caught up only when the changes of the meantime are in the cache, not when its watches are open", async () => {
+  test("has caught up only when the changes made meanwhile are in the cache, not when its watches are open", async () => {
     api.put(nodes, node("pi-1"));
     await (await new Run().start()).stop();
     api.put(nodes, node("pi-2"));
@@ -353,7 +353,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("notifies a listener that needs several turns of nothing else meanwhile, and keeps new changes in the journal", async () => {
+  test("sends no further changes to a listener that needs several turns, and keeps new changes in the journal", async () => {
     const run = await new Run().start();
     const asked: string[][] = [];
     const ends: (() => void)[] = [];
@@ -571,7 +571,7 @@ describe("a site of selected boards", () => {
       isOpen && request.resource === "pods" ? [request.options.fieldSelector?.replace("spec.nodeName=", "")] : [],
     );
 
-  test("is synced once each board's watch has been open, though one of them was always reconnecting", async () => {
+  test("is synced once each board's watch has been open, even if one of them was always reconnecting", async () => {
     const cut = cutOff();
     cut.board = "pi-2";
     const run = new Run(scope);
@@ -590,7 +590,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("is not synced by what its watches received before the question: a standby may have lost one for long", async () => {
+  test("is not synced by what its watches received earlier: a standby may have lost one for long", async () => {
     const cut = cutOff();
     const run = await new Run(scope).start();
     cut.board = "pi-1";
@@ -676,7 +676,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("resumes every board's watch after a restart, and settles departures of the meantime", async () => {
+  test("resumes every board's watch after a restart, and settles departures that happened meanwhile", async () => {
     const first = await new Run(scope).start();
     await first.stop();
     api.put(nodes, node("pi-2", theirs));
@@ -746,7 +746,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("is as well connected for its pods as the worst of its watches", async () => {
+  test("counts as connected for its pods only as well as the worst of its watches", async () => {
     const run = await new Run(scope).start();
     expect(run.set.informer(pods).health.connected).toBe(true);
     api.fail("watch", refused("watch"), 100, ({ options }) => options.fieldSelector !== "spec.nodeName=pi-1");

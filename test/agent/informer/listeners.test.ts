@@ -18,7 +18,7 @@ test("a listener that fails is named in the log, and the others are notified", (
   expect(log.said("error")).toEqual(["a listener failed"]);
 });
 
-test("a cache that proves damaged during a notification is no failure of the listener: all are notified, and the error is rethrown", () => {
+test("a cache that proves damaged during a notification is not the listener's failure: all are notified, and the error is rethrown", () => {
   const listeners = new Listeners<string>(new RecordingLog());
   const notified: string[] = [];
   const damaged = new StorageError("damaged", { file: "cache.db" });

@@ -89,7 +89,7 @@ test("a list counts as an event and as proof, even if no board has renewed", asy
   await end();
 });
 
-test("a renewal causes no write and no notification; a Lease that appears or disappears does", async () => {
+test("a renewal causes no write and no notification, but a Lease that appears or disappears does", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
   const notified = notificationsOf(set, leases);
@@ -117,7 +117,7 @@ test("a Lease deleted while the agent was off disappears with the first list aft
   await end();
 });
 
-test("several pages are one list: nothing counts as deleted before the last of them", async () => {
+test("several pages are one list: nothing counts as deleted before the last page", async () => {
   beat("pi-1", "pi-2", "pi-3", "pi-4", "pi-5");
   const set = await start({}, 2);
   const notified = notificationsOf(set, leases);
@@ -141,7 +141,7 @@ test("while an object of the list cannot be read, nothing counts as deleted", as
   await end();
 });
 
-test("a failed list marks the watch as disconnected at once, and the next successful one ends that", async () => {
+test("a failed list marks the watch as disconnected at once, and the next successful list ends that", async () => {
   beat("pi-1");
   const set = await start();
   const back = clock.now().mono + 60_000;

@@ -67,14 +67,14 @@ const known = (): readonly string[] =>
 const lists = (): number => api.asked("list").length;
 const lastFrom = (): string | undefined => api.asked("watch").at(-1)?.options.resourceVersion;
 
-describe("a connection that breaks", () => {
+describe("after a connection breaks, a watch", () => {
   beforeEach(async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
   });
 
-  test("on a server with the same history is resumed without a list, and no change is reported twice", async () => {
+  test("is resumed without a list on a server with the same history, and no change is reported twice", async () => {
     api.put(pods, pod("b"));
     api.put(pods, pod("c"));
     await clock.advance("100ms");
@@ -89,7 +89,7 @@ describe("a connection that breaks", () => {
     expect(history.doubts).toBe(2);
   });
 
-  test("on a server that lost the last moments, and has passed them, leads to a list", async () => {
+  test("lists if the server lost the last moments and has already passed them", async () => {
     const { version } = api;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");
@@ -102,7 +102,7 @@ describe("a connection that breaks", () => {
     expect(lists()).toBe(2);
   });
 
-  test("on a server that lost a deletion leads to a list as well", async () => {
+  test("lists if the server lost a deletion", async () => {
     api.put(pods, pod("b"));
     renew();
     const { version } = api;
@@ -118,7 +118,7 @@ describe("a connection that breaks", () => {
     expect(known()).toEqual(["a", "b", "x"]);
   });
 
-  test("that ends in order resumes at the witness too: the process may have been suspended over a restore", async () => {
+  test("resumes at the witness even if it ended in order: the process may have been suspended over a restore", async () => {
     renew();
     const witness = api.version;
     api.put(pods, pod("phantom"));
@@ -131,7 +131,7 @@ describe("a connection that breaks", () => {
     expect(known()).toEqual(["a", "x", "y"]);
   });
 
-  test("does not wait for proof where a new chain has begun: a watch that ends in order leads to a list", async () => {
+  test("does not wait for proof if a new chain has begun, and lists even if it ended in order", async () => {
     await clock.advance("20s");
     history.chain = "d";
     await clock.advance("20s");
@@ -144,7 +144,7 @@ describe("a connection that breaks", () => {
     expect(lists()).toBe(2);
   });
 
-  test("does not wait for proof where other requests reach a server that may have another history", async () => {
+  test("does not wait for proof if other requests reach a server that may have another history", async () => {
     await clock.advance("20s");
     history.chain = "d";
     abandoned.abort();
@@ -153,7 +153,7 @@ describe("a connection that breaks", () => {
     expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
   });
 
-  test("on a server that does not reach the former position leads to a list within two minutes", async () => {
+  test("lists within two minutes if the server does not reach the former position", async () => {
     const { version } = api;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");
@@ -178,7 +178,7 @@ describe("a connection that breaks", () => {
 });
 
 describe("an agent that was stopped", () => {
-  test("resumes where a witness proves its position, and lists nothing", async () => {
+  test("resumes if a witness proves its position, and lists nothing", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();
@@ -190,7 +190,7 @@ describe("an agent that was stopped", () => {
     expect(lists()).toBe(1);
   });
 
-  test("whose list no witness proved lists again", async () => {
+  test("lists again if no witness proved its list", async () => {
     api.put(pods, pod("a"));
     await start();
     await end();
@@ -217,7 +217,7 @@ describe("an agent that was stopped", () => {
     expect(lists()).toBe(1);
   });
 
-  test("where a new chain has begun lists the newest state", async () => {
+  test("lists the newest state if a new chain has begun", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();

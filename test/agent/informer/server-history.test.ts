@@ -72,7 +72,7 @@ const noon = "2026-01-01T12:00:00.000000Z";
 const evening = "2026-01-01T18:00:00.000000Z";
 
 describe("a board that returns to a server", () => {
-  test("whose Lease is unchanged since reads once, and everything before it is proven", async () => {
+  test("whose Lease is unchanged reads it once, which proves all knowledge from before", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await Promise.all([history.prove(never), history.prove(never)]);
     await history.prove(never);
@@ -80,7 +80,7 @@ describe("a board that returns to a server", () => {
     expect(history.chain).toBe("c");
   });
 
-  test("whose Lease others have written since reads its earlier version", async () => {
+  test("whose Lease others have written reads its earlier version", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
     await history.prove(never);
@@ -102,7 +102,7 @@ describe("a board that returns to a server", () => {
     expect(noticed).toEqual([]);
   });
 
-  test.each([403, 404, 405])("that answers this read with %i begins a new chain", async (status) => {
+  test.each([403, 404, 405])("that answers the read of its Lease with %i begins a new chain", async (status) => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
     const { list } = store;
@@ -131,20 +131,20 @@ describe("a board that returns to a server", () => {
   });
 
   test.each([
-    ["stands lower", (): unknown => store.put(300, morning), /went back from version 400 to 300/],
+    ["has a lower version", (): unknown => store.put(300, morning), /went back from version 400 to 300/],
     [
-      "has come to the same number by another way",
+      "has reached the same version by other writes",
       () => store.put(400, evening),
-      /differs from the version of that number that was read before/,
+      /differs from the one read earlier with the same version/,
     ],
     [
-      "was another one then",
+      "was a different Lease then",
       () => [store.put(300, morning), store.put(900, evening)],
       /at version 400 the store has another version/,
     ],
-    ["was not there then", () => store.put(900, evening), /at version 400 the store has no such Lease/],
-    ["is another Lease, and lower", () => store.put(300, evening, "uid-2"), /went back/],
-  ])("whose Lease %s was restored, and that is reported once", async (_, restore, message) => {
+    ["did not exist then", () => store.put(900, evening), /at version 400 the store has no such Lease/],
+    ["is a different Lease with a lower version", () => store.put(300, evening, "uid-2"), /went back/],
+  ])("whose Lease %s recognises a restore, and reports it once", async (_, restore, message) => {
     const history = historyWith({ uid: "uid-1", version: "400", renewal: Date.parse(noon) });
     history.confirmCluster();
     restore();
@@ -155,7 +155,7 @@ describe("a board that returns to a server", () => {
     expect(noticed).toHaveLength(1);
   });
 
-  test("that does not answer is read again, and nothing is settled until it does", async () => {
+  test("that does not answer reads it again, and nothing is settled until there is an answer", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.failure = refused("get");
     await expect(history.prove(never)).rejects.toThrow();
@@ -176,7 +176,7 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get"]);
   });
 
-  test("keeps its knowledge from before a lost connection apart from its writes since", async () => {
+  test("keeps knowledge from before a lost connection apart from its writes since", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
@@ -196,7 +196,7 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get"]);
   });
 
-  test("has no proof while the connection is lost in a write that was sent before", async () => {
+  test("has no proof in a write that was sent before the connection was lost", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     const { doubts } = history;
@@ -223,7 +223,7 @@ describe("a leader that renews", () => {
     expect(noticed).toHaveLength(1);
   });
 
-  test("and recreates the Lease before the cluster is known waits with its conclusion until it is", async () => {
+  test("and recreates the Lease before the cluster is known draws its conclusion only when it is", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     store.states = [];
@@ -243,7 +243,7 @@ describe("a leader that renews", () => {
     expect(() => history.confirmCluster()).toThrow(ServerRestoredError);
   });
 
-  test("links another writer's change, once it is read", async () => {
+  test("adds another writer's change to the chain once it is read", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     history.observe(witnessOf(store.put(450, noon)));
@@ -286,7 +286,7 @@ test("proves three simultaneous lists with one renewal", async () => {
   expect(renewals).toBe(1);
 });
 
-describe("after a restore, while API servers may serve older data from their caches,", () => {
+describe("after a restore, while API servers may serve older data from their caches", () => {
   const settled = async (wasRestored = true): Promise<ServerHistory> => {
     const history = historyWith(witnessOf(store.put(400, morning)), wasRestored);
     await history.prove(never);
@@ -334,7 +334,7 @@ describe("after a restore, while API servers may serve older data from their cac
     await watching;
   });
 
-  test("and otherwise a lost connection begins none", async () => {
+  test("a lost connection begins no new chain otherwise", async () => {
     const history = await settled(false);
     loseConnection(history);
     expect(history.chain).toBe("c");

@@ -16,7 +16,7 @@ const add = (...versions: readonly number[]): void => {
   for (const version of versions) trail.add(String(version), `pod-${version % 3}`, false);
 };
 
-describe("a watch that broke", () => {
+describe("a watch that ended", () => {
   test("before any witness proved its list has no position to continue from", () => {
     trail.broke("100");
     expect(trail.resume("100")).toBeUndefined();
@@ -30,7 +30,7 @@ describe("a watch that broke", () => {
     expect(trail.resume("120")).toEqual({ from: "120", replay: undefined });
   });
 
-  test("does not count a witness from after the break", () => {
+  test("does not count a witness from after its end", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
@@ -60,7 +60,7 @@ describe("a watch that broke", () => {
     ["has a deletion instead of a change", [first, ["120", "pod-0", true]]],
     ["goes beyond the end", [first, ["121", "pod-0", false]]],
   ];
-  test.each(others)("is of another history where the replay %s", (_, events) => {
+  test.each(others)("is of another history if the replay %s", (_, events) => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
@@ -68,27 +68,27 @@ describe("a watch that broke", () => {
     expect(events.map((event) => replay?.add(...event)).at(-1)).toBe("differs");
   });
 
-  test("is of another history where a bookmark passes an expected event", () => {
+  test("is of another history if a bookmark passes an expected event", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
     expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
   });
 
-  test("counts the witness known before the break, even without an event since its list", () => {
+  test("counts the witness known before its end, even without an event since its list", () => {
     history.steady = witness(105);
     trail.broke("100");
     expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });
   });
 
-  test("is as new as its last bookmark, where no other event comes for hours", () => {
+  test("is as new as its last bookmark if no other event comes for hours", () => {
     history.known = witness(9000);
     trail.bookmarked();
     trail.broke("8990");
     expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
 
-  test("has no event to expect again where only bookmarks moved it", () => {
+  test("has no event to expect again if only bookmarks moved it", () => {
     history.known = witness(105);
     expect(trail.proves("100")).toBe(true);
     trail.broke("140");
@@ -102,7 +102,7 @@ describe("a watch that broke", () => {
     expect(trail.resume("110")?.replay?.add("110", "pod-2", false)).toBe("done");
   });
 
-  test("that was of another chain has no position to continue from", () => {
+  test("on another chain has no position to continue from", () => {
     history.known = witness(105);
     add(110);
     trail.broke("110");
@@ -133,7 +133,7 @@ describe("the trail stored beside a position", () => {
     expect(replay?.add("120", "pod-0", false)).toBe("done");
   });
 
-  test("stays sufficient for the process after that one", () => {
+  test("stays sufficient for the process after that", () => {
     history.known = witness(105);
     add(110, 120);
     trail = new Trail(history, trail.text());
@@ -151,14 +151,14 @@ describe("the trail stored beside a position", () => {
     expect(new Trail(history, text).resume("100")).toBeUndefined();
   });
 
-  test("is ignored if it names the Lease of another site: this board belonged to that one before", () => {
+  test("is ignored if it names the Lease of another site, to which this board belonged before", () => {
     const text = trail.text();
     expect(newestWitness([text], "a/c")).toBeUndefined();
     history.lease = "a/c";
     expect(new Trail(history, text).resume("90")).toBeUndefined();
   });
 
-  test("of all resources names the newest witness", () => {
+  test("gives the newest witness, among those of all resources", () => {
     const texts = [90, 1000, 200].map((version) => {
       history.known = witness(version);
       return trail.text();

@@ -55,7 +55,7 @@ describe("a watch", () => {
     expect(received(live, limits, at(195)).restoredAt).toEqual(at(195));
   });
 
-  test("is in step while it delivers, and again a while after an interruption longer than a moment", () => {
+  test("is in step while it delivers, and again some time after an interruption longer than a moment", () => {
     const since = (down: number, up: number) => opened(closed(live, limits, at(down)), limits, at(up));
     expect(isInStep(live, limits, at(150))).toBe(true);
     expect(isInStep(closed(live, limits, at(150)), limits, at(150))).toBe(false);
@@ -72,7 +72,7 @@ describe("a watch", () => {
     expect(isInStep(worstOf([live, behind, { ...live, behindSince: at(160) }]), limits, at(151))).toBe(false);
   });
 
-  test("is proven by what moved, not by any received bytes", () => {
+  test("is proven by positions that moved, not by any received bytes", () => {
     expect(live.lastProof).toBeUndefined();
     const known = proven(received(live, limits, at(110)), at(110));
     expect(received(known, limits, at(120)).lastProof).toEqual(at(110));
@@ -82,7 +82,7 @@ describe("a watch", () => {
 describe("an ordered pause", () => {
   const outage = opened(closed(live, limits, at(150)), limits, at(200));
 
-  test("is no outage where the watch was live when the order came", () => {
+  test("is not an outage if the watch was live when the order came", () => {
     const resting = paused(closed(live, limits, at(150)), at(150));
     expect(resting).toEqual(neverConnected);
     expect(opened(resting, limits, at(4000)).restoredAt).toBeUndefined();
@@ -97,7 +97,7 @@ describe("an ordered pause", () => {
   test.each([
     ["was lost before the order came", closed(live, limits, at(149))],
     ["had stalled", closed(live, limits, at(190))],
-  ])("ends an outage where the watch %s", (_, health) => {
+  ])("ends an outage if the watch %s", (_, health) => {
     expect(opened(paused(health, at(150)), limits, at(4000)).restoredAt).toEqual(at(4000));
   });
 
@@ -131,7 +131,7 @@ test("several watches are as healthy as the worst of them", () => {
   });
 });
 
-test("events and moving bookmarks are news, repeated bookmarks are not, nor is a watch that was opened", async () => {
+test("events and moving bookmarks are news; repeated bookmarks and a watch that was opened are not", async () => {
   const clock = new FakeClock();
   const tracker = new WatchHealthTracker(clock, limits);
   const news = () => {

@@ -25,7 +25,7 @@ const live = (more: Partial<WatchHealth> = {}): WatchHealth => ({
 });
 
 describe("the link", () => {
-  test("is live while both watches are", () => {
+  test("is live while both watches are live", () => {
     expect(linkOf({ nodes: live(), leases: live() }, limits, at(89))).toMatchObject({
       live: true,
       notLiveSince: undefined,
@@ -41,7 +41,7 @@ describe("the link", () => {
     expect(linkOf({ nodes, leases }, limits, at(9))).toMatchObject({ notLiveSince: at(3), restoredAt: at(-4) });
   });
 
-  test("knows what each watch vouches for", () => {
+  test("keeps the proof of each watch", () => {
     const link = linkOf({ nodes: live({ lastProof: at(-30) }), leases: live() }, limits, at(1));
     expect(link.proof).toEqual({ nodes: at(-30), leases: at(0) });
   });
@@ -70,7 +70,7 @@ describe("an observation from a live time", () => {
   });
 });
 
-describe("quarantine", () => {
+describe("a quarantine", () => {
   const gracePeriod = 40_000;
   const link = (more: Partial<Link> = {}): Link => ({
     live: true,
@@ -93,7 +93,7 @@ describe("quarantine", () => {
     expect(isHeld(step(first, 40))).toBe(false);
   });
 
-  test("of live time", () => {
+  test("counts only live time", () => {
     const deaf = step(step(noQuarantine, 20), 25, { live: false });
     const again = step(deaf, 60);
     expect(isHeld(again)).toBe(true);

@@ -136,7 +136,7 @@ test("a cache that is behind the answer is waited for: different versions prove 
   await site.end();
 });
 
-test("an API that does not answer, and boards that come and go, end nothing", async () => {
+test("neither an API that does not answer nor boards that come and go end a finding", async () => {
   const site = new Story(2);
   site.fails = true;
   await site.pass(120);

@@ -75,7 +75,7 @@ test.each([
   ["cut-off", false],
   ["unmanaged", false],
   ["self-isolated", false],
-] as const)("verdicts that only witnesses can give: %s permits harm: %s", (verdict, permitted) => {
+] as const)("a verdict that only witnesses can give, %s, permits harm: %s", (verdict, permitted) => {
   expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
 });
 

@@ -32,7 +32,7 @@ function loopsWith(mode: "act" | "off"): readonly string[] {
   return controlLoops(ambient, deps as unknown as TermLoopsDeps).loops.map(({ name }) => name);
 }
 
-test("with every controller turned on, each one of the registries has a loop", () => {
+test("with every controller turned on, each controller of the registries has a loop", () => {
   expect(modes.length).toBeGreaterThan(5);
   const names = [...Object.keys(registry), ...Object.keys(workloadRegistry)];
   expect([...loopsWith("act")].sort()).toEqual(names.sort());

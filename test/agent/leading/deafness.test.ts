@@ -87,7 +87,7 @@ test("after a quarter of that time the connection is renewed, then whenever the 
   expect(renewed).toEqual([115, 130, 160, 220, 340, 580]);
 });
 
-test("a watch that works again ends the deafness, and the next one begins anew", () => {
+test("a watch that works again ends the deafness, and the next deafness begins anew", () => {
   const { deafness, look, renewed } = leader();
   look(100, 140, { down: 100 });
   look(145, 145);
@@ -96,7 +96,7 @@ test("a watch that works again ends the deafness, and the next one begins anew",
   expect(renewed).toEqual([115, 130, 165, 180]);
 });
 
-test("a recovery between two looks counts, too, if it brought news", () => {
+test("a recovery between two checks counts, too, if it brought news", () => {
   const { deafness, look, renewed } = leader();
   look(100, 150, { down: 100 });
   look(155, 165, { down: 152 });
@@ -105,7 +105,7 @@ test("a recovery between two looks counts, too, if it brought news", () => {
   expect(renewed).toEqual([115, 130, 170]);
 });
 
-test("the time before a stall was noticed does not count, nor that before the term", () => {
+test("neither the time before a stall was noticed nor the time before the term counts", () => {
   const { deafness, look } = leader();
   look(500, 555, { down: 100 });
   expect(deafness.sickness(at(555))).toBeUndefined();
@@ -184,7 +184,7 @@ test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends at once
   expect(deafness.sickness(at(600))?.since).toEqual(at(100));
 });
 
-test("a first list that broke once and delivers again, however slowly, makes no leader deaf", () => {
+test("a first list that broke once and delivers again, however slowly, does not make a leader deaf", () => {
   const { deafness, follow } = leader();
   const nodes: History = [[30, "closed"], ...repeat(20, 30, [[50, "listed"]])];
   const leases: History = [[2, "opened"], ...repeat(130, 5, [[5, "news"]])];
@@ -211,7 +211,7 @@ test("an ended watch of Nodes that is open again ends the deafness, even if no N
   expect([deafness.sickness(at(3600)), renewed]).toEqual([undefined, []]);
 });
 
-test("a watch of Nodes without bookmarks, which is opened again after each stall, makes no leader deaf", () => {
+test("a watch of Nodes without bookmarks, which is opened again after each stall, does not make a leader deaf", () => {
   const { deafness, follow, renewed } = leader();
   const calm = repeat(40, 92, [
     [0, "opened"],
@@ -221,7 +221,7 @@ test("a watch of Nodes without bookmarks, which is opened again after each stall
   expect([deafness.sickness(at(3600)), renewed]).toEqual([undefined, []]);
 });
 
-test("a site whose kubelets are all silent has a moved bookmark in time after an interruption: its leader is not deaf", () => {
+test("a leader of a site whose kubelets are all silent is not deaf: a moved bookmark arrives in time after an interruption", () => {
   const { deafness, follow, renewed } = leader();
   const quiet: History = [
     [0, "opened"],

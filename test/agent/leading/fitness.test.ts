@@ -95,14 +95,14 @@ test("an undervolted leader that has never listed the boards keeps the Lease: it
 });
 
 test.each([
-  ["two terms broke", 2, [standby], 0, false],
-  ["three terms broke", 3, [standby], 0, true],
-  ["three terms broke, and the Lease has almost been free for two terms", 3, [standby], 119_999, true],
-  ["three terms broke, and the Lease has been free for two terms", 3, [standby], 120_000, false],
-  ["three terms broke, on a site of one board", 3, [], 0, false],
-  ["three terms broke, and so did those of the other board", 3, [{ ...standby, standby: "unwell" }], 0, false],
-  ["three terms broke, and the other board is not ready", 3, [{ ...standby, isReady: false }], 0, false],
-])("%s: does the board leave the Lease to others?", (_, broken, peers, leaderlessFor, does) => {
+  ["two terms ended abruptly", 2, [standby], 0, false],
+  ["three terms ended abruptly", 3, [standby], 0, true],
+  ["three terms ended abruptly, and the Lease has almost been free for two terms", 3, [standby], 119_999, true],
+  ["three terms ended abruptly, and the Lease has been free for two terms", 3, [standby], 120_000, false],
+  ["three terms ended abruptly, on a site of one board", 3, [], 0, false],
+  ["three terms ended abruptly, and so did those of the other board", 3, [{ ...standby, standby: "unwell" }], 0, false],
+  ["three terms ended abruptly, and the other board is not ready", 3, [{ ...standby, isReady: false }], 0, false],
+])("does a board leave the Lease to others? %s", (_, broken, peers, leaderlessFor, does) => {
   const { fitness } = new Board(broken);
   fitness.meet(() => peers);
   expect(fitness.whyNotToStand(leaderlessFor) !== undefined).toBe(does);
@@ -112,7 +112,7 @@ test.each([
 test.each([
   ["a term that lasts for five minutes", (fitness: Fitness, signal: AbortSignal) => fitness.duringTerm(signal), 5],
   ["a process that runs for an hour", (fitness: Fitness, signal: AbortSignal) => fitness.run(signal), 60],
-])("%s makes the board well again, not before", async (_, run, minutes) => {
+])("the board counts as well again after %s, not before", async (_, run, minutes) => {
   const board = new Board(3);
   const running = run(board.fitness, new AbortController().signal);
   await board.clock.advance(minutes * minute - 1);
@@ -122,7 +122,7 @@ test.each([
   expect(board.broken).toBe(0);
 });
 
-test("a term that ends in order is not broken, however short; a process that stops early proves nothing", async () => {
+test("a term that ends in order does not count as broken, however short; a process that stops early proves nothing", async () => {
   const board = new Board(3);
   const stop = new AbortController();
   const process = board.fitness.run(stop.signal);

@@ -55,7 +55,7 @@ class Site {
   }
 }
 
-test("of the boards that announced themselves, dead ones are passed over, and later pages are not listed", async () => {
+test("dead boards among those that announced themselves are passed over, and later pages are not listed", async () => {
   const site = new Site([
     { name: "pi-1", standby: "ready" },
     { name: "pi-2", standby: "ready", ready: "False" },

@@ -104,7 +104,7 @@ function setUp(
 const failing = (disposition: Disposition): Error & HasDisposition =>
   Object.assign(new Error("it failed"), { disposition });
 
-test("an object that cannot be read is reported, even where the pass goes on without it", async () => {
+test("an object that cannot be read is reported, even if the pass continues without it", async () => {
   const { clock, api, log, loop, term } = setUp({
     firstKeys: ["site"],
     observe: async (_key, site): Promise<"site"> => {
@@ -124,7 +124,7 @@ test("an object that cannot be read is reported, even where the pass goes on wit
   expect(log.said("warn")).toEqual(["pass failed"]);
 });
 
-describe("a term begins", () => {
+describe("when a term begins", () => {
   test("every cached object wakes its keys once, and permanent keys are enqueued too", async () => {
     const { clock, caches, observed, loop, term } = setUp({ firstKeys: ["site"] });
     caches.of(pods).add(pod("a"), pod("b"), pod("c"));
@@ -291,7 +291,7 @@ describe("a term begins", () => {
 });
 
 describe("a pass", () => {
-  test("keeps its memory when every action succeeded, and asks to come again", async () => {
+  test("keeps its memory when every action succeeded, and may ask to run again later", async () => {
     const { clock, executed, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1, requeueAfter: 20_000 }),
@@ -380,7 +380,7 @@ describe("a pass", () => {
     expect(new Set(instants).size).toBe(1);
   });
 
-  test("that takes long gives each act the time of its observation: a due act may no longer be so", async () => {
+  test("that takes long gives each act the time of its observation: an act that was due then may no longer be", async () => {
     const since: number[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -450,7 +450,7 @@ describe("a pass", () => {
     expect(observed).toEqual(["default/a"]);
   });
 
-  test("runs on several workers side by side, never two on one key", async () => {
+  test("runs on several workers in parallel, never on two for one key", async () => {
     const clock = new FakeClock();
     const now = new Set<string>();
     let most = 0;
@@ -560,7 +560,7 @@ describe("an error of a pass", () => {
     expect(loop.stats(clock.now())).toMatchObject({ syncs: 2, errorsLastHour: 2 });
   });
 
-  test("that means the goal is already reached is no failure", async () => {
+  test("that means that the goal is already reached is not a failure", async () => {
     const { clock, api, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("a")], memory }),
@@ -593,7 +593,7 @@ describe("an error of a pass", () => {
   });
 
   test.each(["exit", "rebuild"] as const)(
-    "with the disposition %s ends the loop, after all workers",
+    "with the disposition %s ends the loop once all workers have ended",
     async (disposition) => {
       const { clock, loop, term } = observing(failing(disposition));
       const ended = expect(loop.run(term)).rejects.toMatchObject({ cause: { disposition } });
@@ -623,8 +623,8 @@ describe("an error of a pass", () => {
   });
 });
 
-describe("a term ends", () => {
-  test("every worker returns, all memories are dropped, no listener is left", async () => {
+describe("when a term ends", () => {
+  test("every worker returns, all memories are dropped, and no listener is left", async () => {
     const { clock, caches, observed, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [], memory: memory + 1, requeueAfter: 1000 }),
@@ -642,7 +642,7 @@ describe("a term ends", () => {
     expect(observed).toEqual(["site"]);
   });
 
-  test("in the middle of a pass: it waits for the pass, and the rest is dropped", async () => {
+  test("in the middle of a pass, the loop waits for the pass, and drops the rest", async () => {
     const clock = new FakeClock();
     const { loop, term, log, store } = setUp(
       {
@@ -671,7 +671,7 @@ describe("a term ends", () => {
     expect(log.said("warn")).toEqual([]);
   });
 
-  test("and another one begins: memories start empty, every object is examined again", async () => {
+  test("and another begins, memories start empty and every object is examined again", async () => {
     const { clock, caches, observed, loop, term } = setUp();
     caches.of(pods).add(pod("a"));
     const running = loop.run(term);
@@ -684,7 +684,7 @@ describe("a term ends", () => {
     expect(loop.memoryOf("default/a")).toBe(1);
   });
 
-  test("before it could begin", async () => {
+  test("before it could begin, the loop returns", async () => {
     const { loop, term, observed } = setUp({ firstKeys: ["site"] });
     term.end();
     await loop.run(term);
@@ -744,7 +744,7 @@ describe("a durable memory", () => {
     expect(store.texts.size).toBe(0);
   });
 
-  test("that cannot be read is dropped, the others are not", async () => {
+  test("that cannot be read is dropped, but the others are not", async () => {
     const { clock, caches, log, store, loop, term } = setUp({ durable: asText });
     caches.of(pods).add(pod("a"), pod("b"));
     store.texts.set("memory/counting default/a", "?");
@@ -755,7 +755,7 @@ describe("a durable memory", () => {
     expect(log.said("warn")).toEqual(["the stored state of a controller cannot be read and is dropped"]);
   });
 
-  test("that cannot be written makes its key come again, and a full disk ends the loop", async () => {
+  test("that cannot be written enqueues its key again, and a full disk ends the loop", async () => {
     const { clock, caches, store, observed, loop, term } = setUp({ durable: asText });
     caches.of(pods).add(pod("a"));
     store.broken = failing("retry");
@@ -800,7 +800,7 @@ test("loops that share a permit walk the cache one after the other", async () =>
   expect(sweeps.taken).toBe(0);
 });
 
-test("a memory that cannot be written now does not lose the time at which its key is due again", async () => {
+test("a memory that cannot be written now keeps the time at which its key is due again", async () => {
   const { clock, caches, store, observed, loop, term } = setUp({
     durable: asText,
     decide: (_state, memory) => ({ actions: [], memory: memory + 1, requeueAfter: 3000 }),
@@ -815,7 +815,7 @@ test("a memory that cannot be written now does not lose the time at which its ke
   expect(loop.memoryOf("default/a")).toBe(2);
 });
 
-test("several wakes on one resource walk its objects once", async () => {
+test("several wakes of one resource share one walk over its objects", async () => {
   let lists = 0;
   const { clock, caches, observed, loop, term } = setUp({
     wakes: [wake(pods, ({ key }) => [key]), wake(pods, () => ["site"]), wake(nodes, () => ["site"])],

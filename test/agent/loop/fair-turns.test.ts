@@ -59,7 +59,7 @@ describe("many pieces of work at once", () => {
     await Promise.all(all);
   });
 
-  test("boards go before workloads that came long before, and wait for one turn at most", async () => {
+  test("boards go before workloads that have waited for long, and wait for one turn at most", async () => {
     const { clock, turns, signal } = setUp();
     for (let tenant = 0; tenant < 50; tenant++) void turns.run(work(clock, 10_000), "workloads", signal);
     const begun = clock.mono;
@@ -82,7 +82,7 @@ describe("many pieces of work at once", () => {
     expect(order.filter((lane) => lane === "boards").length).toBeLessThan(1000);
   });
 
-  test("small steps are taken by the turn, not one for each pass of others", async () => {
+  test("small steps are taken a turn at a time, not one for each pass of others", async () => {
     const { clock, turns, stop, signal } = setUp();
     let passes = 0;
     const worker = async (): Promise<void> => {
@@ -117,7 +117,7 @@ describe("many pieces of work at once", () => {
     expect(closed).toBe(true);
   });
 
-  test("an error of a step in a later turn is thrown by the wait", async () => {
+  test("an error of a step in a later turn rejects the wait", async () => {
     const { clock, turns, signal } = setUp();
     function* steps(): Generator<undefined, undefined> {
       yield* work(clock, 50);

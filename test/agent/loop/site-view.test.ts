@@ -23,7 +23,7 @@ function viewWith(answer: (at: { namespace?: string; name: string }) => KubeObje
 
 const node = { metadata: { name: "pi-1", uid: "u", resourceVersion: "1" } };
 
-test("reads come from the caches, at the one instant of the pass", () => {
+test("a pass reads from the caches, at its one instant", () => {
   const { caches, view } = viewWith(() => node);
   caches.of(nodes).add(node);
   expect(view.lister(nodes).get("pi-1")).toBe(node);
@@ -38,7 +38,7 @@ test("a fetch bypasses the caches, for objects with and without a namespace", as
   expect(asked).toEqual([{ name: "pi-1" }, { namespace: "shop", name: "web-1" }]);
 });
 
-test("an object that the API does not have is undefined; an API that does not answer is an error", async () => {
+test("an object that the API does not have is undefined, but an API that does not answer is an error", async () => {
   const gone = viewWith(() => {
     throw refusal("get", 404, "NotFound");
   });

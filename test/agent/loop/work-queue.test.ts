@@ -19,7 +19,7 @@ function setUp() {
 }
 
 describe("keys", () => {
-  test("come in the order in which they were added, each once", async () => {
+  test("are returned in the order in which they were added, each once", async () => {
     const { clock, queue, taken, worker } = setUp();
     for (const key of ["a", "b", "a", "c", "b"]) queue.add(key);
     expect(queue.size).toBe(3);
@@ -28,7 +28,7 @@ describe("keys", () => {
     expect(taken).toEqual(["a", "b", "c"]);
   });
 
-  test("that were not taken cannot be done", async () => {
+  test("cannot be marked as done unless a worker has taken them", async () => {
     const { queue, abort } = setUp();
     queue.add("x");
     queue.done("x");
@@ -36,7 +36,7 @@ describe("keys", () => {
     expect(queue.size).toBe(0);
   });
 
-  test("go to waiting workers, in their order", async () => {
+  test("go to waiting workers, in the order of the workers", async () => {
     const { queue, abort } = setUp();
     const [first, second] = [queue.take(abort.signal), queue.take(abort.signal)];
     queue.add("x");
@@ -78,13 +78,13 @@ describe("keys", () => {
 });
 
 describe("delayed keys", () => {
-  test.each([0, -5, Number.NaN])("by %s come at once", async (delay) => {
+  test.each([0, -5, Number.NaN])("by %s are due at once", async (delay) => {
     const { queue, abort } = setUp();
     queue.addAfter("x", delay);
     expect(await queue.take(abort.signal)).toBe("x");
   });
 
-  test("come in the order of their times, equal ones in the order of their adding", async () => {
+  test("are due in the order of their times, and at equal times in the order in which they were added", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     for (const [key, delay] of [
@@ -99,7 +99,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("that are added at once meanwhile come now and at their time again", async () => {
+  test("that are added without delay meanwhile are due at once and at their time again", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     queue.addAfter("x", 100);
@@ -110,7 +110,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["x", "x"]);
   });
 
-  test("that are moved forward all the time take no more memory for it", async () => {
+  test("that are moved forward again and again take no more memory", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     for (let delay = 100_000; delay > 0; delay--) queue.addAfter("x", delay);
@@ -119,7 +119,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["x"]);
   });
 
-  test("beyond what a timer can hold come at their time", async () => {
+  test("beyond the longest timer are due at their time", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     queue.addAfter("x", 40 * 86_400_000);
@@ -162,7 +162,7 @@ describe("retries", () => {
     expect(taken).toEqual(["x"]);
   });
 
-  test("of 150 keys that fail at once, 100 come after 5 ms and then ten per second", async () => {
+  test("of 150 keys that fail at once begin with 100 after 5 ms, then ten per second", async () => {
     const { clock, queue, worker, taken } = setUp();
     void worker();
     for (let key = 0; key < 150; key++) queue.retry(`key-${key}`);
@@ -179,8 +179,8 @@ describe("retries", () => {
   });
 });
 
-describe("the end", () => {
-  test("of a worker's signal ends its wait, and loses no key", async () => {
+describe("at the end", () => {
+  test("of a worker's signal the worker stops waiting, and no key is lost", async () => {
     const { queue, abort } = setUp();
     const waiting = queue.take(abort.signal);
     abort.abort();
@@ -190,7 +190,7 @@ describe("the end", () => {
     expect(await queue.take(new AbortController().signal)).toBe("x");
   });
 
-  test("of the queue hands out ready keys, accepts no new ones and leaves no timer", async () => {
+  test("of the queue ready keys are still returned, new ones are refused, and no timer is left", async () => {
     const { clock, queue, abort } = setUp();
     queue.add("x");
     queue.addAfter("later", 50);
@@ -203,7 +203,7 @@ describe("the end", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("of the queue releases waiting workers", async () => {
+  test("of the queue waiting workers are released", async () => {
     const { queue, abort } = setUp();
     const waiting = [queue.take(abort.signal), queue.take(abort.signal)];
     queue.shutDown();
@@ -211,7 +211,7 @@ describe("the end", () => {
   });
 });
 
-test("the status shows how many keys are ready and how long the first has been waiting", async () => {
+test("the status shows how many keys are ready and how long the first of them has been waiting", async () => {
   const { clock, queue, abort } = setUp();
   expect(queue.oldestWait(clock.now())).toBeUndefined();
   queue.add("x");
@@ -254,7 +254,7 @@ describe("a key whose delay is cancelled", () => {
 });
 
 describe("a preferred key", () => {
-  test("goes before all others, even if it waited behind them already", async () => {
+  test("goes before all others, even if it already waited behind them", async () => {
     const { clock, queue, taken, worker } = setUp();
     for (const key of ["a", "b", "back"]) queue.add(key);
     queue.prefer("back");
@@ -282,7 +282,7 @@ describe("a preferred key", () => {
     expect(taken).toEqual(["back", "a", "b", "c", "back"]);
   });
 
-  test("is with one worker at a time, and comes once, wherever it was before", async () => {
+  test("is processed by one worker at a time and only once, wherever it was queued", async () => {
     const { queue, abort } = setUp();
     for (const key of ["a", "back", "b"]) queue.add(key);
     queue.prefer("back");

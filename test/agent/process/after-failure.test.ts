@@ -14,7 +14,7 @@ test.each<[what: string, error: unknown, next: object]>([
   ["a damaged cache is recreated", cache("damaged"), { do: "again", rebuild: true }],
   ["a damaged state is set aside, and a new one begun", state("damaged"), { do: "again", rebuild: false }],
   ["a full disk is checked again", cache("full"), { do: "wait", pause: 2000 }],
-  ["a full disk of the state too", state("full"), { do: "wait", pause: 2000 }],
+  ["a full disk of the state is checked again, too", state("full"), { do: "wait", pause: 2000 }],
   ["a disk that became read-only may recover", state("io"), { do: "wait", pause: 2000 }],
   ["a reader of the cache closes it", cache("busy"), { do: "wait", pause: 2000 }],
   ["another agent with this folder stays", state("busy"), { do: "end" }],
@@ -24,13 +24,13 @@ test.each<[what: string, error: unknown, next: object]>([
     new StorageError("io", { file: "/s", disposable: false, isWrongPath: true }),
     { do: "end" },
   ],
-  ["so is a configuration that cannot be used", new ConfigError(["no"]), { do: "end" }],
+  ["an unusable configuration is a problem of the configuration, too", new ConfigError(["no"]), { do: "end" }],
   ["an unforeseen error ends the process", new Error("?"), { do: "end" }],
 ])("%s", (_, error, next) => {
   expect(afterFailure(error, [], start)).toEqual(next);
 });
 
-test("a disk that damages three files within an hour gets no fourth; an hour later it does", () => {
+test("a disk that damages three files within an hour gets no fourth file until an hour later", () => {
   const before = [at(0, cache("damaged")), at(10, state("damaged")), at(20, cache("damaged"))];
   expect(afterFailure(cache("damaged"), before.slice(0, 2), shifted(start, 30 * 60_000))).toMatchObject({
     do: "again",

@@ -51,7 +51,7 @@ const service = (): Readonly<Record<string, string>> => ({
   CREDENTIALS_DIRECTORY: path.join(folder, "given"),
 });
 
-test("the configuration goes before the environment, that before the unit's credentials, those before the home folder", async () => {
+test("the configuration has precedence over the environment, then the unit's credentials, then the home folder", async () => {
   const [set, own] = [kubeconfig("set"), kubeconfig("own")];
   kubeconfig("given/kubeconfig");
   kubeconfig("home/.kube/config");
@@ -75,6 +75,6 @@ test("a service on a board that was not enrolled reports that, and finds credent
   expect((await credentials.access()).server.hostname).toBe("given-kubeconfig");
 });
 
-test("a person who runs it by hand gets a message about the missing file", async () => {
+test("a person who runs the agent by hand gets a message about the missing file", async () => {
   await expect(serverBy({})).rejects.toThrow(/kubeconfig .*home\/\.kube\/config does not exist/);
 });

@@ -9,19 +9,21 @@ const { process } = healthy();
 
 test.each([
   [
-    "one that was stopped reported that",
+    "it was stopped, and reported that",
     status({ process: { ...process, ending: { cause: "stop" } } }),
     { cause: "stop" },
   ],
-  ["one that was killed had no time to report its end", status(), { cause: "unclean" }],
+  ["it was killed, and had no time to report its end", status(), { cause: "unclean" }],
   [
-    "one that was stuck was ended by the watchdog, after naming the loop",
+    "it was stuck, and the watchdog ended it after it had named the loop",
     status({
-      problems: [{ type: "LoopStuck", subject: "pod-gc", severity: "critical", message: "pod-gc has not moved" }],
+      problems: [
+        { type: "LoopStuck", subject: "pod-gc", severity: "critical", message: "pod-gc has made no progress" },
+      ],
     }),
-    { cause: "watchdog", message: "pod-gc has not moved" },
+    { cause: "watchdog", message: "pod-gc has made no progress" },
   ],
-])("of the former process: %s", (_, left, expected) => {
+])("the report about the former process: %s", (_, left, expected) => {
   expect(previousProcess(left, "boot-1")).toMatchObject({ version: "0.4.1", ending: expected });
 });
 
@@ -29,6 +31,6 @@ test.each([
   ["no status was left", undefined, "boot-1"],
   ["it is of an earlier boot", status(), "boot-2"],
   ["it cannot be read", "{", "boot-1"],
-])("no former process is reported where %s", (_, left, boot) => {
+])("no former process is reported if %s", (_, left, boot) => {
   expect(previousProcess(left, boot)).toBeUndefined();
 });

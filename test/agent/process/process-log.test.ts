@@ -17,20 +17,20 @@ const ours = `${dev}:${ino}`;
 test.each([
   ["readable lines for a person", { isTTY: true }, "auto", "text"],
   ["JSON for a file", {}, "auto", "json"],
-  ["in the journal's format, if the output goes there", { env: { JOURNAL_STREAM: ours } }, "auto", "journal"],
-  ["JSON if only a parent process has its output there", { env: { JOURNAL_STREAM: "1:2" } }, "auto", "json"],
+  ["journal entries, if the output goes there", { env: { JOURNAL_STREAM: ours } }, "auto", "journal"],
+  ["JSON, if only the parent process writes to the journal", { env: { JOURNAL_STREAM: "1:2" } }, "auto", "json"],
   [
-    "readable lines for a person whose session has its output there",
+    "readable lines, if a person's session writes to the journal",
     { isTTY: true, env: { JOURNAL_STREAM: ours } },
     "auto",
     "text",
   ],
   ["whatever is configured", { env: { JOURNAL_STREAM: ours } }, "json", "json"],
-] as const)("the log is %s", (_, surroundings, format, expected) => {
+] as const)("the log is written as %s", (_, surroundings, format, expected) => {
   expect(formatOf(recordingIo(surroundings), config({ format }))).toBe(expected);
 });
 
-test("its level can be changed while the program runs, and its format with a new configuration", () => {
+test("the log's level can be changed while the program runs, and its format with a new configuration", () => {
   const io = recordingIo();
   const process = new ProcessLog(io, config({ format: "text", level: "info" }));
   const log = new FieldLogger(process).child({ resource: "pods" });
@@ -59,7 +59,7 @@ test("one controller or resource can log more, while the rest stays as configure
   expect(io.out().match(/(looked|found).*/g)).toEqual(["looked controller=pod-gc", "found", "found controller=pod-gc"]);
 });
 
-test("without a journal socket its lines begin with their priority", () => {
+test("without a journal socket each line begins with its priority", () => {
   const io = recordingIo({ env: { JOURNAL_STREAM: ours } });
   new FieldLogger(new ProcessLog(io, config({}))).warn("low memory", { leftMiB: 3 });
   expect(io.out()).toBe("<4>low memory leftMiB=3\n");

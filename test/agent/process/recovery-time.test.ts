@@ -22,12 +22,12 @@ function file(name: string, mebibytes: number): void {
 test.each<[string, Readonly<Record<string, number>>, number | undefined]>([
   ["a folder that is not filled needs no time", {}, undefined],
   [
-    "a usual one is opened within the time that every start has",
+    "a usual folder is opened within the time that every start has",
     { "cache.db": 30, "cache.db-wal": 4, "state.db": 1 },
     undefined,
   ],
   [
-    "a log that a power cut left is read as a whole, twice the time is asked for",
+    "a WAL left by a power cut is read as a whole, so twice the time is requested",
     { "cache.db": 20, "cache.db-wal": 80 },
     204_800,
   ],

@@ -7,7 +7,7 @@ import { StatePlace } from "../../../agent/process/state-place.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { StorageError } from "../../../storage/errors.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { pragmas, scratch } from "../../storage/things.ts";
+import { pragmas, scratch } from "../../storage/object-store.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -56,7 +56,7 @@ class Board implements Disposable {
   }
 }
 
-test("a life whose disk is full is followed by one on a makeshift, and by one on the disk when that is writable", async () => {
+test("a life on a full disk is followed by one on a makeshift, and by one on the disk when that is writable", async () => {
   using board = new Board();
   const { place, config } = board;
   const first = place.open(config);
@@ -83,7 +83,7 @@ test("a life whose disk is full is followed by one on a makeshift, and by one on
   third.close();
 });
 
-test("checks become less frequent, up to one in a minute, for as long as it takes", async () => {
+test("checks of the folder become less frequent, down to one a minute, and never stop", async () => {
   using board = new Board();
   // Something in its place: nothing can be stored there.
   writeFileSync(board.folder, "");
@@ -98,7 +98,7 @@ test("checks become less frequent, up to one in a minute, for as long as it take
   expect(board.regained).toBe("usable");
 });
 
-test("an error unrelated to the disk needs no makeshift; neither does a makeshift that fails", () => {
+test("neither an error unrelated to the disk nor a failing makeshift needs a makeshift", () => {
   using board = new Board();
   expect(board.fails("busy")).toBe(false);
   expect(board.place.avoids(board.config)).toBeUndefined();

@@ -77,7 +77,7 @@ const onLease = (site: Election): string | undefined => site.server.lease?.annot
 const text = (counter: number): string => `${ops.slice(0, 16)}=${counter}`;
 
 describe("the counter of a signed command", () => {
-  test("stands on the Lease before it counts as used, and not at the next renewal", async () => {
+  test("is on the Lease before it counts as used, and not only at the next renewal", async () => {
     const { site, first } = await twoBoards();
     await site.clock.advance("3s");
     const use = first.use(4);
@@ -88,7 +88,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("is used once: of two simultaneous commands with the same counter one is refused", async () => {
+  test("is used once: the second of two simultaneous commands with the same counter is refused", async () => {
     const { site, first } = await twoBoards();
     const both = [first.use(4), first.use(4), first.use(3)];
     await site.clock.advance("1s");
@@ -113,7 +113,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("is known to a board that was away for a week, with an older one, from the moment at which it leads", async () => {
+  test("is known to a board that was away for a week, and has an older one, from the moment at which it leads", async () => {
     const { site, first, second } = await twoBoards();
     void first.use(4);
     await site.clock.advance("5m");
@@ -128,7 +128,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("is known after every board lost its power and its state folder", async () => {
+  test("is known even after every board lost its power and its state folder", async () => {
     const { site, first, second } = await twoBoards();
     void first.use(4);
     await site.clock.advance("1m");
@@ -155,7 +155,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("whose answer was lost is used up for the next leader as well", async () => {
+  test("whose answer was lost counts as used for the next leader as well", async () => {
     const { site, first, second } = await twoBoards();
     await site.clock.advance("3s");
     first.board.link.cut = "answers";
@@ -188,8 +188,8 @@ describe("the counter of a signed command", () => {
 describe("a Lease with lower counters than a board knows", () => {
   test.each([
     ["deleted", undefined],
-    ["restored from a backup of before", { [countersAnnotation]: text(2) }],
-    ["restored from a backup without any", { [countersAnnotation]: null }],
+    ["restored from an earlier backup", { [countersAnnotation]: text(2) }],
+    ["restored from a backup without counters", { [countersAnnotation]: null }],
     ["overwritten with garbage", { [countersAnnotation]: `\u0000=${"9".repeat(300)} ${ops}=x *=-1 {"v":1}` }],
   ])("is corrected by its leader: %s", async (_how, annotations) => {
     const { site, first } = await twoBoards();
@@ -202,7 +202,7 @@ describe("a Lease with lower counters than a board knows", () => {
     await site.end();
   });
 
-  test("is corrected by the next leader, if that one knows more", async () => {
+  test("is corrected by the next leader if that one knows higher counters", async () => {
     const { site, first, second, disks } = await twoBoards();
     void first.use(4);
     await site.clock.advance("5m");
@@ -217,7 +217,7 @@ describe("a Lease with lower counters than a board knows", () => {
     await site.end();
   });
 
-  test("and one with higher ones is trusted: another writer under our name may have led", async () => {
+  test("a Lease with higher counters is trusted: another writer under our name may have led", async () => {
     const { site, first } = await twoBoards();
     void first.use(4);
     await site.clock.advance("1m");

@@ -44,7 +44,7 @@ test("an empty cache is tied to the cluster that fills it, and used there from t
   await check("filled");
 });
 
-test("a cache of another cluster is useless; once it is empty it belongs to the new one", async () => {
+test("a cache of another cluster cannot be used; once emptied it belongs to the new cluster", async () => {
   const { facts, identified, world, check } = setUp();
   await check("empty");
   world.uid = "west";
@@ -61,7 +61,7 @@ test("a filled cache of unknown origin is not trusted", async () => {
   await expect(check("filled")).rejects.toThrow("another cluster");
 });
 
-test("where kube-system may not be read, the server's address and authority identify the cluster", async () => {
+test("if kube-system may not be read, the server's address and authority identify the cluster", async () => {
   const { facts, world, check } = setUp();
   world.uid = refusal(403, "Forbidden");
   await check("empty");
@@ -71,7 +71,7 @@ test("where kube-system may not be read, the server's address and authority iden
   await expect(check("filled")).rejects.toThrow(OtherClusterError);
 });
 
-test("it waits for an answer, as long as it takes, or until it is stopped", async () => {
+test("the agent waits for an answer, as long as it takes, or until it is stopped", async () => {
   const { clock, world, check } = setUp();
   world.uid = refusal(503, "ServiceUnavailable");
   let done = false;

@@ -34,19 +34,19 @@ describe("the older of two sites", () => {
   test.each<[what: string, other: SiteLease, claims: readonly string[]]>([
     ["a site that was made a second before", lease("a", "2026-01-01T10:00:04Z"), ["a"]],
     ["a site that was made a second later", lease("a", "2026-01-01T10:00:06Z"), []],
-    ["in the same second, one with a smaller uid", lease("a", "2026-01-01T10:00:05Z", "", "uid-a"), ["a"]],
-    ["in the same second, one with a greater uid", lease("z", "2026-01-01T10:00:05Z", "", "uid-z"), []],
+    ["a site made in the same second with a smaller uid", lease("a", "2026-01-01T10:00:05Z", "", "uid-a"), ["a"]],
+    ["a site made in the same second with a greater uid", lease("z", "2026-01-01T10:00:05Z", "", "uid-z"), []],
   ])("%s", (_, other, claims) => {
     expect(older(mine, other)).toEqual(claims);
   });
 
-  test("the two sites come to opposite answers, whichever asks", () => {
+  test("both sites come to opposite answers, whichever asks", () => {
     const a = lease("a", "2026-01-01T10:00:05Z");
     const seenBy = (key: string) => olderClaims([mine, a], key, () => {}).length;
     expect(seenBy(own) + seenBy(a.key)).toBe(1);
   });
 
-  test("the oldest goes first, and all go before a site whose own Lease is not seen", () => {
+  test("the oldest goes first, and all go before a site whose own Lease cannot be seen", () => {
     const others = [lease("c", "2026-01-03T00:00:00Z"), lease("b", "2026-01-02T00:00:00Z")];
     expect(older(...others)).toEqual(["b", "c"]);
   });
@@ -173,7 +173,7 @@ test("a site alone on its API server has no other site to consider", async () =>
   expect(changes).toEqual([]);
 });
 
-test("every site knows the same order of all of them, including those that claim nothing of ours", async () => {
+test("every site knows the same order of all of them, including sites that claim nothing of ours", async () => {
   const { claims, ranks, signal, leases } = setUp();
   expect(ranks.at(-1)).toBeUndefined();
   await claims.learn(signal);
@@ -242,7 +242,7 @@ test("nothing is known before the first list succeeded; a later failure changes 
   await following;
 });
 
-test("a Lease outside of the namespaces of sites claims nothing, and none of them is even read", async () => {
+test("a Lease outside the namespaces of sites claims nothing, and none of them is even read", async () => {
   const { claims, ranks, signal, leases } = setUp();
   leases.put("planted", "2020-01-01T00:00:00Z", "", { namespace: "tenant", workloads: "" });
   await claims.learn(signal);
@@ -278,7 +278,7 @@ test("only the metadata of a Lease is fetched, page by page", async () => {
 describe("namespaces that two sites select", () => {
   const first = "2026-01-01T00:00:00Z";
 
-  test("where every namespace is ours, the older site's are requested by its selector, again with each check", async () => {
+  test("are found by the older site's selector, again with each check, if every namespace is ours", async () => {
     const { clock, claims, changes, signal, stop, leases } = setUp();
     leases.namespaces.set("shop", { site: "north" }).set("till", { site: "south" });
     leases.put("north", first, "area=nowhere", { workloads: "site=north" });
@@ -297,7 +297,7 @@ describe("namespaces that two sites select", () => {
     await following;
   });
 
-  test("where we have namespaces of our own, their labels decide at once, without a request", async () => {
+  test("are found by their labels at once, without a request, if we have namespaces of our own", async () => {
     const { claims, signal, leases, caches } = setUp("some");
     caches.of(namespaces).add(named("shop", { site: "both" }), named("till", { site: "mine" }));
     leases.put("north", first, "area=nowhere", { workloads: "site in (both, north)" });
@@ -319,9 +319,9 @@ describe("namespaces that two sites select", () => {
 
   test.each<[who: string, own: "every" | "none", workloads: string | undefined]>([
     ["a site without workloads", "every", "-"],
-    ["a site of a version that did not say", "every", undefined],
-    ["any site, where ours has no workloads", "none", ""],
-  ])("%s excludes none", async (_, own, workloads) => {
+    ["a site of a version that did not publish it", "every", undefined],
+    ["any site, if ours has no workloads", "none", ""],
+  ])("%s claims no namespace", async (_, own, workloads) => {
     const { claims, signal, leases } = setUp(own);
     leases.put("north", first, "area=nowhere", workloads === undefined ? {} : { workloads });
     await claims.learn(signal);

@@ -16,20 +16,20 @@ const counters = (entries: Readonly<Record<number, number>>): SiteCounters =>
   Object.entries(entries).reduce((all, [name, counter]) => raised(all, key(Number(name)), counter), noCounters);
 
 describe("the counters of a site's keys", () => {
-  test("the text on the Lease restores them, and is short", () => {
+  test("are restored from the text on the Lease, which is short", () => {
     const all = counters({ 1: 4021, 2: 0, 3: Number.MAX_SAFE_INTEGER });
     expect(encodeCounters(all)).toBe("key0000000000001=4021 key0000000000002=0 key0000000000003=9007199254740991");
     expect(decodeCounters(encodeCounters(all))).toEqual(all);
     expect(encodeCounters(noCounters)).toBe("");
   });
 
-  test("each knows the highest counter used, and none for an unused key", () => {
+  test("include the highest counter used for each key, and none for an unused key", () => {
     const all = raised(counters({ 1: 7 }), key(1), 5);
     expect([highestOf(all, key(1)), highestOf(all, key(2))]).toEqual([7, undefined]);
     expect(highestOf(raised(all, key(1), 8), key(1))).toBe(8);
   });
 
-  test("two boards that exchange their counters agree, in any order, and neither loses one", () => {
+  test("become equal on two boards that exchange them, in any order, and none is lost", () => {
     const random = new SeededRandom(41);
     const some = (): SiteCounters => {
       let all = noCounters;
@@ -51,7 +51,7 @@ describe("the counters of a site's keys", () => {
     }
   });
 
-  test("with more keys than there is room for, no used counter is accepted again, and each key continues", () => {
+  test("accept no used counter again if there are more keys than room, and each key continues", () => {
     let all = noCounters;
     const used = new Map<number, number>();
     const random = new SeededRandom(7);
@@ -66,7 +66,7 @@ describe("the counters of a site's keys", () => {
     }
   });
 
-  test("keys that were dropped share the highest of their counters", () => {
+  test("of keys that were dropped become one, the highest", () => {
     const many = Object.fromEntries(Array.from({ length: mostKeys + 2 }, (_, number) => [number, 100 + number]));
     const all = counters(many);
     expect(all.floor).toBe(101);
@@ -78,20 +78,23 @@ describe("the counters of a site's keys", () => {
     ["nothing", ""],
     ["spaces", "   "],
     ["another language", '{"v":1,"keys":{"a":1}}'],
-    ["negative, broken and endless numbers", "key0000000000001=-1 key0000000000001=1.5 key0000000000001=1e9 *=-3 *="],
+    [
+      "negative, malformed and endless numbers",
+      "key0000000000001=-1 key0000000000001=1.5 key0000000000001=1e9 *=-3 *=",
+    ],
     ["numbers that no counter can have", "key0000000000001=9007199254740993 *=99999999999999999"],
-    ["names that are none", "__proto__=7 constructor=7 toString=7 =7 short=7 key00000000000012=7"],
+    ["invalid names", "__proto__=7 constructor=7 toString=7 =7 short=7 key00000000000012=7"],
     ["other spaces", "key0000000000001=7\nkey0000000000002=7\t*=7"],
-  ])("a Lease that holds %s yields none", (_what, text) => {
+  ])("are none on a Lease that holds %s", (_what, text) => {
     expect(decodeCounters(text)).toEqual(noCounters);
   });
 
-  test("valid entries between garbage still count, and the highest of several", () => {
+  test("are read between garbage, and only the highest of several counts", () => {
     const found = decodeCounters("garbage key0000000000001=7 \u0000=3 key0000000000001=5 key0000000000002=x *=2");
     expect(encodeCounters(found)).toBe("*=2 key0000000000001=7");
   });
 
-  test("a text of any length is read quickly, and no further than ours can be", () => {
+  test("are read quickly from a text of any length, and no further than our own text can be", () => {
     const begun = performance.now();
     for (const part of ["a", " ", "=", "*=1 ", "key0000000000001=7 ", `${"9".repeat(50)} `])
       expect(decodeCounters(part.repeat(260_000 / part.length)).keys.size).toBeLessThan(2);
@@ -101,7 +104,7 @@ describe("the counters of a site's keys", () => {
   test.each([
     ["a full list of invented keys", mostKeys, 4022],
     ["more invented keys than there is room for", mostKeys + 20, undefined],
-  ])("writing %s onto the Lease can use counters up, and free none", (_what, length, next) => {
+  ])("can be used up, but never freed, by writing %s onto the Lease", (_what, length, next) => {
     const junk = Array.from({ length }, (_, number) => `junk${String(number).padStart(12, "0")}=9007199254740991`);
     const all = merged(counters({ 1: 4021 }), decodeCounters(junk.join(" ")));
     expect(highestOf(all, key(1))).toBe(next === undefined ? Number.MAX_SAFE_INTEGER : 4021);

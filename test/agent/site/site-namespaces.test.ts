@@ -54,7 +54,7 @@ test("workloads of other namespaces are hidden, and so are their pods that wait 
   expect(shown(pods, part)).toEqual(["ours/waits", "theirs/runs"]);
 });
 
-test("where all boards are the site's, every pod is visible, and workloads only in its namespaces", () => {
+test("on a site with all boards every pod is visible, but workloads only in its namespaces", () => {
   const scope = { namespaceSelector: "site=a" };
   expect(shown(services, scope)).toEqual(["ours/web"]);
   expect(shown(pods, scope)).toHaveLength(3);

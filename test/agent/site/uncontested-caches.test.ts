@@ -55,7 +55,7 @@ test("a board that an older site claims is hidden, with its Lease and its pods",
   expect(view.informer(pods).lister.size).toBe(3);
 });
 
-test("whether the pods of a board are shown is known without decoding one of them", () => {
+test("whether the pods of a board are shown is known without decoding any of them", () => {
   const { lister } = caches.of(pods);
   let decoded = 0;
   lister.byIndex = () => {
@@ -71,7 +71,7 @@ test("whether the pods of a board are shown is known without decoding one of the
   expect(decoded).toBe(0);
 });
 
-test("when the claim is over everything is visible again, at once", () => {
+test("when the claim is over, everything is visible again at once", () => {
   claimed = undefined;
   expect(shown(nodes)).toEqual(["n-1", "s-1"]);
   expect(shown(pods)).toHaveLength(4);
@@ -93,7 +93,7 @@ test("a change of labels makes a board disappear or appear; a board that was nev
   expect(notified).toHaveLength(2);
 });
 
-test("pods of a claimed board wake no key, those of others do", () => {
+test("pods of a claimed board wake no key, but pods of other boards do", () => {
   const notified: string[] = [];
   view.informer(pods).onChange((changes) => notified.push(...changes.map(({ key }) => key)));
   caches.of(pods).add(pod("another", { on: "n-1" }));

@@ -18,11 +18,11 @@ const mqtt: MqttPart = {
 };
 const types = (changes: Partial<Parts>): readonly string[] => besideProblems(healthy(changes)).map(({ type }) => type);
 
-test("a healthy board has no problems beside those of the site", () => {
+test("a healthy board has no problems besides those of the site", () => {
   expect(types({ mqtt, clock: { state: "synced", apiSkewMs: 120 } })).toEqual([]);
 });
 
-test("a lost broker is a warning that says that the site continues; its own hint goes before ours", () => {
+test("a lost broker is a warning that says that the site continues; the broker's own hint goes before ours", () => {
   const down = {
     ...mqtt,
     state: "down",
@@ -48,7 +48,7 @@ test("a clock that differs from the API server's is reported from half a minute 
   expect(skewProblem(-3_600_000)).toBe("this board's clock is 1h ahead of the API server's");
 });
 
-test("a state folder in memory is a warning; a kernel without memory limits is reported too", () => {
+test("a state folder in memory is a warning, and so is a kernel without memory limits", () => {
   const { journal, memory } = healthy();
   if (!journal || !memory) throw new Error("no parts");
   expect(types({ journal: { ...journal, persistence: "volatile" } })).toEqual(["StateVolatile"]);
@@ -66,7 +66,7 @@ describe("an operator's hold", () => {
     quietUntil: at(3660),
   };
 
-  test("is reported with author, reason and rest, and is no fault", () => {
+  test("is reported with author, reason and remaining time, and is not a fault", () => {
     const found = besideProblems(healthy({ holds }));
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
       ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
@@ -90,7 +90,7 @@ describe("an operator's hold", () => {
     expect(status.health.level).toBe("ok");
   });
 
-  test("keeps its end while time passes, and is a change when it begins or ends", () => {
+  test("keeps its end while time passes, and is a change only when it begins or ends", () => {
     const one = snapshot(healthy({ holds }), undefined);
     const later = snapshot(healthy({ holds }, at(3630)), one);
     expect(later.holds?.freezes[0]?.until).toBe(one.holds?.freezes[0]?.until);
@@ -115,7 +115,7 @@ test("another judge is critical, with the flags that turn it off", () => {
   expect(problems(healthy({ problems: [found("k3s")] }))[0]?.type).toBe("SecondJudge");
 });
 
-test("a status with every member is accepted by a reader, and so is one without them", () => {
+test("a status with every member is accepted by a reader, and so is a status without optional members", () => {
   const full = healthy({
     mqtt,
     clock: { state: "synced", source: "timesyncd", apiSkewMs: -120.4 },
@@ -145,7 +145,7 @@ test("a status with every member is accepted by a reader, and so is one without 
   expect(commands?.[0]?.at).toBe("2026-11-20T12:58:20.000Z");
 });
 
-test("a log of the cache that another process keeps from being checkpointed is a problem, and no other size of it is", () => {
+test("a WAL that another process keeps from being checkpointed is a problem; its size alone is not", () => {
   const journal = { path: "/var/lib/siteward/cache.db", depth: 0, dbBytes: 2 ** 20, walExpected: 2 ** 25 };
   expect(types({ journal: { ...journal, walBytes: 2 ** 25 } })).toEqual([]);
   expect(types({ journal: { ...journal, walBytes: 2 ** 25 + 1 } })).toEqual(["CacheLogHeld"]);

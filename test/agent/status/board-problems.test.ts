@@ -33,21 +33,21 @@ test("for a board without a heartbeat in this term, the silence is reported as o
   ]);
 });
 
-test("of many lost boards the first few are named and the rest are counted, in one line", () => {
+test("the first few of many lost boards are named and the rest are counted, on one line", () => {
   expect(said({ lost: { count: 200, some: away("pi-3", "pi-4", "pi-5") } })).toEqual([
     "warning BoardsLost: 200 boards are lost: they have been silent since: pi-3 (2026-11-20 12:50 UTC), " +
       "pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 197 more",
   ]);
 });
 
-test("boards that are not ready are a line of their own; cordoned ones that are silent are no fault", () => {
+test("boards that are not ready have a line of their own; silent boards that are cordoned are not a fault", () => {
   expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
     "warning BoardsNotReady: pi-4 sends heartbeats but is not ready, since 2026-11-20 12:50 UTC",
     "info BoardsOff: pi-5 is cordoned, and has been silent since 2026-11-20 12:50 UTC",
   ]);
 });
 
-test("the text stays the same while the board stays away: the fleet gets it once", () => {
+test("the text stays the same while the board is away, so the fleet gets it once", () => {
   const boards = { lost: { count: 1, some: away("pi-3") }, off: none, notReady: none, tainted: 1 };
   const [now] = boardProblems(healthy({ boards }));
   const [later] = boardProblems(healthy({ boards }, at(7200)));

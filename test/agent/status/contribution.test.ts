@@ -16,7 +16,7 @@ test("a companion completes the agent's parts and adds its problems", () => {
   expect(whole.problems?.map(({ type }) => type)).toEqual(["A", "B", "C"]);
 });
 
-test("a part that the agent does not contribute is not made up from a member", () => {
+test("a part that the agent does not contribute is not made up from one of its members", () => {
   const { journal: _, ...rest } = healthy();
   expect(completed(rest, [{ journal: { persistence: "volatile" } }]).journal).toBeUndefined();
 });

@@ -31,19 +31,19 @@ test.each([
   expect(isReady(healthy({ api: down }))).toBe(false);
 });
 
-test("the hint of the part that saw the error goes before the general one", () => {
+test("the hint of the part that saw the error goes before the general hint", () => {
   const error = { kind: "credentials", message: "token expired", hint: "run kubeadm token" } as const;
   expect(problems(healthy({ api: { ...api, state: "down", error } }))[0]?.hint).toBe("run kubeadm token");
 });
 
-test("a link that was never up yet is reported with its error, without a duration", () => {
+test("a link that was never up is reported with its error, without a duration", () => {
   const error = { kind: "unreachable", message: "connect 10.0.0.1:6443: refused" } as const;
   expect(conditionsOf({ api: { ...api, state: "starting", error } })).toEqual([
     "warning ApiUnreachable: connect 10.0.0.1:6443: refused",
   ]);
 });
 
-test("a missing leader: no condition up to twice the lease and a retry, critical after that", () => {
+test("a missing leader is not a condition up to twice the lease and a retry, and critical after that", () => {
   const leaderless = (since: number): LeaderPart => ({
     ...leader,
     role: "standby",
@@ -57,7 +57,7 @@ test("a missing leader: no condition up to twice the lease and a retry, critical
   expect(isReady(healthy({ leader: leaderless(3500) }))).toBe(false);
 });
 
-test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it is over", (seconds) => {
+test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it expires", (seconds) => {
   const long: LeaderPart = { ...leader, role: "standby", leaseAgeMs: 151_000, leaseDurationMs: seconds * 1000 };
   expect(conditionsOf({ leader: long })).toEqual([
     "warning NoLeader: the site's Lease is not renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
@@ -93,7 +93,7 @@ test("watches that fell silent are named with their silence", () => {
   ]);
 });
 
-test("changes that wait to be applied for a minute are a problem; a burst of a few seconds is none", () => {
+test("changes that wait to be applied for a minute are a problem, but a burst of a few seconds is not", () => {
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
     "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied the controllers act on older objects",
@@ -150,7 +150,7 @@ test("objects that two sites select are reported: boards, namespaces, or all of 
   ]);
 });
 
-test("a rebuilt cache is reported for an hour, and is no fault", () => {
+test("a rebuilt cache is reported for an hour, and is not a fault", () => {
   const rebuilt = (since: number): Partial<Parts> => ({ rebuilt: { at: at(since), why: "the file was damaged" } });
   expect(conditionsOf(rebuilt(1))).toEqual([
     "info CacheRebuilt: cache.db was recreated 59m59s ago: the file was damaged",

@@ -19,7 +19,7 @@ const said = (changes: Partial<JudgementPart>, seconds = 3604): readonly string[
 const hint =
   "raise client.qps (now 20 per second) if the API server can take more; the boards that matter most go first";
 
-test("a site that is judged on time has no problems, nor one without a judge", () => {
+test("a site that is judged on time has no problems, nor has a site that is not judged", () => {
   expect(said({})).toEqual([]);
   expect(said({ at: undefined })).toEqual([]);
   expect(lagProblems(healthy())).toEqual([]);
@@ -49,13 +49,13 @@ test("numbers older than three periods are a problem", () => {
   ]);
 });
 
-test("an operator's pause is no lag, and an API that does not answer is a problem of its own", () => {
+test("an operator's pause is not a lag, and an API that does not answer is a problem of its own", () => {
   expect(said({ isPaused: true }, 3700)).toEqual([]);
   const down = { state: "down", since: at(3600), error: undefined } as const;
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
 });
 
-test("a deaf leader is critical, and named by the time since when", () => {
+test("a deaf leader is critical, and reported with the time at which it became deaf", () => {
   expect(deafProblem(at(3600), at(3700))).toMatchObject({
     type: "LeaderDeaf",
     severity: "critical",

@@ -11,25 +11,25 @@ const minutes = (count: number): Instant => shifted(started, count * 60_000);
 
 describe("the reaction to memory use", () => {
   test.each([
-    ["nothing up to the soft limit", 100, undefined, 60, "fine"],
-    ["caches are dropped beyond it", 101, undefined, 60, "relieve"],
-    ["not at every look", 140, 58, 60, "fine"],
-    ["but again after five minutes", 140, 55, 60, "relieve"],
-    ["caches come first beyond the hard limit, too", 200, undefined, 60, "relieve"],
-    ["nothing at the hard limit itself", 150, 58, 60, "fine"],
-    ["a new process where dropping them did not help", 151, 59, 60, "restart"],
-    ["not soon after the start: it would be as large again", 151, 14, 14.9, "in vain"],
-    ["a quarter of an hour later it may help", 151, 14, 15, "restart"],
+    ["is nothing up to the soft limit", 100, undefined, 60, "fine"],
+    ["is to drop caches beyond the soft limit", 101, undefined, 60, "relieve"],
+    ["does not happen at every check", 140, 58, 60, "fine"],
+    ["happens again after five minutes", 140, 55, 60, "relieve"],
+    ["is to drop caches first beyond the hard limit, too", 200, undefined, 60, "relieve"],
+    ["is nothing at the hard limit itself", 150, 58, 60, "fine"],
+    ["is a new process if dropping caches did not help", 151, 59, 60, "restart"],
+    ["is nothing soon after the start: a new process would be as large again", 151, 14, 14.9, "in vain"],
+    ["is a new process a quarter of an hour later", 151, 14, 15, "restart"],
   ] as const)("%s", (_, rss, relieved, now, expected) => {
     const relievedAt = relieved === undefined ? undefined : minutes(relieved);
     expect(memoryStep({ rss, startedAt: started, relievedAt, grown: undefined }, limits, minutes(now))).toBe(expected);
   });
 
   test.each([
-    ["a calm process that grew is tidied", 90, 800_000, "tidy"],
-    ["not for a little", 90, 500_000, "fine"],
-    ["nor one that has work to do", 90, undefined, "fine"],
-    ["beyond the limit more is done than that", 101, 800_000, "relieve"],
+    ["is to collect garbage in a calm process that grew", 90, 800_000, "tidy"],
+    ["is nothing in a calm process that grew a little", 90, 500_000, "fine"],
+    ["is nothing in a process that has work to do", 90, undefined, "fine"],
+    ["is to drop caches beyond the soft limit, even in a calm process", 101, 800_000, "relieve"],
   ] as const)("%s", (_, rss, grown, expected) => {
     expect(memoryStep({ rss, startedAt: started, relievedAt: undefined, grown }, limits, minutes(1))).toBe(expected);
   });
@@ -81,7 +81,7 @@ test("a follower collects garbage after its start, after a term, and whenever it
   await running;
 });
 
-test("an agent that grows drops its caches, and ends in good order if that did not help", async () => {
+test("an agent that grows drops its caches, and stops cleanly if that did not help", async () => {
   const clock = new FakeClock();
   const log = new RecordingLog();
   const mib = 2 ** 20;

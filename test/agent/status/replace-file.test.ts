@@ -23,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-test("a reader that opened the file before still reads the old text, whole", () => {
+test("a reader that opened the file before still reads the whole old text", () => {
   replaceFile(file, "old");
   const before = statSync(file).ino;
   replaceFile(file, "new and longer");
@@ -32,7 +32,7 @@ test("a reader that opened the file before still reads the old text, whole", () 
   expect(readdirSync(folder)).toEqual(["status.json"]);
 });
 
-test("monitoring of any user may read it, whatever the umask", () => {
+test("a monitoring program of any user may read it, whatever the umask", () => {
   const former = process.umask(0o077);
   try {
     replaceFile(file, "x");
@@ -59,13 +59,13 @@ test("a planted link is not followed", () => {
   expect(readFileSync(victim, "utf8")).toBe("precious");
 });
 
-test("files left by a power cut are no obstacle", () => {
+test("files left by a power cut do no harm", () => {
   writeFileSync(path.join(folder, ".status.json.tmp"), "half a sta");
   replaceFile(file, "whole");
   expect(readFileSync(file, "utf8")).toBe("whole");
 });
 
-test("a FIFO in its place does not block", () => {
+test("a FIFO in its place does not block the write", () => {
   execFileSync("mkfifo", [path.join(folder, ".status.json.tmp")]);
   replaceFile(file, "new");
   expect(readFileSync(file, "utf8")).toBe("new");

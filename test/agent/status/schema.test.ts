@@ -23,7 +23,7 @@ test.each([
   ],
   ["a leader that is text", JSON.stringify({ ...good, leader: "me" }), /^status\.leader is not an object/],
   [
-    "conditions that are none",
+    "conditions of a wrong shape",
     JSON.stringify({ ...good, health: { ...good.health, conditions: {} } }),
     /is not a list/,
   ],

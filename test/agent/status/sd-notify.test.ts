@@ -27,17 +27,25 @@ describe("the way to the service manager", () => {
   const ofUnit = { NOTIFY_SOCKET: "/run/systemd/notify" };
 
   test.each([
-    ["a socket that systemd opened goes before all", { ...opened, ...launched, ...ofUnit }, "4 READY=1"],
-    ["then one that the launcher opened", { ...launched, ...ofUnit }, "7 READY=1"],
-    ["then a program for each message", ofUnit, "systemd-notify READY=1 to /run/systemd/notify"],
-    ["sockets of another process are not ours", { ...opened, LISTEN_PID: "411", ...launched }, "7 READY=1"],
-    ["nor are sockets of other names", { ...opened, LISTEN_FDNAMES: "http:journal", ...launched }, "7 READY=1"],
+    ["a socket that systemd opened, before all others", { ...opened, ...launched, ...ofUnit }, "4 READY=1"],
+    ["a socket that the launcher opened, if systemd opened none", { ...launched, ...ofUnit }, "7 READY=1"],
+    ["a program for each message, if there is no socket", ofUnit, "systemd-notify READY=1 to /run/systemd/notify"],
     [
-      "text that is no number is no socket",
+      "the launcher's socket, if systemd's belong to another process",
+      { ...opened, LISTEN_PID: "411", ...launched },
+      "7 READY=1",
+    ],
+    [
+      "the launcher's socket, if systemd's have other names",
+      { ...opened, LISTEN_FDNAMES: "http:journal", ...launched },
+      "7 READY=1",
+    ],
+    [
+      "a program, if the launcher's socket is not a number",
       { SITEWARD_NOTIFY_FD: "x", ...ofUnit },
       "systemd-notify READY=1 to /run/systemd/notify",
     ],
-  ])("%s", (_, env, expected) => {
+  ])("a message goes to %s", (_, env, expected) => {
     const { notifier, sent } = listening(env);
     notifier.send("READY=1");
     expect(sent).toEqual([expected]);
@@ -49,7 +57,7 @@ describe("the way to the service manager", () => {
     expect(sent).toEqual([]);
   });
 
-  test("programs run one after the other; messages of the meantime go together, in their order", () => {
+  test("programs run one after the other, and messages that arrive meanwhile are sent together, in their order", () => {
     const { notifier, sent, endOne } = listening(ofUnit);
     for (const line of ["RELOADING=1", "STATUS=new", "READY=1"]) notifier.send(line);
     expect(sent).toEqual(["systemd-notify RELOADING=1 to /run/systemd/notify"]);

@@ -26,7 +26,7 @@ test("each part has the place that the schema gives it", () => {
   });
 });
 
-test("facts that only the rules need are not written, and instants and spans have the schema's format", () => {
+test("facts that only the rules need are not written, and instants and durations have the schema's format", () => {
   const held = { why: "quarantine after an outage", since: at(3540) };
   const judgement = { at: at(3597), period: 5000, isPaused: false, unwritten: 2, behindSince: undefined, qps: 20 };
   const { journal = { path: "", depth: 0, dbBytes: 0, walBytes: 0 } } = healthy();
@@ -68,7 +68,7 @@ test("times are counted back from now: setting the wall clock does not make them
   expect(snapshot(healthy({ api: before1970 }), undefined).link?.api.since).toBe("2026-11-20T12:50:00.000Z");
 });
 
-test("a problem keeps its beginning while it lasts, each zone its own, and a new one when it returns", () => {
+test("a problem keeps its beginning while it lasts, each zone its own, and has a new one when it returns", () => {
   const zone = (name: string, ready: number) =>
     ({ name, state: "PartialDisruption", nodes: 4, ready, rate: 0 }) as const;
   const since = (status: ReturnType<typeof snapshot>): string[] =>
@@ -81,7 +81,7 @@ test("a problem keeps its beginning while it lasts, each zone its own, and a new
   expect(since(snapshot(healthy({ zones: [zone("a", 1)] }, at(400)), well))).toEqual(["a 12:06:40"]);
 });
 
-test("ages and counters are no change, a leader, a zone or a problem is", () => {
+test("ages and counters are not a change, but a leader, a zone or a problem is", () => {
   const calm = substance(snapshot(healthy(), undefined));
   const memory = { rssBytes: 1, anonymousBytes: 1, peakBytes: 1, heapUsedBytes: 1 };
   const later = healthy({ memory }, at(3700));

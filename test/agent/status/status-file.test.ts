@@ -56,7 +56,7 @@ test("a quiet agent writes every thirty seconds", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("an unannounced change is written within ten seconds, and constant changes at most every ten", async () => {
+test("an unannounced change is written within ten seconds, and constant changes at most every ten seconds", async () => {
   const { clock, seconds, world, stop, done } = agent();
   await clock.advance("12s");
   for (let queue = 1; queue <= 40; queue++) {
@@ -68,7 +68,7 @@ test("an unannounced change is written within ten seconds, and constant changes 
   await done;
 });
 
-test("an announced change is written at once, with simultaneous ones, and so is the next one", async () => {
+test("an announced change is written at once, together with simultaneous changes, and so is the next one", async () => {
   const { clock, seconds, world, file, stop, done } = agent();
   await clock.advance("1s");
   world.changes = { problems: [{ type: "ApiUnreachable", severity: "warning", message: "refused" }] };
@@ -108,7 +108,7 @@ test("after a stop nothing is written, and the last status stays", async () => {
   expect(writes).toHaveLength(2);
 });
 
-test("a full folder is logged once, counted, and retried; the failures are in the next file", async () => {
+test("a full folder is logged once, counted and retried; the failures are in the next file", async () => {
   const { clock, log, writes, world, file, stop, done } = agent();
   await clock.advance("5s");
   world.failure = new Error("ENOSPC: no space left on device");

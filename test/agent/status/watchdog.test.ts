@@ -16,9 +16,9 @@ describe("a loop is stuck", () => {
     ["not without any loop", [], 10_000, []],
     ["not while it is idle, however long", [{ name: "pod-gc", at: "idle" }], 1e9, []],
     ["not exactly at its limit", [{ name: "pod-gc", at }], 300, []],
-    ["just after it", [{ name: "pod-gc", at }], 301, ["pod-gc"]],
+    ["just after its limit", [{ name: "pod-gc", at }], 301, ["pod-gc"]],
     [
-      "each by its own limit",
+      "by its own limit, which differs from loop to loop",
       [
         { name: "pod-gc", at },
         { name: "election", at },
@@ -27,7 +27,7 @@ describe("a loop is stuck", () => {
       ["election"],
     ],
     [
-      "all of them that are",
+      "and so is every other loop beyond its limit",
       [
         { name: "pod-gc", at },
         { name: "election", at },
@@ -35,13 +35,13 @@ describe("a loop is stuck", () => {
       301,
       ["pod-gc", "election"],
     ],
-    ["not where it moves by itself later", [{ name: "election", at: shifted(at, 1000) }], 1050, []],
+    ["not while its next move is still in the future", [{ name: "election", at: shifted(at, 1000) }], 1050, []],
   ])("%s", (_, loops, after, expected) => {
     expect(stuckOf(loops, limitOf, shifted(at, after)).map(({ name }) => name)).toEqual(expected);
   });
 });
 
-test("patience grows with the time-outs of requests and outages, and the database gets the least", () => {
+test("a loop's limit grows with the timeouts of requests and outages; the database's limit is the shortest", () => {
   const limits = watchdogLimits({ longestRequest: 30_000, renewDeadline: 40_000 });
   expect(["database", "election", "pod-gc"].map(limits)).toEqual([120_000, 150_000, 460_000]);
 });
@@ -91,7 +91,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("reports nothing while a loop is stuck, names it once, and continues when it moves again", async () => {
+  test("reports nothing while a loop is stuck, names it once, and continues when the loop makes progress again", async () => {
     const { clock, beats, log, watchdog, changes, set, end } = dog(4000);
     set([{ name: "pod-gc", at: clock.now() }]);
     await clock.advance("3s");
@@ -108,7 +108,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("blames no loop for a suspension of the whole process, and blames it if it still makes no progress after that", async () => {
+  test("blames no loop for a suspension of the whole process, but does if it still makes no progress after that", async () => {
     const { clock, process, log, watchdog, set, end } = dog(undefined);
     set([{ name: "election", at: clock.now() }]);
     process.suspend();

@@ -20,12 +20,12 @@ function asked(windows: string, zone: Zone | undefined = utc) {
 }
 
 test.each([
-  ["just before", "2026-11-20T21:59:59Z", undefined],
-  ["when it begins", "2026-11-20T22:00:00Z", "2026-11-21T06:00"],
-  ["after midnight", "2026-11-21T01:00:00Z", "2026-11-21T06:00"],
-  ["the last moment", "2026-11-21T05:59:59Z", "2026-11-21T06:00"],
-  ["when it is over", "2026-11-21T06:00:00Z", undefined],
-  ["the next day", "2026-11-21T12:00:00Z", undefined],
+  ["just before it begins: no", "2026-11-20T21:59:59Z", undefined],
+  ["when it begins: yes", "2026-11-20T22:00:00Z", "2026-11-21T06:00"],
+  ["after midnight: yes", "2026-11-21T01:00:00Z", "2026-11-21T06:00"],
+  ["at the last moment: yes", "2026-11-21T05:59:59Z", "2026-11-21T06:00"],
+  ["when it is over: no", "2026-11-21T06:00:00Z", undefined],
+  ["at noon the next day: no", "2026-11-21T12:00:00Z", undefined],
 ])("the night of every day is quiet: %s", (_, wall, until) => {
   expect(asked("0 22 * * * for 8h")(wall)).toBe(until);
 });
@@ -38,7 +38,7 @@ test("days that do not match are not quiet, and a window may last over several d
   expect(weekend("2026-11-23T06:00:00Z")).toBeUndefined();
 });
 
-test("of several windows the one that ends last gives the end", () => {
+test("the window that ends last gives the end of several", () => {
   const both = asked("0 22 * * * for 8h; 0 23 * * * for 10h");
   expect(both("2026-11-20T22:30:00Z")).toBe("2026-11-21T06:00");
   expect(both("2026-11-20T23:30:00Z")).toBe("2026-11-21T09:00");
@@ -55,7 +55,7 @@ test("hours are those of the board's time zone, in summer and in winter", () => 
   expect(night("2026-12-01T21:30:00Z")).toBe("2026-12-01T22:30");
 });
 
-test("hours that begin in the gap of summer time are not left out, and ambiguous ones begin with the first", () => {
+test("hours that begin in the gap of summer time are not left out, and ambiguous hours begin with the first of the two", () => {
   const early = asked("30 2 * * * for 3h", berlin);
   // 29 March 2026: 02:30 does not exist; reckoned by the offset before the gap it is 03:30 of summer time.
   expect(early("2026-03-29T01:29:59Z")).toBeUndefined();
@@ -80,7 +80,7 @@ test("without quiet hours nothing is held, whatever the clock shows", () => {
   expect(quietHours([], undefined)(at("2026-11-20T12:00:00Z"), "synced")).toBeUndefined();
 });
 
-test("a clock that is corrected moves the end with it, on the monotonic clock too", () => {
+test("when the clock is corrected, the end moves with it, on the monotonic clock too", () => {
   const quietHoursAt = quietHours(parseWindows("0 22 * * * for 8h") ?? [], utc);
   const before = quietHoursAt({ mono: 1000, wall: Date.parse("2026-11-20T23:00:00Z") }, "synced");
   const corrected = quietHoursAt({ mono: 2000, wall: Date.parse("2026-11-21T05:00:00Z") }, "synced");

@@ -61,7 +61,7 @@ test.each([
   // 29 February is day 59 of the year for one form and not counted by the other.
   ["XXX0YYY,59/0,J60/2", "2028-02-29T00:30:00Z", 1],
   ["XXX0YYY,J60/0,J61/0", "2028-02-29T12:00:00Z", 0],
-])("the rule %s gives at %s: %d hours ahead", (rule, at, hours) => {
+])("by the rule %s the local time at %s is %d hours ahead", (rule, at, hours) => {
   const parsed = ruleFrom(rule);
   if (!parsed) throw new Error(`not read: ${rule}`);
   expect(ruleOffset(parsed, Date.parse(at)) / 3_600_000).toBe(hours);
@@ -71,7 +71,7 @@ test.each(["", "CET", "CET-1CEST,M3.5.0", "CET-1CEST,huh,M10.5.0", "-1"])("%j is
   expect(ruleFrom(rule)).toBeUndefined();
 });
 
-test("a file that is truncated, or has other content, is no zone and causes no crash", () => {
+test("a file that is truncated, or has other content, is not a time zone and causes no crash", () => {
   const berlin = read("/usr/share/zoneinfo/Europe/Berlin");
   if (!berlin) throw new Error("no zones here: install tzdata");
   for (let length = 0; length < berlin.length; length += 7) {

@@ -67,7 +67,7 @@ export const checkedRules: readonly Rule[] = [
   }),
   rule(
     "pod-frozen",
-    "of an existing pod only images and added tolerations may change, and never its board",
+    "only images and added tolerations of an existing pod may change, and never its board",
     async (site) => {
       const space = await site.space();
       const path = space.at("pods", "one");

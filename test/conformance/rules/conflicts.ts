@@ -23,19 +23,26 @@ export const conflictRules: readonly Rule[] = [
       (await site.put(path, edited(first, { data: { by: "second" } }))).is(200);
     },
   ),
-  rule("stale-update-of-boards", "so is a stale update of boards, Leases and their status", async (site) => {
-    const space = await site.space();
-    const name = site.name();
-    const board = at("nodes", undefined, name);
-    const old = await site.make("nodes", { ...node(name), metadata: { name } });
-    (await site.patch(board, { metadata: { labels: { changed: "yes" } } })).is(200);
-    (await site.put(board, edited(old, { spec: { unschedulable: true } }))).fails(409, "Conflict");
-    (await site.put(`${board}/status`, edited(old, { status: { phase: "Running" } }))).fails(409, "Conflict");
-    const held = await space.create("leases", lease("one"));
-    (await site.patch(space.at("leases", "one"), { spec: { holderIdentity: "a" } })).is(200);
-    (await site.put(space.at("leases", "one"), edited(held, { spec: { holderIdentity: "b" } }))).fails(409, "Conflict");
-    (await site.get(space.at("leases", "one"))).shows("a", "spec", "holderIdentity");
-  }),
+  rule(
+    "stale-update-of-boards",
+    "a stale update of boards, Leases and their status is refused as well",
+    async (site) => {
+      const space = await site.space();
+      const name = site.name();
+      const board = at("nodes", undefined, name);
+      const old = await site.make("nodes", { ...node(name), metadata: { name } });
+      (await site.patch(board, { metadata: { labels: { changed: "yes" } } })).is(200);
+      (await site.put(board, edited(old, { spec: { unschedulable: true } }))).fails(409, "Conflict");
+      (await site.put(`${board}/status`, edited(old, { status: { phase: "Running" } }))).fails(409, "Conflict");
+      const held = await space.create("leases", lease("one"));
+      (await site.patch(space.at("leases", "one"), { spec: { holderIdentity: "a" } })).is(200);
+      (await site.put(space.at("leases", "one"), edited(held, { spec: { holderIdentity: "b" } }))).fails(
+        409,
+        "Conflict",
+      );
+      (await site.get(space.at("leases", "one"))).shows("a", "spec", "holderIdentity");
+    },
+  ),
   rule("stale-patch", "a patch that names an old resourceVersion is refused with 409 Conflict", async (site) => {
     const space = await site.space();
     const path = space.at("configmaps", "one");
@@ -95,7 +102,7 @@ export const conflictRules: readonly Rule[] = [
     (await site.put(space.at("pods", "one", "status"), { ...configMap("one"), kind: "Pod" })).fails(404, "NotFound");
     (await site.get(space.at("configmaps", "one"))).fails(404, "NotFound");
   }),
-  rule("one-winner", "of many updates from the same state exactly one succeeds", async (site) => {
+  rule("one-winner", "exactly one of many updates from the same state succeeds", async (site) => {
     const space = await site.space();
     const path = space.at("leases", "one");
     const old = await space.create("leases", lease("one"));

@@ -75,7 +75,7 @@ export const discoveryRules: readonly Rule[] = [
       allVerbs,
     );
   }),
-  rule("discovery-aggregated", "all of it is available as one document on request", async (site) => {
+  rule("discovery-aggregated", "all groups and resources are available as one document on request", async (site) => {
     for (const [path, group, resource] of [
       ["/api", "", "pods"],
       ["/apis", "apps", "daemonsets"],

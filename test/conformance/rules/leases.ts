@@ -132,7 +132,7 @@ export const leaseRules: readonly Rule[] = [
   }),
   rule(
     "lease-by-update",
-    "an update of a missing Lease creates it, whatever version it names: heartbeats begin so",
+    "an update of a missing Lease creates it, whatever version it names: heartbeats begin this way",
     async (site) => {
       const space = await site.space();
       const put = await site.put(space.at("leases", "one"), lease("one", { holderIdentity: "a" }));

@@ -49,7 +49,7 @@ export const patchRules: readonly Rule[] = [
   }),
   rule(
     "json-patch-test",
-    "a JSON patch whose test does not hold is refused with 422 and changes nothing: fenced writes rely on it",
+    "a JSON patch whose test fails is refused with 422 and changes nothing: fenced writes rely on it",
     async (site) => {
       const space = await site.space();
       const path = space.at("configmaps", "one");

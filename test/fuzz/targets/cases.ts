@@ -12,7 +12,9 @@ const written = (from: readonly string[]): readonly string[] =>
   from.flatMap((family) =>
     readdirSync(path.join(root, family))
       .slice(0, 12)
-      .map((file) => readFileSync(path.join(root, family, file), "utf8")),
+      .map((file) =>
+        JSON.stringify({ id: file, family, ...JSON.parse(readFileSync(path.join(root, family, file), "utf8")) }),
+      ),
   );
 
 export const cases: readonly Target[] = [
@@ -23,7 +25,7 @@ export const cases: readonly Target[] = [
       const texts = written(families);
       return {
         example: (random) => texts[random.integer(texts.length)] ?? "",
-        run: (input) => taken(["MalformedCase"], () => readCase(input.toString())),
+        run: (input) => taken(["MalformedCase"], () => readCase(input.toString(), "-")),
       };
     },
   },
@@ -37,7 +39,7 @@ export const cases: readonly Target[] = [
       const texts = written(families);
       return {
         example: (random) => texts[random.integer(texts.length)] ?? "",
-        run: (input) => takenLater(["MalformedCase"], () => replay(input.toString())),
+        run: (input) => takenLater(["MalformedCase"], () => replay(input.toString(), "-")),
       };
     },
   },

@@ -6,7 +6,7 @@ import type { Database } from "../../../storage/database/database.ts";
 import { inspect } from "../../../storage/database/inspection.ts";
 import { openCache, openState } from "../../../storage/database/open.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { list, popAll, pragmas, store } from "../../storage/things.ts";
+import { list, popAll, pragmas, store } from "../../storage/object-store.ts";
 import { statePragmas } from "../../support/state-pragmas.ts";
 import { ensure, type Target, taken } from "../target.ts";
 import { inFolder } from "./settings.ts";

@@ -1,6 +1,6 @@
 import type { Change, StoredObject } from "../../../storage/object.ts";
 import { family } from "../family.ts";
-import { shownObject } from "../things.ts";
+import { shownObject } from "../object-form.ts";
 import { FifoStory } from "./df/fifo-story.ts";
 import { config, event, given, outcome } from "./df/forms.ts";
 

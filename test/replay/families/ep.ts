@@ -1,7 +1,7 @@
 import { endpointsOfServices } from "../../../agent/controllers/endpoints/controller.ts";
 import { workload } from "../../../agent/controllers/registry.ts";
 import { serviceFamily } from "./services/family.ts";
-import { noJudge } from "./services/sight.ts";
+import { noJudge } from "./services/no-judge.ts";
 
 /** The Endpoints of services (docs/kubernetes-rules.md#endpoint-triggers, #endpoints-over-capacity). */
 export const ep = serviceFamily({

@@ -6,8 +6,8 @@ import { workload } from "../../../agent/controllers/registry.ts";
 import { noMemory } from "../../../agent/controllers/slices/memory.ts";
 import { serviceFamily } from "./services/family.ts";
 import type { Given } from "./services/forms.ts";
+import { noJudge } from "./services/no-judge.ts";
 import { keyOfName } from "./services/pods.ts";
-import { noJudge } from "./services/sight.ts";
 import type { ServiceStory } from "./services/story.ts";
 
 /** Later than any version that a case reaches. */

@@ -4,7 +4,7 @@ import { journalSchema } from "../site/journal.ts";
 import { tellStory } from "../site/story.ts";
 import { EvictionStory } from "./te/eviction-story.ts";
 import { config, type Event, event, given } from "./te/forms.ts";
-import { podStorySchema, toldOf } from "./te/told.ts";
+import { podStoriesOf, podStorySchema } from "./te/pod-story.ts";
 
 const hour = 3_600_000;
 
@@ -103,7 +103,7 @@ export const te = family({
         snapshot: () => ({ timers: story.timers, pods: story.pods, nodes: story.nodes }),
       });
       const { journal } = story.site;
-      const podStories = toldOf(
+      const podStories = podStoriesOf(
         journal,
         [...(given.pods ?? [])].map(({ name }) => (name.includes("/") ? name : `default/${name}`)),
       );

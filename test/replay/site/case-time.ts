@@ -27,17 +27,18 @@ export const startTime = optional(
 export class CaseTime {
   readonly begin: Instant;
 
-  constructor(start = standard) {
+  /** `mono`: what the monotonic clock shows at the start. */
+  constructor(start = standard, mono = 0) {
     const wall = readTime(start);
     const year = wall === undefined ? Number.NaN : new Date(wall).getUTCFullYear();
     if (wall === undefined || !(year >= 1000 && year <= 9000))
       throw new MalformedCase([`case.config.startTime takes a time such as ${standard}`]);
-    this.begin = { mono: 0, wall };
+    this.begin = { mono, wall };
   }
 
   /** In the form of objects' timestamps: without a fraction if there is none. */
   stamp(ms: Millis): string {
-    return new Date(this.begin.wall + ms).toISOString().replace(".000Z", "Z");
+    return new Date(this.begin.wall + ms - this.begin.mono).toISOString().replace(".000Z", "Z");
   }
 
   /** `undefined`: it is no timestamp. */

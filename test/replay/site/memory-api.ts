@@ -17,6 +17,7 @@ import { applyStrategicMerge } from "../../../simulator/patches/strategic-merge.
 import { listerOf } from "../../support/lister.ts";
 import { MalformedCase } from "../malformed.ts";
 import { meets, refusal, withoutKind } from "./answers.ts";
+import type { SiteLink } from "./site-link.ts";
 
 /** A write request and its outcome. */
 export interface Write {
@@ -35,25 +36,33 @@ export interface Write {
 export interface MemoryApiDeps {
   /** Returns why a write is to fail: "Conflict", "InternalError". */
   refuse(write: {
+    readonly verb: Write["verb"];
     readonly resource: Resource<KubeObject>;
     readonly key: string;
     readonly subresource?: string;
+    readonly body: object;
   }): string | undefined;
   wrote(write: Write): void;
   /** One object was read past the caches. */
   asked?(read: { readonly resource: Resource<KubeObject>; readonly key: string }): void;
+  /** The link to the server; undefined: it never fails, except by `cut`. */
+  readonly link?: SiteLink;
 }
 
 interface Table {
   readonly resource: Resource<KubeObject>;
   readonly objects: Map<string, KubeObject>;
   readonly listeners: Set<(changes: readonly Seen<KubeObject>[]) => void>;
+  /** The objects as the caches show them. */
+  readonly cached: Map<string, KubeObject>;
   /** Keys of objects that the API has but the caches do not show. */
   readonly unseen: Set<string>;
+  /** Keys of objects whose changes are still on their way to the caches. */
+  readonly pending: Set<string>;
 }
 
 /**
- * An API server made of a few maps, with watches that never fail and deliver at once. Patches, preconditions and the
+ * An API server made of a few maps, with watches that deliver at once unless the link fails. Patches, preconditions and the
  * status subresource work as on a real one; caches trim objects and do not report heartbeats, as the informers do.
  */
 export class MemoryApi implements Writer, ApiReader, Caches {
@@ -98,23 +107,39 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     return this.#store(resource, before, { ...fresh, metadata: { ...namespace, ...metadata, uid } });
   }
 
+  /** Takes over an object with its uid and version. */
+  adopt(resource: Resource<KubeObject>, object: KubeObject): void {
+    this.#version = Math.max(this.#version, Number(object.metadata.resourceVersion));
+    this.#table(resource).objects.set(keyOf(object), object);
+    this.#changed(resource, keyOf(object));
+  }
+
   remove(resource: Resource<KubeObject>, key: string): KubeObject | undefined {
     const { objects } = this.#table(resource);
     const before = objects.get(key);
     if (before === undefined) return undefined;
     objects.delete(key);
-    this.#tell(resource, { key, before, after: undefined });
+    this.#changed(resource, key);
     return before;
   }
 
   /** Hides an existing object from the caches, or shows it again. */
   show(resource: Resource<KubeObject>, key: string, isSeen: boolean): void {
     const { objects, unseen } = this.#table(resource);
-    const object = objects.get(key);
-    if (object === undefined || unseen.has(key) !== isSeen) return;
+    if (!objects.has(key) || unseen.has(key) !== isSeen) return;
     if (isSeen) unseen.delete(key);
-    this.#tell(resource, { key, before: isSeen ? undefined : object, after: isSeen ? object : undefined });
-    if (!isSeen) unseen.add(key);
+    else unseen.add(key);
+    this.#show(this.#table(resource), key);
+  }
+
+  /** The watches deliver what is on its way. */
+  deliver(): void {
+    for (const table of this.#tables.values()) {
+      const keys = [...table.pending];
+      table.pending.clear();
+      if (keys.length > 0) this.#deps.link?.received(table.resource);
+      for (const key of keys) this.#show(table, key);
+    }
   }
 
   /** Breaks the watches and answers nothing, or restores both. */
@@ -131,7 +156,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
   informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
     const table = this.#table(resource);
     const now = this.#clock.now();
-    const health: WatchHealth = {
+    const health: WatchHealth = this.#deps.link?.healthOf(resource) ?? {
       connected: this.#notLiveSince === undefined,
       lastReceived: this.#notLiveSince ?? now,
       lastProof: this.#notLiveSince ?? now,
@@ -153,7 +178,8 @@ export class MemoryApi implements Writer, ApiReader, Caches {
   async get<T extends KubeObject>(resource: Resource<T>, at: { namespace?: string; name: string }): Promise<T> {
     const key = keyOf({ metadata: at });
     this.#deps.asked?.({ resource, key });
-    if (this.#notLiveSince !== undefined || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
+    const isCut = this.#notLiveSince !== undefined || this.#deps.link?.answers === false;
+    if (isCut || this.unanswered.has(key)) throw refusal("get", key, "Timeout");
     return this.#found(resource, at, "get");
   }
 
@@ -178,7 +204,8 @@ export class MemoryApi implements Writer, ApiReader, Caches {
         refused,
       });
     const refused =
-      this.#deps.refuse({ resource, key }) ?? (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
+      this.#deps.refuse({ verb: "create", resource, key, body: object }) ??
+      (this.find(resource, key) === undefined ? undefined : "AlreadyExists");
     if (refused !== undefined) {
       tell(undefined, refused);
       throw refusal("create", key, refused);
@@ -245,7 +272,8 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     const tell = (after: KubeObject | undefined, refused: string | undefined): void =>
       this.#deps.wrote({ verb, resource, key, subresource, body, before, after, refused });
     try {
-      const refused = this.#deps.refuse({ resource, key, ...(subresource && { subresource }) });
+      if (this.#deps.link?.answers === false) throw refusal(verb, key, "Timeout");
+      const refused = this.#deps.refuse({ verb, resource, key, body, ...(subresource && { subresource }) });
       if (refused === "Conflict") this.#overtake(resource, before);
       if (refused !== undefined) throw refusal(verb, key, refused);
       const found = this.#found(resource, at, verb);
@@ -284,39 +312,46 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     if (!parsed.ok) throw new MalformedCase([parsed.why]);
     const after = parsed.object;
     this.#table(resource).objects.set(keyOf(after), after);
-    this.#tell(resource, { key: keyOf(after), before, after });
+    this.#changed(resource, keyOf(after));
     return after;
   }
 
-  #tell(resource: Resource<KubeObject>, { key, before, after }: Seen<KubeObject>): void {
+  #changed(resource: Resource<KubeObject>, key: string): void {
+    this.#table(resource).pending.add(key);
+    if (this.#deps.link?.delivers !== false) this.deliver();
+  }
+
+  /** Brings the cached object up to the server's, and reports the change. */
+  #show({ resource, objects, cached, unseen, listeners }: Table, key: string): void {
     const { trim, isQuiet } = kindOf(resource);
-    if (this.#table(resource).unseen.has(key)) {
-      if (after === undefined) this.#table(resource).unseen.delete(key);
-      return;
-    }
-    const change = { key, before: before && trim(before), after: after && trim(after) };
-    if (change.before && change.after && isQuiet?.(change.before, change.after)) return;
-    for (const listen of this.#table(resource).listeners) listen([change]);
+    const [before, found] = [cached.get(key), objects.get(key)];
+    if (found === undefined) unseen.delete(key);
+    const after = found && !unseen.has(key) ? trim(found) : undefined;
+    if (after) cached.set(key, after);
+    else cached.delete(key);
+    if ((before ?? after) === undefined || (before && after && isQuiet?.(before, after))) return;
+    for (const listen of listeners) listen([{ key, before, after }]);
   }
 
   #lister<T extends KubeObject>(resource: Resource<T>): Lister<T> {
-    const { trim } = kindOf(resource);
-    const { unseen } = this.#table(resource);
-    const cached = (): readonly T[] =>
-      this.all(resource)
-        .filter((object) => !unseen.has(keyOf(object)))
-        .map(trim);
-    return listerOf(resource, cached, (key) => {
-      const found = unseen.has(key) ? undefined : this.find(resource, key);
-      return found && trim(found);
-    });
+    const { cached } = this.#table(resource);
+    // A table holds only objects of its own resource.
+    const all = () => [...cached].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object as T);
+    return listerOf(resource, all, (key) => cached.get(key) as T | undefined);
   }
 
   #table(resource: Resource<KubeObject>): Table {
     const name = resourceName(resource);
     const found = this.#tables.get(name);
     if (found) return found;
-    const table: Table = { resource, objects: new Map(), listeners: new Set(), unseen: new Set() };
+    const table: Table = {
+      resource,
+      objects: new Map(),
+      listeners: new Set(),
+      cached: new Map(),
+      unseen: new Set(),
+      pending: new Set(),
+    };
     this.#tables.set(name, table);
     return table;
   }

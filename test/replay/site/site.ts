@@ -1,8 +1,10 @@
 import type { Ambient } from "../../../agent/base/ambient.ts";
 import type { Millis } from "../../../agent/base/clock.ts";
 import { LineLogger } from "../../../agent/base/logger.ts";
-import { Executor } from "../../../agent/execution/executor.ts";
+import type { Decisions } from "../../../agent/decisions/decision-book.ts";
+import { type Acts, type Events, Executor } from "../../../agent/execution/executor.ts";
 import type { Term } from "../../../agent/execution/fence.ts";
+import type { WatchLimits } from "../../../agent/informer/watch-health.ts";
 import { leaderOwnsAll } from "../../../agent/loop/assignment.ts";
 import { ControlLoop } from "../../../agent/loop/control-loop.ts";
 import type { Controller } from "../../../agent/loop/controller.ts";
@@ -12,11 +14,23 @@ import { VirtualClock } from "../../support/virtual-clock.ts";
 import type { CaseTime } from "./case-time.ts";
 import { Journal } from "./journal.ts";
 import { Kubelets } from "./kubelets.ts";
-import { MemoryApi } from "./memory-api.ts";
+import { MemoryApi, type MemoryApiDeps } from "./memory-api.ts";
 import { Refusals } from "./refusals.ts";
+import { SiteLink } from "./site-link.ts";
 
 /** The parts of a control loop that are used, whatever its controller. */
 export type Loop = Pick<ControlLoop<never, never>, "run" | "wakeAll">;
+
+export interface SiteOptions {
+  /** When a watch counts as stalled or interrupted; undefined: the link never fails by itself. */
+  readonly limits?: WatchLimits;
+  readonly events?: Events;
+  readonly decisions?: Decisions;
+  /** Called with every write, besides the journal. */
+  readonly wrote?: MemoryApiDeps["wrote"];
+  readonly asked?: MemoryApiDeps["asked"];
+  readonly refuse?: MemoryApiDeps["refuse"];
+}
 
 /** The default of the agent's configuration. */
 const inflight = 16;
@@ -28,39 +42,55 @@ const inflight = 16;
 export class Site {
   readonly clock: VirtualClock;
   readonly api: MemoryApi;
+  readonly link: SiteLink | undefined;
   readonly kubelets: Kubelets;
   readonly journal: Journal;
   readonly refusals = new Refusals();
   readonly #ambient: Ambient;
-  readonly #executor: Executor;
+  readonly executor: Executor;
+  readonly #decisions: Decisions | undefined;
   readonly #failures: unknown[] = [];
   #running: readonly Promise<void>[] = [];
   #term = new AbortController();
   #number = 0;
 
-  constructor(time: CaseTime) {
+  constructor(time: CaseTime, options: SiteOptions = {}) {
     this.clock = new VirtualClock(time.begin);
     this.#ambient = { clock: this.clock, random, log: this.#log };
     this.journal = new Journal({ clock: this.clock, time });
+    this.link = options.limits && new SiteLink(this.clock, options.limits);
     this.api = new MemoryApi(this.#ambient, {
-      refuse: (write) => this.refusals.take(write),
-      wrote: (write) => this.journal.wrote(write),
-      asked: (read) => this.journal.read(read),
+      refuse: options.refuse ?? ((write) => this.refusals.take(write)),
+      wrote: options.wrote ?? ((write) => this.journal.wrote(write)),
+      asked: options.asked ?? ((read) => this.journal.read(read)),
+      ...(this.link && { link: this.link }),
     });
     this.kubelets = new Kubelets({ clock: this.clock, time, api: this.api });
-    const events = { record: this.journal.recordEvent.bind(this.journal) };
-    this.#executor = new Executor(this.#ambient, { client: this.api, events, inflight });
+    const events = options.events ?? { record: this.journal.recordEvent.bind(this.journal) };
+    const { decisions } = options;
+    this.#decisions = decisions;
+    this.executor = new Executor(this.#ambient, {
+      client: this.api,
+      events,
+      inflight,
+      ...(decisions && { decisions }),
+    });
   }
 
   /** `store`: where the loop keeps its durable memories, if it has any. */
-  loopOf<State, Memory>(controller: Controller<State, Memory>, store?: MemoryStore): ControlLoop<State, Memory> {
+  loopOf<State, Memory>(
+    controller: Controller<State, Memory>,
+    store?: MemoryStore,
+    executor: Acts = this.executor,
+  ): ControlLoop<State, Memory> {
     return new ControlLoop(this.#ambient, {
       controller,
       ...(store && { store }),
       workers: 1,
       caches: this.api,
       site: (pass) => new CachedSiteView({ caches: this.api, client: this.api }, pass),
-      executor: this.#executor,
+      executor,
+      ...(this.#decisions && { decisions: this.#decisions }),
       assignment: leaderOwnsAll,
     });
   }

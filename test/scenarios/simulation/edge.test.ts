@@ -18,7 +18,7 @@ function cable(): { readonly time: VirtualTime; readonly edge: Edge } {
   return { time: site.time, edge: board.agentEdge };
 }
 
-test("what was held by a silence arrives before what was still on its way when the silence ended", async () => {
+test("data that a silence held back arrives before data still under way when the silence ends", async () => {
   const { time, edge } = cable();
   const read: string[] = [];
   const heal = edge.impair({ is: "silent" }, "late");
@@ -30,7 +30,7 @@ test("what was held by a silence arrives before what was still on its way when t
   expect(read).toEqual(["due during the silence", "on its way at its end", "sent after it"]);
 });
 
-test("what waits behind data of a silence is lost with it when the connection is reset, and blocks no later data", async () => {
+test("data queued behind data of a silence is lost with it when the connection is reset, and blocks no later data", async () => {
   const { time, edge } = cable();
   const read: string[] = [];
   const heal = edge.impair({ is: "silent" }, "late");

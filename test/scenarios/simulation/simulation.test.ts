@@ -32,13 +32,13 @@ describe("a site under random faults", { retry: 0 }, () => {
     [6_001_534, "the Lease is created and deleted again while a board waits until it may create one"],
     [6_002_758, "a leader is suspended past its renew deadline while the store is away"],
     [9_000_923, "a restore brings back the taint of a board that lives, under policy kubernetes"],
-  ])("keeps every promise in what once broke one: seed %i, %s", async (seed) => {
+  ])("keeps every promise in a story that once broke one: seed %i, %s", async (seed) => {
     const schedule = drawn(seed);
     const { violations, trace } = await runSchedule(schedule);
     expect(violations.length > 0 ? reportOf({ schedule, violations, trace, wishes: {} }) : "").toBe("");
   });
 
-  test("repeats a seed to the last byte, and plays another seed differently", async () => {
+  test("gives the same result for the same seed, to the last byte, and another result for another seed", async () => {
     const [once, twice, other] = [
       await runSchedule(drawn(2)),
       await runSchedule(drawn(2)),
@@ -175,7 +175,7 @@ describe("a leader that is suspended for ten minutes", { retry: 0 }, () => {
   const length = 600_000;
 
   test.each(["timers first", "answers first"] as const)(
-    "is replaced and does no harm when it resumes, %s, while a board is dark and clocks step",
+    "is replaced and does no harm when it resumes (%s) while a board is dark and clocks step",
     async (waking) => {
       const { seed, setting } = drawn(17, { boards: 3, policy: "kubernetes" });
       const faults: Schedule["faults"] = [

@@ -42,7 +42,7 @@ const stay = "setInterval(() => {}, 1000);";
 const said = (): string =>
   existsSync(path.join(folder, "agent.log")) ? readFileSync(path.join(folder, "agent.log"), "utf8") : "";
 
-test("its output goes to its log, and its memory is known while it runs", async () => {
+test("an agent's output goes to its log, and its memory use is known while it runs", async () => {
   start(stay);
   await until(() => said() === "up pi-1\n");
   expect(agent.state).toBe("running");
@@ -51,7 +51,7 @@ test("its output goes to its log, and its memory is known while it runs", async 
   expect(memory?.anonymous).toBeLessThan(memory?.rss ?? 0);
 });
 
-test("asked to end it may announce that", async () => {
+test("an agent that is asked to end may announce its end", async () => {
   start(stay, 'process.on("SIGTERM", () => { console.log("bye"); process.exit(0); });');
   await until(() => said() !== "");
   power.abort();
@@ -61,7 +61,7 @@ test("asked to end it may announce that", async () => {
   expect(agent.memory()).toBeUndefined();
 });
 
-test("without power it announces nothing", async () => {
+test("an agent without power announces nothing", async () => {
   start(stay, 'process.on("SIGTERM", () => console.log("bye"));');
   await until(() => said() !== "");
   agent.kill();
@@ -70,7 +70,7 @@ test("without power it announces nothing", async () => {
   expect(said()).toBe("up pi-1\n");
 });
 
-test("one that is suspended is still stopped in good order", async () => {
+test("a suspended agent is still stopped cleanly", async () => {
   start(stay, 'process.on("SIGTERM", () => process.exit(0));');
   await until(() => said() !== "");
   agent.suspend();
@@ -80,20 +80,20 @@ test("one that is suspended is still stopped in good order", async () => {
   expect(agent.state).toBe("off");
 });
 
-test("one that ends by itself is started again", async () => {
+test("an agent that ends by itself is started again", async () => {
   start("process.exit(1);");
   await until(() => said() === "up pi-1\nup pi-1\n", 5000);
   expect(log.said("warn")).toContain("an agent exited unexpectedly");
 });
 
-test("one with an unusable configuration is not restarted", async () => {
+test("an agent with an unusable configuration is not restarted", async () => {
   start("process.exit(78);");
   await running;
   expect(agent.state).toBe("failed");
   expect(said()).toBe("up pi-1\n");
 });
 
-test("one whose watcher is gone sees its standard input end", async () => {
+test("an agent whose watcher is gone sees its standard input end", async () => {
   const [main, board] = [path.join(folder, "watcher.mts"), path.join(folder, "agent.log")];
   const root = path.resolve(import.meta.dirname, "../../..");
   const program = `${stay} console.log(process.pid); process.stdin.once("close", () => process.exit(0)).resume();`;

@@ -33,7 +33,7 @@ afterEach(async () => {
   far.close();
 });
 
-test("a board's bytes arrive, and the answer comes back, to the end", async () => {
+test("a board's bytes arrive, and so does the answer, to the end", async () => {
   const board = await link();
   board.socket.end("hello");
   await once(board.socket, "close");

@@ -80,7 +80,7 @@ test("an unplugged cable stays unplugged through a power cut", async () => {
   expect(story.at(-1)).toBe("link up");
 });
 
-test("a link is restored in vain while there is no power", () => {
+test("a link that is restored while there is no power stays silent", () => {
   board.powerOff();
   board.restore();
   expect(story.at(-1)).toBe("link silent");
@@ -98,7 +98,7 @@ test("a flapping link goes up and down until its next order", async () => {
   expect(clock.timers).toBe(0);
 });
 
-test("a restart lets the agent say goodbye over its link, and takes its time", async () => {
+test("a restart lets the agent say goodbye over its link, and takes the given time", async () => {
   const done = board.restart(3000, site.signal);
   await clock.settle();
   expect(story).toEqual(["kubelet ends", "agent ends", "link silent"]);

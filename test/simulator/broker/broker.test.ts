@@ -64,7 +64,7 @@ test.each([
   expect(isMatch(filter, topic)).toBe(expected);
 });
 
-test("a message reaches its subscribers, and its sender knows whether there were any", async () => {
+test("a message reaches its subscribers, and its sender learns whether there were any", async () => {
   const [one, two] = [await join("one"), await join("two")];
   await one.client.subscribeAsync("a/+", { qos: 1 });
   const properties = { messageExpiryInterval: 30, userProperties: { code: "200" }, correlationData: Buffer.from("x") };
@@ -95,7 +95,7 @@ test("a retained message reaches later subscribers, until it expires or is clear
   expect(three.received).toEqual([]);
 });
 
-test("a session keeps messages while its client is away, with the rest of their expiry, and repeats unacknowledged ones", async () => {
+test("a session keeps messages while its client is away, with the rest of their expiry, and repeats unacknowledged messages", async () => {
   const board = await join("board", lasting);
   await board.client.subscribeAsync({ "cmd/#": { qos: 1, rap: true } });
   await board.client.endAsync();
@@ -143,7 +143,7 @@ test("a client without an id gets one", async () => {
   expect([one, two].every(({ client }) => client.connected)).toBe(true);
 });
 
-test("a client with the same id takes over, and the other one gets the reason", async () => {
+test("a client with the same id takes over, and the other client gets the reason", async () => {
   const one = await join("board");
   const ends: unknown[] = [];
   one.client.on("disconnect", ({ reasonCode }) => ends.push(reasonCode));
@@ -151,8 +151,8 @@ test("a client with the same id takes over, and the other one gets the reason", 
   await expect.poll(() => ends).toEqual([0x8e]);
 });
 
-describe("the broker refuses", () => {
-  test("a client of MQTT 3.1.1, in that version's format", async () => {
+describe("the simulated broker refuses", () => {
+  test("a client of MQTT 3.1.1, in the format of that version", async () => {
     await expect(join("old", { protocolVersion: 4 })).rejects.toThrow("Unacceptable protocol version");
   });
 

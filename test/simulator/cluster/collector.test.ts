@@ -100,7 +100,7 @@ test("the dependents of a deleted set are deleted, and nothing else", async () =
   expect(names()).toEqual(["of-another-kind", "of-none"]);
 });
 
-test("a pod that was released from its set stays, even if that is seen later than the end of the set", async () => {
+test("a pod that was released from its set stays, even if the release is seen later than the set's end", async () => {
   const set = api.create("daemonsets", logs);
   api.create("pods", { ...owned("orphan", "DaemonSet", set.metadata.uid), spec });
   const hold = holdBack("/api/v1/pods");
@@ -117,7 +117,7 @@ test("a pod that was released from its set stays, even if that is seen later tha
   hold.release();
 });
 
-test("a pod whose set is not seen yet is not an orphan", async () => {
+test("a pod whose set has not been seen yet is not an orphan", async () => {
   const hold = holdBack("/apis/apps/v1/daemonsets");
   startCollector();
   await clock.advance("1s");

@@ -41,7 +41,7 @@ async function powerOff(): Promise<void> {
   await running;
 }
 
-test("a board registers with its labels, its zone and a whole status", async () => {
+test("a simulated kubelet registers its board with labels, zone and a whole status", async () => {
   await clock.advance("1s");
   const node = api.read("nodes", "pi-1");
   expect(node?.metadata.labels).toEqual({
@@ -59,7 +59,7 @@ test("a board registers with its labels, its zone and a whole status", async () 
   expect(node?.status?.capacity).toMatchObject({ cpu: "4", pods: "110" });
 });
 
-test("its Lease is renewed every ten seconds", async () => {
+test("a simulated kubelet renews its Lease every ten seconds", async () => {
   await clock.advance("2s");
   const first = api.read("leases", "pi-1")?.metadata.resourceVersion;
   await clock.advance("7s");
@@ -69,7 +69,7 @@ test("its Lease is renewed every ten seconds", async () => {
   expect(api.read("leases", "pi-1")?.spec).toMatchObject({ holderIdentity: "pi-1", leaseDurationSeconds: 40 });
 });
 
-test("its status is posted every five minutes, and otherwise only when it shows something wrong", async () => {
+test("a simulated kubelet posts its status every five minutes, and otherwise only when it shows a problem", async () => {
   await clock.advance("4m50s");
   expect(posts()).toBe(1);
   await clock.advance("20s");
@@ -80,7 +80,7 @@ test("its status is posted every five minutes, and otherwise only when it shows 
   expect(posts()).toBe(3);
 });
 
-test("a pod that is bound to it starts, is ready, and ends in good order when it is deleted", async () => {
+test("a pod that is bound to a board starts, is ready, and stops cleanly when it is deleted", async () => {
   await clock.advance("1s");
   bound("web-1");
   await clock.settle();
@@ -140,7 +140,7 @@ test("a pod that was deleted while the board was cut ends once the board is conn
   expect(api.read("pods", "web-1")).toBeUndefined();
 });
 
-test("a board without power sends nothing; with power again it restarts its pods", async () => {
+test("a board without power sends nothing; once it has power again it restarts its pods", async () => {
   await clock.advance("1s");
   bound("web-1");
   await clock.advance("2s");

@@ -56,7 +56,7 @@ class ScheduledSite extends TestSite {
 const gone = { key: "gone", effect: "NoExecute" };
 const tainted = "Warning FailedScheduling x1 none of 1 boards fits: 1 tainted gone";
 
-test("a pod that fits no board gets an Event with the reason, once for as long as it is the same, and others get none", async () => {
+test("a pod that fits no board gets an Event with the reason, once while the reason stays the same, and other pods get none", async () => {
   await using site = new ScheduledSite();
   await site.board("pi-1", [gone]);
   site.start();
@@ -74,7 +74,7 @@ test("a pod that fits no board gets an Event with the reason, once for as long a
   expect([await site.eventsOf("web"), await site.eventsOf("late")]).toEqual([[tainted], []]);
 });
 
-test("another reason is reported separately; one that returns is counted", async () => {
+test("another reason is reported separately, and a reason that returns is counted", async () => {
   await using site = new ScheduledSite();
   await site.board("pi-1", [gone]);
   site.start();
@@ -87,7 +87,7 @@ test("another reason is reported separately; one that returns is counted", async
   expect(await site.eventsOf("web")).toEqual([cordoned, tainted.replace("x1", "x2")]);
 });
 
-test("a pod that waits for longer than Events are kept reports it again", async () => {
+test("a pod that waits for longer than Events are kept gets another Event", async () => {
   await using site = new ScheduledSite();
   await site.board("pi-1", [gone]);
   site.start();

@@ -39,7 +39,7 @@ const selecting = (key: string, operator: string, values: readonly string[] = []
 const noLoad = new Map<string, number>();
 const unreachable = (effect: string): Taint => ({ key: "node.kubernetes.io/unreachable", effect });
 
-test("a pod goes to the board with the fewest pods, the first by name among equals", () => {
+test("a pod goes to the board with the fewest pods, and among equals to the first by name", () => {
   const boards = [board("pi-2"), board("pi-1"), board("pi-3")];
   expect(placementOf(pod("web"), boards, noLoad)).toEqual({ board: "pi-1" });
   const load = loadOf([pod("a", { nodeName: "pi-1" }), pod("b", { nodeName: "pi-2" })]);
@@ -63,7 +63,7 @@ const untolerated: readonly [effect: string, toleration: Toleration | undefined,
   ["NoSchedule", { key: "other", operator: "Exists" }, false],
 ];
 
-test.each(untolerated)("a taint %s with the toleration %j: fits is %s", (effect, toleration, fits) => {
+test.each(untolerated)("a taint %s with the toleration %j: does the pod fit? %s", (effect, toleration, fits) => {
   const web = pod("web", { tolerations: toleration ? [toleration] : [] });
   const { board: found } = placementOf(web, [board("pi-1", { taints: [unreachable(effect)] })], noLoad);
   expect(found !== undefined).toBe(fits);

@@ -8,7 +8,7 @@ test.each<[string, JsonValue, JsonValue[], JsonValue]>([
   ["replaces a member by adding it", { a: 1 }, [{ op: "add", path: "/a", value: 2 }], { a: 2 }],
   ["inserts into a list", { a: [1, 3] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2, 3] }],
   ["appends to a list", { a: [1] }, [{ op: "add", path: "/a/-", value: 2 }], { a: [1, 2] }],
-  ["appends by the index behind the last", { a: [1] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2] }],
+  ["appends by the index after the last item", { a: [1] }, [{ op: "add", path: "/a/1", value: 2 }], { a: [1, 2] }],
   [
     "removes",
     { a: 1, b: [1, 2] },
@@ -41,14 +41,14 @@ test.each<[string, JsonValue, JsonValue[], JsonValue]>([
   expect(applyJsonPatch(target, patch)).toEqual(result);
 });
 
-describe("does not apply at all", () => {
+describe("a JSON patch is refused as a whole for", () => {
   const target = { a: 1, list: [1], deep: { x: 1 } };
   test.each<[string, JsonValue, PatchError["kind"]]>([
     ["an object in place of a list", { op: "add" }, "malformed"],
-    ["an operation that is no object", ["add"], "malformed"],
+    ["an operation that is not an object", ["add"], "malformed"],
     ["an unknown operation", [{ op: "merge", path: "/a" }], "inapplicable"],
     ["no path", [{ op: "add", value: 1 }], "inapplicable"],
-    ["a path that is no pointer", [{ op: "add", path: "a", value: 1 }], "inapplicable"],
+    ["a path that is not a pointer", [{ op: "add", path: "a", value: 1 }], "inapplicable"],
     ["no value", [{ op: "add", path: "/a" }], "inapplicable"],
     [
       "a test that fails, after an operation that worked",
@@ -58,14 +58,14 @@ describe("does not apply at all", () => {
       ],
       "inapplicable",
     ],
-    ["a removal of nothing", [{ op: "remove", path: "/nothing" }], "inapplicable"],
-    ["a replacement within nothing", [{ op: "replace", path: "/nothing/deeper", value: 1 }], "inapplicable"],
-    ["a parent that is not there", [{ op: "add", path: "/no/thing", value: 1 }], "inapplicable"],
+    ["a removal of a missing member", [{ op: "remove", path: "/nothing" }], "inapplicable"],
+    ["a replacement within a missing member", [{ op: "replace", path: "/nothing/deeper", value: 1 }], "inapplicable"],
+    ["a missing parent", [{ op: "add", path: "/no/thing", value: 1 }], "inapplicable"],
     ["an index beyond the end", [{ op: "add", path: "/list/2", value: 1 }], "inapplicable"],
     ["an invalid index", [{ op: "remove", path: "/list/01" }], "inapplicable"],
-    ["the place behind the last, to be removed", [{ op: "remove", path: "/list/-" }], "inapplicable"],
+    ["a removal after the last item", [{ op: "remove", path: "/list/-" }], "inapplicable"],
     ["a member of a number", [{ op: "add", path: "/a/b", value: 1 }], "inapplicable"],
-    ["a member that is inherited", [{ op: "remove", path: "/constructor" }], "inapplicable"],
+    ["an inherited member", [{ op: "remove", path: "/constructor" }], "inapplicable"],
     ["a move into itself", [{ op: "move", from: "/deep", path: "/deep/x" }], "inapplicable"],
   ])("%s", (_, patch, kind) => {
     expect(() => applyJsonPatch(target, patch)).toThrow(expect.objectContaining({ name: "PatchError", kind }));

@@ -88,7 +88,7 @@ describe("lists with a key merge item by item", () => {
     expect(patchedNode({ status: { conditions: [ready] } }, patch)).toEqual({ status: { conditions: [pressure] } });
   });
 
-  test("of two items with the same key the first is patched, and the second is not lost", () => {
+  test("if two items have the same key, the first is patched, and the second is not lost", () => {
     const ports = [
       { containerPort: 53, protocol: "TCP" },
       { containerPort: 53, protocol: "UDP" },
@@ -102,28 +102,28 @@ describe("lists with a key merge item by item", () => {
 });
 
 describe("lists without a key are one value", () => {
-  test.each(["taints"])("%s of a node", (name) => {
+  test.each(["taints"])("the %s of a node", (name) => {
     const node = { spec: { [name]: [{ key: "a", effect: "NoSchedule" }] } };
     const now = [{ key: "b", effect: "NoExecute" }];
     expect(patchedNode(node, { spec: { [name]: now } })).toEqual({ spec: { [name]: now } });
   });
 
-  test("tolerations of a pod", () => {
+  test("the tolerations of a pod", () => {
     expect(patchedPod({ spec: { tolerations: [{ key: "a" }] } }, { spec: { tolerations: [{ key: "b" }] } })).toEqual({
       spec: { tolerations: [{ key: "b" }] },
     });
   });
 });
 
-describe("finalizers are a set", () => {
+describe("finalizers", () => {
   const pod = { metadata: { finalizers: ["a", "b"] } };
-  test("that only grows by merging", () => {
+  test("only grow by merging", () => {
     expect(patchedPod(pod, { metadata: { finalizers: ["b", "c"] } })).toEqual({
       metadata: { finalizers: ["a", "b", "c"] },
     });
   });
 
-  test("and shrinks by a directive", () => {
+  test("shrink by a directive", () => {
     expect(patchedPod(pod, { metadata: { "$deleteFromPrimitiveList/finalizers": ["a"] } })).toEqual({
       metadata: { finalizers: ["b"] },
     });
@@ -133,7 +133,7 @@ describe("finalizers are a set", () => {
 });
 
 describe("objects", () => {
-  test("null removes a member, even a missing one", () => {
+  test("lose a member that is null in the patch, even a missing one", () => {
     expect(
       patchedNode({ metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { a: null, c: null } } }),
     ).toEqual({
@@ -144,7 +144,7 @@ describe("objects", () => {
     });
   });
 
-  test("$patch replaces or empties one", () => {
+  test("are replaced or emptied by $patch", () => {
     const pod = { spec: { nodeSelector: { a: "1" } } };
     expect(patchedPod(pod, { spec: { nodeSelector: { $patch: "replace", b: "2" } } })).toEqual({
       spec: { nodeSelector: { b: "2" } },
@@ -152,7 +152,7 @@ describe("objects", () => {
     expect(patchedPod(pod, { spec: { nodeSelector: { $patch: "delete" } } })).toEqual({ spec: { nodeSelector: {} } });
   });
 
-  test("$retainKeys drops every other member", () => {
+  test("lose every member that $retainKeys does not name", () => {
     const deployment = { spec: { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } } };
     const patch = { spec: { strategy: { type: "Recreate", $retainKeys: ["type"] } } };
     expect(applyStrategicMerge(deployment, patch, mergeSchemaOf("Deployment"))).toEqual({
@@ -177,14 +177,14 @@ describe("$setElementOrder", () => {
     expect(patchedPod(containers(...before), patch)).toEqual(containers(...after));
   });
 
-  test("of a set", () => {
+  test("orders a set", () => {
     const patch = { metadata: { "$setElementOrder/finalizers": ["b", "a"] } };
     expect(patchedPod({ metadata: { finalizers: ["a", "b"] } }, patch)).toEqual({
       metadata: { finalizers: ["b", "a"] },
     });
   });
 
-  test("of a missing list adds none", () => {
+  test("adds no list that is missing", () => {
     expect(patchedPod({ spec: {} }, { spec: { "$setElementOrder/containers": order("a") } })).toEqual({ spec: {} });
   });
 });
@@ -192,8 +192,8 @@ describe("$setElementOrder", () => {
 test.each<[string, JsonObject]>([
   ["an unknown directive", { spec: { $patch: "explode" } }],
   ["an item without its key", { spec: { containers: [{ image: "i" }] } }],
-  ["an item that is no object", { spec: { containers: ["c"] } }],
-  ["a directive that is no list", { metadata: { "$deleteFromPrimitiveList/finalizers": "a" } }],
+  ["an item that is not an object", { spec: { containers: ["c"] } }],
+  ["a directive that is not a list", { metadata: { "$deleteFromPrimitiveList/finalizers": "a" } }],
 ])("%s is malformed", (_, patch) => {
   expect(() => patchedPod({ spec: { containers: [] }, metadata: {} }, patch)).toThrow(PatchError);
 });

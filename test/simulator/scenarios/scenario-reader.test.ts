@@ -20,7 +20,7 @@ test("the smallest scenario is a site of three boards in two zones without any s
   expect(read("name: quiet")).toMatchObject({ name: "quiet", boards: 3, zones: 2, workloads: [], steps: [] });
 });
 
-test("steps come out in the order of their times, each claim as an expectation of its own", () => {
+test("steps are returned in the order of their times, each claim as an expectation of its own", () => {
   const { steps } = read(`
 steps:
   - at: 20s
@@ -66,12 +66,12 @@ steps:
   };
   about(2, /zones: 4 zones need at least as many boards, not 3/);
   about(3, /workload: is unknown; did you mean workloads\?/);
-  about(5, /workloads\.0\.name: must consist of small letters, digits and dashes, not "Web"/);
+  about(5, /workloads\.0\.name: must be a name of small letters, digits and dashes, not "Web"/);
   about(5, /workloads\.0\.replicas: must be a whole number from 0 to 1000, not "many"/);
   about(6, /kubelet\.renew: must be a time such as 40s/);
   about(8, /steps\.0\.at: must be a time such as 40s or 1m30s, not "soon"/);
   about(9, /steps\.0\.do\.power-off: names the unknown "pi-9"; there are pi-1, pi-2, pi-3/);
-  about(10, /steps\.1: has no time/);
+  about(10, /steps\.1\.at: is missing; it must be a time such as 40s/);
   about(10, /steps\.1\.do: must be one of power-off/);
   about(12, /steps\.2\.do\.power-of: is unknown; did you mean power-off\?/);
   about(14, /steps\.3\.expect\.for: cannot be combined with within/);

@@ -43,7 +43,7 @@ steps:
   expect(said).toContain("do restart api for 2s");
 });
 
-test("an expectation within a time may be met until its last moment", async () => {
+test("an expectation with a deadline may be met until the last moment", async () => {
   const story = "steps: [{ at: 1s, expect: { not-ready: pi-2, within: 10s } }]";
   at("11s", () => change("pi-2", { ready: "Unknown" }));
   expect(await play(story, "1m")).toBe(0);
@@ -56,7 +56,7 @@ test("a late expectation fails, and the story reports the actual state", async (
   expect(said).toEqual(["FAILED not-ready pi-2 within 10s: pi-2 Ready"]);
 });
 
-test("an expectation for a time fails at the first moment at which it does not hold", async () => {
+test("an expectation with a duration fails at the first moment at which it does not hold", async () => {
   at("5s", () => change("pi-3", { taints: ["unreachable:NoExecute"] }));
   at("6s", () => change("pi-3", { taints: [] }));
   expect(await play("steps: [{ at: 1s, expect: { not-tainted: all, for: 10s } }]", "1m")).toBe(1);
@@ -90,7 +90,7 @@ steps:
   expect(said).toContain("FAILED kept web: default/web-3 deleted or terminating");
 });
 
-test("served refers to the current pods of services; a rollout is over on every board or it is not", async () => {
+test("served refers to the current pods of services, and a rollout is complete only if it is complete on every board", async () => {
   const daemon = { name: "monitor", boards: 3, ready: 3, updated: 3, rolled: true };
   site = { ...site, services: [{ name: "web", ready: 3 }], daemons: [daemon] };
   at("5s", () => {

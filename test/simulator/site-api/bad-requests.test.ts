@@ -5,14 +5,14 @@ import { configMap, configMaps, failureOf, jsonPatch, merge, node, pod, pods, st
 const nodes = "/api/v1/nodes";
 
 test.each<[string, string, JsonValue | undefined, string]>([
-  ["no JSON", pods, "{", "400 BadRequest"],
+  ["text that is not JSON", pods, "{", "400 BadRequest"],
   ["nothing", pods, "", "400 BadRequest"],
   ["a list", pods, [1], "400 BadRequest"],
   ["another kind", pods, node("a"), "400 BadRequest"],
   ["another version", pods, { ...pod("a"), apiVersion: "v2" }, "400 BadRequest"],
-  ["labels that are no texts", pods, pod("a", {}, { labels: { a: 5 } }), "400 BadRequest"],
-  ["metadata that is no object", pods, { ...pod("a"), metadata: 5 }, "400 BadRequest"],
-  ["a spec that is no object", pods, { ...pod("a"), spec: 5 }, "400 BadRequest"],
+  ["labels that are not strings", pods, pod("a", {}, { labels: { a: 5 } }), "400 BadRequest"],
+  ["metadata that is not an object", pods, { ...pod("a"), metadata: 5 }, "400 BadRequest"],
+  ["a spec that is not an object", pods, { ...pod("a"), spec: 5 }, "400 BadRequest"],
   ["another namespace", pods, pod("a", {}, { namespace: "other" }), "400 BadRequest"],
   ["a resourceVersion", pods, pod("a", {}, { resourceVersion: "5" }), "400 BadRequest"],
   ["no name", pods, { ...pod("a"), metadata: {} }, "422 Invalid"],
@@ -80,19 +80,19 @@ test("a Status names the invalid field and its fault", async () => {
 
 test.each<[string, string, JsonValue, string]>([
   [merge, "a merge patch that is a list", [], "400 BadRequest"],
-  [merge, "a merge patch that is no JSON", "{", "400 BadRequest"],
+  [merge, "a merge patch that is not JSON", "{", "400 BadRequest"],
   [merge, "another name", { metadata: { name: "b" } }, "400 BadRequest"],
   [merge, "another uid", { metadata: { uid: "x" } }, "422 Invalid"],
   [merge, "an older resourceVersion", { metadata: { resourceVersion: "1" } }, "409 Conflict"],
   [merge, "a deletion by hand", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, "422 Invalid"],
   [merge, "another kind", { kind: "Node" }, "422 Invalid"],
-  [merge, "labels that are no object", { metadata: { labels: 5 } }, "422 Invalid"],
-  [jsonPatch, "a JSON patch that is no list", {}, "400 BadRequest"],
-  [jsonPatch, "a test that does not hold", [{ op: "test", path: "/metadata/name", value: "b" }], "422 Invalid"],
-  [jsonPatch, "an operation that is none", [{ op: "explode", path: "/metadata" }], "422 Invalid"],
+  [merge, "labels that are not an object", { metadata: { labels: 5 } }, "422 Invalid"],
+  [jsonPatch, "a JSON patch that is not a list", {}, "400 BadRequest"],
+  [jsonPatch, "a test that fails", [{ op: "test", path: "/metadata/name", value: "b" }], "422 Invalid"],
+  [jsonPatch, "an unknown operation", [{ op: "explode", path: "/metadata" }], "422 Invalid"],
   [strategic, "an item without its key", { spec: { containers: [{ image: "i" }] } }, "400 BadRequest"],
-  ["application/json", "a patch of no type", {}, "415 UnsupportedMediaType"],
-  [merge, "a change of what may not change", { spec: { restartPolicy: "Never" } }, "422 Invalid"],
+  ["application/json", "a patch without a type", {}, "415 UnsupportedMediaType"],
+  [merge, "a change of an immutable field", { spec: { restartPolicy: "Never" } }, "422 Invalid"],
 ])("%s: %s is refused", async (type, _, patch, failure) => {
   await using site = new TestSite();
   const before = await site.create(pods, pod("a"));
@@ -172,7 +172,7 @@ test("a body that is too large, nests too deep or hides its size is refused, and
   expect(site.log.said("error")).toEqual([]);
 });
 
-test("members named like those of every object are only data", async () => {
+test("members with names of built-in members are only data", async () => {
   await using site = new TestSite();
   const body = '{"metadata":{"name":"a","labels":{"constructor":"x"}},"data":{"__proto__":"y","toString":"z"}}';
   const answer = await site.ask("POST", configMaps, body);

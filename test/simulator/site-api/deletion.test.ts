@@ -98,7 +98,7 @@ describe("an object", () => {
     },
   );
 
-  test("keeps the finalizers of others beside the one that it gets", async () => {
+  test("keeps the finalizers of others beside the one that the deletion adds", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", { finalizers: ["example.org/one", "foregroundDeletion"] }));
     const { body } = await site.ask("DELETE", `${configMaps}/a?propagationPolicy=Orphan`);
@@ -125,13 +125,13 @@ describe("a pod on a board", () => {
     [{ terminationGracePeriodSeconds: 5 }, {}, 5],
     [{ terminationGracePeriodSeconds: 5 }, { gracePeriodSeconds: 60 }, 60],
     [{}, { gracePeriodSeconds: -1 }, 1],
-  ])("with %j, deleted with %j, has %i seconds", async (spec, options, seconds) => {
+  ])("with %j, deleted with %j, has %i seconds to end", async (spec, options, seconds) => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1", ...spec }));
     expect(deletionOf(await site.ask("DELETE", `${pods}/a`, options))[1]).toBe(seconds);
   });
 
-  test("can get less time and not more", async () => {
+  test("can get less time, but not more", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     await site.ask("DELETE", `${pods}/a`);
@@ -204,7 +204,7 @@ describe("an eviction", () => {
     expect((await site.get(`${pods}/a`)).body).toEqual(body);
   });
 
-  test("deletes the pod with the given uid, or none", async () => {
+  test("deletes the pod with the given uid, or no pod", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const other = await site.ask("POST", `${pods}/a/eviction`, eviction("a", { preconditions: { uid: "another" } }));
@@ -224,7 +224,7 @@ describe("a binding", () => {
     target: { kind: "Node", name: node },
   });
 
-  test("sets the board of a pod, once", async () => {
+  test("sets the board of a pod once", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a"));
     expect((await site.ask("POST", `${pods}/a/binding`, binding("a", "n1"))).status).toBe(201);
@@ -235,7 +235,7 @@ describe("a binding", () => {
     expect(failureOf(await site.ask("POST", `${pods}/a/binding`, binding("a", "n2")))).toBe("409 Conflict");
   });
 
-  test("is refused for another pod, a terminating one, and without a board", async () => {
+  test("is refused for another pod, for a terminating one, and without a board", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a", {}, { finalizers: ["example.org/hold"] }));
     expect(failureOf(await site.ask("POST", `${pods}/a/binding`, binding("a", "n1", { uid: "other" })))).toBe(
@@ -247,7 +247,7 @@ describe("a binding", () => {
   });
 });
 
-test("a collection is deleted as it was selected, and returned in the answer", async () => {
+test("exactly the selected objects of a collection are deleted, and the answer contains them", async () => {
   await using site = new TestSite();
   for (let i = 0; i < 450; i++)
     await site.create(configMaps, configMap(`c${i}`, { labels: { old: i < 440 ? "yes" : "no" } }));

@@ -105,7 +105,7 @@ spec: {nodeName: ${node}, containers: [{name: main, image: "busybox:1"}]}
 
   const loose = (name: string): string => bound(name, "").replace("nodeName: , ", "");
 
-  test("applies several documents, again without a change, and with one", async () => {
+  test("applies several documents, again without a change, and again with one", async () => {
     const documents = (value: string): string => `${board("apply-1")}---\n${loose("apply-pod")}---
 apiVersion: v1
 kind: ConfigMap
@@ -182,7 +182,7 @@ spec:
     await kubectl("delete job,cronjob,ingress,statefulset --all");
   });
 
-  test("gets tables, wide ones, YAML, JSON and selections", async () => {
+  test("gets tables, wide tables, YAML, JSON and selections", async () => {
     await kubectl("create -f -", `${board("get-1")}---\n${bound("get-a", "get-1")}---\n${bound("get-b", "elsewhere")}`);
     expect(rows(await kubectl("get nodes"))).toEqual([
       ["NAME", "STATUS", "ROLES", "AGE", "VERSION"],
@@ -207,7 +207,7 @@ spec:
     await kubectl("delete node get-1");
   });
 
-  test("watches", async () => {
+  test("watches objects", async () => {
     await kubectl("create configmap seen --from-literal=a=b");
     const watch = spawn(binary, [...at(), "get", "configmap", "seen", "-w", "--output-watch-events"], {
       env: environment(),
@@ -227,7 +227,7 @@ spec:
     await once(watch, "close");
   });
 
-  test("creates by command, which Go clients send as protobuf", async () => {
+  test("creates objects by command, which Go clients send as protobuf", async () => {
     expect(await kubectl("create namespace shop")).toBe("namespace/shop created\n");
     expect(await kubectl("create configmap conf -n shop --from-literal=a=b")).toBe("configmap/conf created\n");
     expect((await tried("create configmap conf -n shop")).err).toContain('configmaps "conf" already exists');
@@ -292,7 +292,7 @@ spec:
     await kubectl("delete node mark-1");
   });
 
-  test("waits for a condition and for the end, drains, and deletes gently and by force", async () => {
+  test("waits for a condition and for a deletion, drains, and deletes gently and by force", async () => {
     await kubectl("create -f -", `${board("drain-1")}---\n${bound("drain-pod", "drain-1")}`);
     const ready = tried("wait --for=condition=Ready pod/drain-pod --timeout=20s");
     await kubectl(

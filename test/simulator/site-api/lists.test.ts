@@ -33,7 +33,7 @@ describe("a list", () => {
     expect(namesIn(await site.get("/api/v1/namespaces/nowhere/configmaps"))).toEqual([]);
   });
 
-  test("shows items without kind, and metadata alone where requested", async () => {
+  test("shows items without kind, and only metadata where requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", {}, { key: "value" }));
     expect(itemsAt((await site.get(configMaps)).body, "items")[0]).not.toHaveProperty("kind");
@@ -44,7 +44,7 @@ describe("a list", () => {
     ]);
   });
 
-  test("of thousands comes in parts, and is complete", async () => {
+  test("of thousands is sent in parts, and is complete", async () => {
     await using site = new TestSite();
     for (let i = 0; i < 1000; i++) await site.create(configMaps, configMap(`c${i}`));
     const signal = new AbortController().signal;
@@ -139,13 +139,13 @@ describe("pages", () => {
     expect(third.body.metadata).toEqual({ resourceVersion: textAt(first.body, "metadata", "resourceVersion") });
   });
 
-  test("that are exactly full have no next one", async () => {
+  test("that are exactly full have no next page", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b");
     expect((await site.get(`${configMaps}?limit=2`)).body.metadata).toEqual({ resourceVersion: "6" });
   });
 
-  test("of a selection are filled with selected objects, and do not count the rest", async () => {
+  test("of a selection are filled with selected objects, and do not count the others", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b", "c", "d");
     const first = await site.get(`${configMaps}?limit=1&labelSelector=half=2`);

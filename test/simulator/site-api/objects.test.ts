@@ -12,8 +12,8 @@ const lease = (name: string, spec = {}, metadata = {}) => ({
   spec,
 });
 
-describe("creating", () => {
-  test("gives an object its identity and returns it", async () => {
+describe("creating an object", () => {
+  test("gives it an identity and returns it", async () => {
     await using site = new TestSite();
     const created = await site.create(
       configMaps,
@@ -38,7 +38,7 @@ describe("creating", () => {
     expect(answer.body.details).toEqual({ name: "a", kind: "configmaps" });
   });
 
-  test("generates a name from generateName, and another one each time", async () => {
+  test("generates a name from generateName, a different one each time", async () => {
     await using site = new TestSite();
     const made = await Promise.all(
       [1, 2, 3].map(() => site.create(pods, { ...pod("x"), metadata: { generateName: "web-" } })),
@@ -48,7 +48,7 @@ describe("creating", () => {
     for (const name of names) expect(name).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test("of maps of strings refuses other values: one would spoil the list for every client", async () => {
+  test("refuses values other than strings in maps of strings: one would spoil the list for every client", async () => {
     await using site = new TestSite();
     for (const data of [5, ["x"], { key: 5 }, { key: null, other: { deep: "x" } }]) {
       expect(failureOf(await site.ask("POST", configMaps, { metadata: { name: "a" }, data }))).toBe("400 BadRequest");
@@ -179,7 +179,7 @@ describe("a new object gets its defaults", () => {
   });
 });
 
-describe("replacing", () => {
+describe("replacing an object", () => {
   test("with a resourceVersion replaces that version or fails", async () => {
     await using site = new TestSite();
     const first = await site.create(configMaps, configMap("a", {}, { n: "1" }));
@@ -215,7 +215,7 @@ describe("replacing", () => {
     expect(body).toEqual(first);
   });
 
-  test("of another object of the same name is a conflict", async () => {
+  test("of the same name but another uid is a conflict", async () => {
     await using site = new TestSite();
     const first = await site.create(configMaps, configMap("a"));
     await site.ask("DELETE", `${configMaps}/a`);
@@ -233,7 +233,7 @@ describe("replacing", () => {
     expect(failureOf(await site.ask("PUT", `${configMaps}/none`, configMap("none")))).toBe("404 NotFound");
   });
 
-  test("must name the object of the URL", async () => {
+  test("requires the name in the URL", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     for (const metadata of [{ name: "b" }, { name: "" }, { name: "a", namespace: "other" }]) {
@@ -244,8 +244,8 @@ describe("replacing", () => {
   });
 });
 
-describe("status is a separate part", () => {
-  test("it is written through its subresource, and nothing else is", async () => {
+describe("the status is a separate part", () => {
+  test("that is written through its subresource, which writes nothing else", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a"));
     const { body } = await site.ask(
@@ -258,7 +258,7 @@ describe("status is a separate part", () => {
     expect(valueAt(body, "spec", "nodeName")).toBeUndefined();
   });
 
-  test("it does not change with the rest", async () => {
+  test("that does not change with the rest", async () => {
     await using site = new TestSite();
     await site.create(nodes, node("n1", { status: { conditions: [{ type: "Ready", status: "True" }] } }));
     const patch = { spec: { unschedulable: true }, status: { conditions: [] } };
@@ -268,7 +268,7 @@ describe("status is a separate part", () => {
     expect(replaced.body).toMatchObject({ spec: {}, status: { conditions: [{ type: "Ready" }] } });
   });
 
-  test("kinds without it offer no such subresource", async () => {
+  test("for which kinds without a status offer no subresource", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     expect(failureOf(await site.get(`${configMaps}/a/status`))).toBe("404 NotFound");
@@ -276,7 +276,7 @@ describe("status is a separate part", () => {
   });
 });
 
-test("generation counts changes of the spec alone", async () => {
+test("a generation counts changes of the spec alone", async () => {
   await using site = new TestSite();
   await site.create(pods, pod("a"));
   const patched = async (patch: object, part = ""): Promise<unknown> =>

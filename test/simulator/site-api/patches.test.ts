@@ -78,7 +78,7 @@ test("a patch that changes nothing writes nothing", async () => {
   expect(await watch.newEvents()).toEqual([]);
 });
 
-test("as a dry run a patch returns the result", async () => {
+test("a patch as a dry run returns the result", async () => {
   await using site = new TestSite();
   const created = await site.create(configMaps, configMap("a"));
   const { body } = await site.ask("PATCH", `${configMaps}/a?dryRun=All`, { data: { x: "y" } }, { type: merge });
@@ -100,7 +100,7 @@ describe("server-side apply", () => {
     expect(second.body).toMatchObject({ metadata: { labels: { l: "1" } }, data: { x: "1", y: "2" } });
   });
 
-  test("again with the same writes nothing", async () => {
+  test("writes nothing if it is repeated unchanged", async () => {
     await using site = new TestSite();
     const first = await applied(site, configMap("a", {}, { x: "1" }));
     await site.clock.advance("10s");

@@ -22,7 +22,7 @@ test("a site that is started again has its objects, its revisions and its histor
   expect(await watch.newEvents()).toEqual(["ADDED c"]);
 });
 
-test("the emptying of a namespace continues", async () => {
+test("the emptying of a namespace continues after a restart", async () => {
   await using site = TestSite.onDisk();
   await site.create("/api/v1/namespaces", { metadata: { name: "shop" } });
   await site.create("/api/v1/namespaces/shop/configmaps", configMap("a"));

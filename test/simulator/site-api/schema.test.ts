@@ -33,7 +33,7 @@ describe("the schema", () => {
   });
 });
 
-describe("an object that is read by it", () => {
+describe("an object that is read by the schema", () => {
   test("loses fields that its kind does not have, and reports their places", () => {
     const sent = {
       metadata: { name: "a", chair: 1 },
@@ -78,7 +78,7 @@ describe("an object that is read by it", () => {
     });
   });
 
-  test("has inlined members in their places, and quantities as texts", () => {
+  test("has inlined members in their places, and quantities as strings", () => {
     const container = { name: "c", resources: { limits: { cpu: 1, memory: "1Gi" } } };
     const spec = { volumes: [{ name: "v", emptyDir: {} }], containers: [container] };
     const { object, unknown } = readMembers("Pod", { spec });
@@ -87,12 +87,12 @@ describe("an object that is read by it", () => {
   });
 
   test.each([
-    ["a text that is a number", "ConfigMap", { data: { a: 5 } }, "data.a must be a string"],
-    ["a number that is a text", "Lease", { spec: { leaseDurationSeconds: "40" } }, "spec.leaseDurationSeconds must be"],
+    ["a number for a string", "ConfigMap", { data: { a: 5 } }, "data.a must be a string"],
+    ["a string for a number", "Lease", { spec: { leaseDurationSeconds: "40" } }, "spec.leaseDurationSeconds must be"],
     ["a number that is too large", "Lease", { spec: { leaseDurationSeconds: 2 ** 31 } }, "a whole number of 32 bits"],
     ["a fraction", "Lease", { spec: { leaseDurationSeconds: 0.5 } }, "a whole number"],
-    ["a list that is an object", "Pod", { spec: { tolerations: {} } }, "spec.tolerations must be a list"],
-    ["an item that is a text", "Pod", { spec: { containers: ["c"] } }, "spec.containers[0] must be an object"],
+    ["an object for a list", "Pod", { spec: { tolerations: {} } }, "spec.tolerations must be a list"],
+    ["a string for an item", "Pod", { spec: { containers: ["c"] } }, "spec.containers[0] must be an object"],
     [
       "a day that no month has",
       "Lease",

@@ -58,7 +58,7 @@ describe("over HTTP", () => {
     expect((await ask("HEAD", "/healthz")).status).toBe(200);
   });
 
-  test("large lists are compressed where the client accepts that, small ones never", async () => {
+  test("large lists are compressed if the client accepts that, small ones never", async () => {
     for (let i = 0; i < 200; i++)
       await ask("POST", configMaps, JSON.stringify(configMap(`c${i}`, {}, { text: "x".repeat(1000) })));
     const plain = await ask("GET", configMaps);
@@ -174,11 +174,11 @@ describe("protobuf, as Go clients write the built-in kinds", () => {
   });
 
   test.each([
-    ["something else", Buffer.from("hello")],
-    ["a kind that is not known", envelope("v1", "Toaster", named("a"))],
-    ["a field that is not known", envelope("v1", "ConfigMap", named("a"), field(15, "x"))],
+    ["bytes that are not protobuf", Buffer.from("hello")],
+    ["an unknown kind", envelope("v1", "Toaster", named("a"))],
+    ["an unknown field", envelope("v1", "ConfigMap", named("a"), field(15, "x"))],
     ["a length beyond the end", envelope("v1", "ConfigMap", Buffer.from([10, 100, 1]))],
-    ["a number without end", envelope("v1", "ConfigMap", Buffer.alloc(20, 0xff))],
+    ["an endless number", envelope("v1", "ConfigMap", Buffer.alloc(20, 0xff))],
   ])("%s is refused", async (_, body) => {
     const answer = await ask("POST", configMaps, body, type);
     expect(answer.status).toBe(400);

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { itemsAt, type JsonObject, valueAt } from "../../../agent/api/json.ts";
 import { configMap, configMaps, merge, node, pod, pods, row, TestSite, table } from "./site.ts";
 
-test("a table has columns, rows, and with each row the object's metadata", async () => {
+test("a table has columns, rows, and the object's metadata with each row", async () => {
   await using site = new TestSite();
   await site.create(configMaps, configMap("a", {}, { x: "1", y: "2" }));
   const { body } = await site.get(configMaps, table);
@@ -193,7 +193,7 @@ describe("pods", () => {
     expect(await row(site, pods)).toMatchObject({ Ready: ready, Status: word, Node: "n1", IP: "<none>" });
   });
 
-  test("being deleted are terminating, and lost with their board unknown", async () => {
+  test("being deleted are terminating, and those lost with their board are unknown", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1" }));
     await site.ask("DELETE", `${pods}/a`);
@@ -202,7 +202,7 @@ describe("pods", () => {
     expect((await row(site, pods)).Status).toBe("Unknown");
   });
 
-  test("show how often they were restarted, and when last", async () => {
+  test("show how often and when they were last restarted", async () => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1" }));
     const ended = { terminated: { exitCode: 1, finishedAt: "2026-01-01T00:00:00Z" } };

@@ -22,7 +22,7 @@ describe("a watch", () => {
     expect(await watch.newEvents()).toEqual(["MODIFIED a", "DELETED b"]);
   });
 
-  test.each(["", "&resourceVersion=0"])("from nowhere (%j) begins with the current state", async (from) => {
+  test.each(["", "&resourceVersion=0"])("without a revision (%j) begins with the current state", async (from) => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("b"));
     await site.create(configMaps, configMap("a"));
@@ -32,7 +32,7 @@ describe("a watch", () => {
     expect(await watch.newEvents()).toEqual(["ADDED c"]);
   });
 
-  test("shows whole objects, and of a deleted one the last state at the revision of its deletion", async () => {
+  test("shows whole objects, and a deleted object in its last state at the revision of its deletion", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a", {}, { key: "value" }));
     const watch = await site.watch(`${configMaps}?watch=1`);
@@ -48,7 +48,7 @@ describe("a watch", () => {
     expect(object.metadata).not.toHaveProperty("deletionTimestamp");
   });
 
-  test("all watchers see every change, once and in its order", async () => {
+  test("shows every change to every reader, once and in order", async () => {
     await using site = new TestSite();
     const watches = await Promise.all(
       [1, 2, 3].map(() => site.watch("/api/v1/configmaps?watch=true&resourceVersion=4")),
@@ -61,14 +61,14 @@ describe("a watch", () => {
     for (const watch of watches) expect(await watch.newEvents()).toEqual(expected);
   });
 
-  test("of one name is a watch like any other", async () => {
+  test("of one name works like any other", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4&fieldSelector=metadata.name=b`);
     for (const name of ["a", "b", "bb"]) await site.create(configMaps, configMap(name));
     expect(await watch.newEvents()).toEqual(["ADDED b"]);
   });
 
-  test("shows metadata, or rows of a table, where requested", async () => {
+  test("shows only metadata, or rows of a table, where requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const meta = await site.watch(`${configMaps}?watch=true`, partial);
@@ -138,7 +138,7 @@ describe("bookmarks", () => {
     expect(await watch.newEvents()).toEqual(["BOOKMARK 5"]);
   });
 
-  test("come once more shortly before the end", async () => {
+  test("are sent once more shortly before the end", async () => {
     await using site = new TestSite();
     const watch = await site.watch(
       `${configMaps}?watch=true&resourceVersion=4&allowWatchBookmarks=true&timeoutSeconds=30`,
@@ -186,7 +186,7 @@ describe("a streamed list", () => {
     expect(failureOf(await site.get(`${configMaps}?${streamed}&resourceVersion=99`))).toBe("504 Timeout");
   });
 
-  test("is optional", async () => {
+  test("is sent only on request", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const watch = await site.watch(`${configMaps}?${streamed.replace("Events=true", "Events=false")}`);
@@ -217,7 +217,7 @@ describe("the end of a watch", () => {
     expect(site.clock.timers).toBe(0);
   });
 
-  test("comes with the server's, and the next server resumes from the same revision", async () => {
+  test("comes with the server's end, and the next server resumes from the same revision", async () => {
     await using site = new TestSite();
     const watch = await site.watch(`${configMaps}?watch=true&resourceVersion=4`);
     await site.create(configMaps, configMap("a"));
@@ -282,12 +282,12 @@ describe("history", () => {
   });
 });
 
-describe("a reader that reads nothing", () => {
+describe("a client that reads nothing", () => {
   const burst = async (site: TestSite, count: number): Promise<void> => {
     for (let i = 0; i < count; i++) await repaint(site, "a", `c${i}`);
   };
 
-  test("delays no other, and gets the missed events from the log", async () => {
+  test("delays no other client, and gets the missed events from the log", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const signal = new AbortController().signal;
@@ -303,7 +303,7 @@ describe("a reader that reads nothing", () => {
     await reader.return?.();
   });
 
-  test("is closed when it is too far behind", async () => {
+  test("is disconnected when it is too far behind", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const signal = new AbortController().signal;

@@ -106,14 +106,14 @@ test("a narrow terminal keeps the most important columns", () => {
   expect(title).toMatch(/^BOARD +STATE +ROLE/);
 });
 
-test("a terminal that supports only ASCII gets only ASCII, and control characters reach none", () => {
+test("a terminal that supports only ASCII gets only ASCII, and control characters reach no terminal", () => {
   const odd = { ...site, boards: [board("pi-\u001b[31m", { zone: "größe" })] };
   const bytes = linesOf("siteward up", odd, ["…\u0007"], { ...wide, unicode: false }).join("");
   expect(bytes).toMatch(/^[\x20-\x7e]*$/);
   expect(linesOf("siteward up", odd, ["\u0007"], wide).join("")).not.toMatch(/\p{Cc}/u);
 });
 
-test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, those with problems first", (rows) => {
+test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, boards with problems first", (rows) => {
   const many = Array.from({ length: 50 }, (_, index) => board(`pi-${index + 1}`));
   const boards = [...many, board("pi-51", { ready: "Unknown" })];
   const lines = linesOf("siteward up", { ...site, boards }, ["one", "two", "three"], { ...wide, rows });
@@ -125,7 +125,7 @@ test.each([3, 12, 24])("a table of fifty boards fits a terminal of %i rows, thos
 const keyHelp = "up/down: board  c: cut its link  q: end";
 const fourteen = Array.from({ length: 14 }, (_, index) => board(`pi-${index + 1}`));
 
-test.each(fourteen.map(({ name }) => name))("%s is shown where the keys do something to it", (selected) => {
+test.each(fourteen.map(({ name }) => name))("%s is shown while the keys have an effect on it", (selected) => {
   for (const rows of [24, 16, 12, 10, 4, 3]) {
     const look = { ...wide, columns: 80, rows, keys: { help: keyHelp, selected } };
     const lines = linesOf("siteward up", { ...site, boards: fourteen }, ["news"], look);
@@ -143,14 +143,14 @@ test("the first board is selected by default, and boards with problems are above
   expect(lines.some((line) => line.startsWith("> pi-1 "))).toBe(true);
 });
 
-test("no key is truncated where a line is too short for all of them", () => {
+test("no key is truncated if a line is too short for all of them", () => {
   const keys = { help: keyHelp, selected: undefined };
   const lines = linesOf("siteward up", site, [], { ...wide, columns: 30, keys });
   expect(lines).toContain("up/down: board");
   expect(lines).toContain("c: cut its link  q: end");
 });
 
-test("colour is used only where wanted", () => {
+test("colour is used only if wanted", () => {
   const control = "\u001b[";
   const table = tableLines("x", site, [], wide);
   expect(terminalText(table, false)).not.toContain(control);
@@ -166,7 +166,7 @@ test("drawing again overwrites the former drawing", () => {
   expect(written[1]).toMatch(/\[2A.*c\n.*\[0J$/s);
 });
 
-test("lines report changes, and nothing without one", () => {
+test("lines report changes, and nothing without a change", () => {
   const [first, second] = site.boards;
   if (!first || !second) throw new Error("two boards");
   const before: SitePicture = { ...site, leader: undefined, boards: [first, board("pi-2")], pods: [] };
@@ -191,7 +191,7 @@ test("lines report changes, and nothing without one", () => {
   ]);
 });
 
-test("a site is healthy once its boards are ready and none is suspected; a person's taint is no suspicion", () => {
+test("a site is healthy once its boards are ready and none is suspected; a person's taint raises no suspicion", () => {
   const lack = (taints: readonly string[]) => lackOf({ ...site, boards: [board("pi-1", { taints })], pods: [] }, 0);
   expect(lack([])).toEqual([]);
   expect(lack(["not-ready:NoSchedule"])).toEqual(["tainted as not ready: pi-1"]);

@@ -2,7 +2,7 @@ import Sqlite from "better-sqlite3";
 import { expect, test } from "vitest";
 import { Database } from "../../../storage/database/database.ts";
 import type { Migration } from "../../../storage/database/migrations.ts";
-import { pragmas, rowsOf, scratch } from "../things.ts";
+import { pragmas, rowsOf, scratch } from "../object-store.ts";
 
 const migrations: readonly Migration[] = [{ number: 1, sql: "CREATE TABLE facts (name TEXT PRIMARY KEY, value)" }];
 const later: readonly Migration[] = [
@@ -14,7 +14,7 @@ const memory = (): Database => Database.open({ file: ":memory:", migrations, pra
 const insert = (database: Database, name: string): number =>
   database.prepare("INSERT INTO facts (name) VALUES (?)").run(name);
 
-test("the requested pragmas hold", () => {
+test("the requested pragmas are in force", () => {
   using folder = scratch();
   const database = Database.open({
     file: folder.file("x.db"),
@@ -56,7 +56,7 @@ test("a transaction inside another is part of it", () => {
   expect(rowsOf(database, "facts")).toBe(1);
 });
 
-test("a failing inner part undoes the whole, even if the error is caught", () => {
+test("a failing inner part rolls back the whole transaction, even if the error is caught", () => {
   const database = memory();
   expect(() =>
     database.transaction(() => {
@@ -74,7 +74,7 @@ test("a failing inner part undoes the whole, even if the error is caught", () =>
   expect(rowsOf(database, "facts")).toBe(0);
 });
 
-test("a transaction cannot wait", () => {
+test("a transaction cannot wait for anything asynchronous", () => {
   const database = memory();
   expect(() => database.transaction(async () => insert(database, "a"))).toThrow("cannot wait");
   expect(rowsOf(database, "facts")).toBe(0);
@@ -97,7 +97,7 @@ test("an older file is brought up to date and keeps its rows", () => {
   now.close();
 });
 
-test("a step that fails leaves the file at the step before", () => {
+test("a migration step that fails leaves the file at the previous step", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const broken = [...migrations, { number: 2, sql: "CREATE TABLE more (id INTEGER); CREATE TABLE facts (oops)" }];
@@ -107,7 +107,7 @@ test("a step that fails leaves the file at the step before", () => {
   again.close();
 });
 
-test("a newer file without any of our tables is a foreign one, and damaged in this place", () => {
+test("a newer file without any of our tables belongs to another program, and counts as damaged in this place", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const other = [{ number: 7, sql: "CREATE TABLE something_else (a)" }];
@@ -132,7 +132,7 @@ test("a file of a newer version is refused, unchanged, with a hint", () => {
   Database.open({ file, migrations: later, pragmas }).close();
 });
 
-test("a closed file has no WAL left, an open one reports it", () => {
+test("a closed file has no WAL left, and an open file reports its WAL", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const database = Database.open({ file, migrations, pragmas });
@@ -145,14 +145,14 @@ test("a closed file has no WAL left, an open one reports it", () => {
   expect(memory().sizes()).toEqual({ file: 0, wal: 0 });
 });
 
-test("a missing folder is an error for a person", () => {
+test("a missing folder is an error that a person has to fix", () => {
   using folder = scratch();
   expect(() => Database.open({ file: folder.file("nowhere/x.db"), migrations, pragmas })).toThrow(
     expect.objectContaining({ kind: "io", disposition: "exit", hint: expect.stringContaining("folder") }),
   );
 });
 
-test("a file that another process is writing is busy, and can be retried", () => {
+test("a file that another process is writing is busy, and the write can be retried", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const [one, other] = [Database.open({ file, migrations, pragmas }), Database.open({ file, migrations, pragmas })];
@@ -164,7 +164,7 @@ test("a file that another process is writing is busy, and can be retried", () =>
   other.close();
 });
 
-test("changes by another program to a file in use are damage, whatever SQLite calls it", () => {
+test("changes by another program to a file in use are damage, whatever SQLite calls them", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const database = Database.open({ file, migrations, pragmas });

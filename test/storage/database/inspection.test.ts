@@ -19,13 +19,13 @@ const open = (): StateFolder => StateFolder.open({ folder, pragmas, stamp: "1" }
 const rowsOf = (name: string, found: ReturnType<typeof inspect>): number | undefined =>
   found.kind === "sound" ? found.tables.find((table) => table.name === name)?.rows : undefined;
 
-test("a missing file is none, and one that is no database is damaged", () => {
+test("a missing file is reported as such, and a file that is not a database is damaged", () => {
   expect(inspect(at("state.db"), false)).toEqual({ kind: "absent" });
   writeFileSync(at("state.db"), "this is no database, however long it is".repeat(100));
   expect(inspect(at("state.db"), false)).toMatchObject({ kind: "damaged" });
 });
 
-test("committed rows are counted, from the log too, and the inspection leaves the folder unchanged", () => {
+test("committed rows are counted, including those in the WAL, and the inspection leaves the folder unchanged", () => {
   const mine = open();
   new Memo(mine.state.database).set("leader", "seen", "17");
   const before = readdirSync(folder).sort();
@@ -38,7 +38,7 @@ test("committed rows are counted, from the log too, and the inspection leaves th
   expect(inspect(at("state.db"), false)).toMatchObject({ kind: "sound", walBytes: 0 });
 });
 
-test("while its agent has it, state.db is busy and cache.db is read beside it", () => {
+test("while an agent has the files open, state.db is busy and cache.db is read beside it", () => {
   const mine = open();
   expect(inspect(at("state.db"), true)).toEqual({ kind: "busy" });
   expect(inspect(at("cache.db"), true)).toMatchObject({ kind: "sound" });
@@ -46,7 +46,7 @@ test("while its agent has it, state.db is busy and cache.db is read beside it", 
   mine.close();
 });
 
-test("the newest waiting messages are returned, the newest last", () => {
+test("the newest waiting messages are returned, the newest one last", () => {
   open().close();
   const driver = new Sqlite(at("cache.db"), { timeout: 100 });
   driver.exec(`INSERT INTO resources (id, name) VALUES (1, 'nodes'), (2, 'pods');

@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../../storage/database/database.ts";
 import { openCache, openState, removeCache } from "../../../storage/database/open.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { list, popAll, pragmas, scratch, shown, store } from "../things.ts";
+import { list, popAll, pragmas, scratch, shown, store } from "../object-store.ts";
 
 const stamp = "20260102T030405Z";
 
@@ -42,7 +42,7 @@ test.each<[what: string, spoil: (file: string) => void]>([
     "foreign bytes",
     (file) => writeFileSync(file, "this is not a database, but it is long enough to look like one".repeat(50)),
   ],
-  ["its second half cut off", (file) => truncateSync(file, statSync(file).size / 2)],
+  ["its second half missing", (file) => truncateSync(file, statSync(file).size / 2)],
   ["a scribbled header", (file) => scribble(file, 0, 100)],
   ["a scribbled first page", (file) => scribble(file, 100, 1900)],
   [
@@ -103,7 +103,7 @@ test("damage that shows only in use requests a rebuild, and the file can then be
   fresh.database.close();
 });
 
-test("an object whose text is no JSON is damage", () => {
+test("an object whose text is not JSON is damage", () => {
   using folder = scratch();
   const { database } = openCache({ file: folder.file("cache.db"), pragmas });
   const { fifo } = store(database);
@@ -137,7 +137,7 @@ test("a damaged state file is set aside under another name, and a new one begins
   expect(readdirSync(path.dirname(file)).sort()).toEqual(["state.db", `state.db.damaged-${stamp}`]);
 });
 
-test("a state file whose log the disk cannot read is left unchanged, and the error names it", () => {
+test("a state file whose WAL the disk cannot read is left unchanged, and the error names it", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   openState({ file, pragmas, stamp }).database.close();
@@ -161,7 +161,7 @@ test("damage deep inside a state file is found when it is opened", () => {
   database.close();
 });
 
-test("stored state is there after the file was opened again", () => {
+test("stored state is still there after the file is reopened", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const first = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp });
@@ -181,7 +181,7 @@ test("a file of a newer version is not deleted", () => {
   expect(existsSync(file)).toBe(true);
 });
 
-test("a folder in place of the cache is moved away with its content, and the last of them is kept", () => {
+test("a folder in place of the cache is moved away with its content, and only the last of such folders is kept", () => {
   using folder = scratch();
   const file = folder.file("cache.db");
   for (const content of ["first", "second"]) {
@@ -196,7 +196,7 @@ test("a folder in place of the cache is moved away with its content, and the las
   expect(readdirSync(`${file}.moved-away`)).toEqual(["second"]);
 });
 
-test("of the states set aside the newest three are kept, and always the last one, whatever the clock showed", () => {
+test("the newest three of the states set aside are kept, and always the last one, whatever the clock showed", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   // A board without a battery clock wakes up in 1970.

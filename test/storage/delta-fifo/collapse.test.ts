@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { collapse } from "../../../storage/delta-fifo/collapse.ts";
 import type { JournalRow } from "../../../storage/delta-fifo/journal.ts";
 import type { DeltaType } from "../../../storage/object.ts";
-import { show, shownChanges, type Thing, thing } from "../things.ts";
+import { show, shownChanges, type Thing, thing } from "../object-store.ts";
 
 /** "Updated foo@2"; a type without an object speaks of what was known before: "Deleted", "Sync". */
 function outcome(stored: string | undefined, ...deltas: readonly string[]) {
@@ -42,13 +42,13 @@ describe("the deltas of a key collapse to", () => {
     ["is synced", "foo@1", ["Sync"], ["foo@1 > foo@1"], "foo@1"],
     ["is synced, then changes", "foo@1", ["Sync", "Updated foo@2"], ["foo@1 > foo@2"], "foo@2", 1],
     ["goes", "foo@1", ["Deleted foo@2"], ["foo@2 > -"], "-"],
-    ["goes, by a tombstone", "foo@1", ["Deleted"], ["foo@1 > -"], "-"],
-    ["changes, then goes by a tombstone", "foo@1", ["Updated foo@2", "Deleted"], ["foo@2 > -"], "-"],
-    ["goes with a state older than known", "foo@10", ["Deleted foo@9"], ["foo@10 > -"], "-"],
-    ["goes, by numbers, not by letters", "foo@9", ["Deleted foo@10"], ["foo@10 > -"], "-"],
-    ["goes, with versions that are no numbers", "foo@x9", ["Deleted foo@a1"], ["foo@a1 > -"], "-"],
-    ["comes and goes unseen", undefined, ["Added foo@1", "Updated foo@2", "Deleted foo@3"], [], "-"],
-    ["goes and comes back", "foo@1", ["Deleted foo@2", "Added foo@3"], ["foo@1 > foo@3"], "foo@3", 1],
+    ["is deleted, by a tombstone", "foo@1", ["Deleted"], ["foo@1 > -"], "-"],
+    ["changes, then is deleted by a tombstone", "foo@1", ["Updated foo@2", "Deleted"], ["foo@2 > -"], "-"],
+    ["is deleted with a state older than the stored one", "foo@10", ["Deleted foo@9"], ["foo@10 > -"], "-"],
+    ["is deleted, with versions compared as numbers", "foo@9", ["Deleted foo@10"], ["foo@10 > -"], "-"],
+    ["is deleted, with versions that are not numbers", "foo@x9", ["Deleted foo@a1"], ["foo@a1 > -"], "-"],
+    ["appears and is deleted unseen", undefined, ["Added foo@1", "Updated foo@2", "Deleted foo@3"], [], "-"],
+    ["is deleted and appears again", "foo@1", ["Deleted foo@2", "Added foo@3"], ["foo@1 > foo@3"], "foo@3", 1],
     [
       "is recreated",
       "foo@1",
@@ -58,8 +58,8 @@ describe("the deltas of a key collapse to", () => {
       2,
     ],
     ["is recreated unseen", "foo@1", ["Updated foo@3/second"], ["foo@1 > -", "- > foo@3/second"], "foo@3/second", 0],
-    ["is recreated and gone again", "foo@1", ["Added foo@3/second", "Deleted foo@4/second"], ["foo@1 > -"], "-"],
-    ["is another one that goes", "foo@1", ["Deleted foo@4/second"], ["foo@1 > -"], "-"],
+    ["is recreated and deleted again", "foo@1", ["Added foo@3/second", "Deleted foo@4/second"], ["foo@1 > -"], "-"],
+    ["is another object, which is deleted", "foo@1", ["Deleted foo@4/second"], ["foo@1 > -"], "-"],
     [
       "is recreated twice",
       undefined,

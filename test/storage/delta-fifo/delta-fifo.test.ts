@@ -19,7 +19,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "../things.ts";
+} from "../object-store.ts";
 
 /**
  * The cases of client-go's DeltaFIFO that apply here (docs/kubernetes-rules.md#deltafifo). Ours tells changes where
@@ -27,14 +27,14 @@ import {
  * Rules about the deltas themselves stand as cases in test/cases/DF and are not repeated here.
  */
 describe("as a DeltaFIFO", () => {
-  test("a deleted object that the next list has again, with the same uid, is one update", () => {
+  test("a deleted object that the next list contains again, with the same uid, is one update", () => {
     const { fifo } = storeOf(["foo@1"]);
     fifo.append([delta("Deleted", "foo@1")], "2");
     list(fifo, ["foo@2"], "3");
     expect(popAll(fifo)).toEqual(["foo@1 > foo@2"]);
   });
 
-  test("a deleted object that the next list has again, with another uid, is a deletion and an addition", () => {
+  test("a deleted object that the next list contains again, with another uid, is a deletion and an addition", () => {
     const { fifo } = storeOf(["foo@1"]);
     fifo.append([delta("Deleted", "foo@1")], "2");
     list(fifo, ["foo@2/second"], "3");
@@ -59,7 +59,7 @@ describe("as a DeltaFIFO", () => {
     expect(indexer.get("foo")).toBeUndefined();
   });
 
-  test("queued keys that the list lacks are deleted first, with their newest state; then stored ones", () => {
+  test("queued keys that the list lacks are deleted first, with their newest state, and then stored ones", () => {
     const { fifo } = storeOf(["foo@5", "bar@6", "baz@7"]);
     fifo.append([delta("Added", "baz@10")], "10");
     list(fifo, ["foo@5"], "11");
@@ -74,7 +74,7 @@ describe("as a DeltaFIFO", () => {
   });
 
   describe("hasSynced", () => {
-    test("is not changed by a bookmark or by nothing", () => {
+    test("does not change by a bookmark or by an empty group", () => {
       const { fifo } = store();
       fifo.bookmark("4");
       fifo.append([], "5");
@@ -91,7 +91,7 @@ describe("as a DeltaFIFO", () => {
     });
   });
 
-  test("a resync proceeds step by step, and changes of the meantime are reported once more", () => {
+  test("a resync proceeds step by step, and changes made meanwhile are reported once more", () => {
     const { fifo } = storeOf(["a@1", "b@1", "c@1", "d@1"]);
     const behind = fifo.resync("", 2);
     expect(behind).toBe("b");
@@ -110,14 +110,14 @@ describe("as a DeltaFIFO", () => {
 });
 
 describe("append and pop", () => {
-  test("an answer is empty only when nothing waits any more", () => {
+  test("an answer is empty only if nothing waits any more", () => {
     const { fifo } = store();
     fifo.append([delta("Added", "a@1"), delta("Deleted", "a@2"), delta("Added", "b@3")], "3");
     expect(shownChanges(fifo.pop(1))).toEqual(["- > b@3"]);
     expect(fifo.depth).toBe(0);
   });
 
-  test("more deltas of one object than allowed are merged, and nothing of their meaning is lost", () => {
+  test("more deltas of one object than allowed are merged without losing their meaning", () => {
     const { fifo, database } = store(memory(), { deltasPerObject: 4 });
     for (let version = 1; version <= 5; version++) fifo.append([delta("Updated", `foo@${version}`)], String(version));
     expect(rowsOf(database, "journal")).toBe(2);
@@ -154,7 +154,7 @@ describe("append and pop", () => {
     expect(popAll(fifo)).toEqual(["- > a@8", "- > b@2"]);
   });
 
-  test("a burst larger than one page comes out once per object", () => {
+  test("a burst larger than one page is returned once per object", () => {
     const { fifo, indexer } = store();
     for (let at = 0; at < 700; at++) fifo.append([delta("Added", `t${at % 350}@${at + 1}`)], String(at + 1));
     const changes = popAll(fifo);
@@ -247,7 +247,7 @@ describe("a list", () => {
     expect(fifo.resourceVersion).toBe("5");
   });
 
-  test("ends when the watch continues without it", () => {
+  test("ends if the watch continues without it", () => {
     const { fifo, indexer } = storeOf(["a@1"]);
     const replacement = fifo.replace();
     replacement.page([thing("b@2")]);
@@ -310,7 +310,7 @@ describe("a list", () => {
     expect(popAll(fifo)).toHaveLength(600);
   });
 
-  test("of hundreds that lacks hundreds deletes each of them once", () => {
+  test("of hundreds of objects that lacks hundreds deletes each of them once", () => {
     const names = Array.from({ length: 600 }, (_, at) => `t${String(at).padStart(3, "0")}`);
     const { fifo, indexer } = storeOf(names.map((name) => `${name}@1`));
     list(
@@ -342,7 +342,7 @@ describe("a quiet update", () => {
   const writes = ({ database }: ReturnType<typeof store>): number =>
     database.prepare<{ count: number }>("SELECT total_changes() AS count").get()?.count ?? -1;
 
-  test("as a heartbeat shows in every read, notifies no listener and writes nothing", () => {
+  test("as a heartbeat appears in every read, notifies no listener and writes nothing", () => {
     const made = seeded();
     const before = writes(made);
     made.fifo.append([delta("Updated", "a@3", { board: "pi-1", beat: 2 })], "3");
@@ -365,7 +365,7 @@ describe("a quiet update", () => {
     expect(storedPosition(made)).toBe("5");
   });
 
-  test("in a batch of both kinds is written with the other", () => {
+  test("in a batch with other updates is written with them", () => {
     const made = seeded();
     made.fifo.append([delta("Updated", "a@3", { board: "pi-1", beat: 2 }), delta("Added", "c@4")], "4");
     expect(storedVersion(made, "a")).toBe("3");
@@ -384,7 +384,7 @@ describe("a quiet update", () => {
     expect(writes(made)).toBe(before);
   });
 
-  test("of an object for which something waits is queued behind it", () => {
+  test("of an object with queued deltas is queued behind them", () => {
     const made = seeded();
     made.fifo.append([delta("Updated", "a@3", { board: "pi-2", beat: 1 })], "3");
     made.fifo.append([delta("Updated", "a@4", { board: "pi-2", beat: 2 })], "4");
@@ -416,7 +416,7 @@ describe("a quiet update", () => {
     expect(shown(made.indexer.byIndex("board", "pi-2"))).toEqual(["a@2"]);
   });
 
-  test("in a list reports nothing, and shows from the list's end on", () => {
+  test("in a list reports nothing, and is visible from the list's end on", () => {
     const made = seeded();
     const replacement = made.fifo.replace();
     replacement.page([thing("a@7", { board: "pi-1", beat: 9 }), thing("b@2", { board: "pi-1" })]);
@@ -473,7 +473,7 @@ describe("after a restart", () => {
     expect(popAll(again.fifo)).toEqual(["- > b@1"]);
   });
 
-  test("in the middle of a later list the former position and state hold", () => {
+  test("in the middle of a later list the former position and state are in force", () => {
     const { database, fifo } = storeOf(["a@1", "b@1"]);
     fifo.append([delta("Updated", "a@2")], "2");
     const replacement = fifo.replace();
@@ -486,7 +486,7 @@ describe("after a restart", () => {
     expect(popAll(again.fifo)).toEqual(["a@2 > a@8", "b@1 > -"]);
   });
 
-  test("in the middle of the first population the rest of it is still awaited", () => {
+  test("in the middle of the first population the rest of it is still expected", () => {
     const { database, fifo } = store();
     list(fifo, ["a@1", "b@1"], "1");
     fifo.pop(1);
@@ -562,7 +562,7 @@ test("large objects are popped a few at a time, each with all its deltas", () =>
   expect(taken).toEqual([["- > a@4"], ["- > b@2"], ["- > c@5"]]);
 });
 
-describe("of large stored objects only a few are on the heap at a time", () => {
+describe("only a few large stored objects are on the heap at a time", () => {
   const large = { tags: ["x".repeat(200_000)] };
   const names = ["a", "b", "c", "d", "e", "f"];
 

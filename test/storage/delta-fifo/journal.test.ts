@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Journal } from "../../../storage/delta-fifo/journal.ts";
-import { memory, rowsOf } from "../things.ts";
+import { memory, rowsOf } from "../object-store.ts";
 
 const everything = Number.MAX_SAFE_INTEGER;
 const of = (version: string, uid = "u") => ({ uid, version });
@@ -8,7 +8,7 @@ const keys = (journal: Journal): readonly string[] => journal.queued(journal.cei
 const versions = (journal: Journal, key: string): readonly string[] =>
   journal.rows(key, everything).map(({ version }) => version);
 
-test("rows of a key come oldest first, and the newest can be read", () => {
+test("rows of a key are returned oldest first, and the newest can be read", () => {
   const journal = new Journal(memory(), "things");
   const first = journal.put("a", "Added", of("1"), "{}");
   journal.put("b", "Added", of("2"), "{}");
@@ -44,7 +44,7 @@ test("each resource has its own queue in the same table", () => {
   expect(versions(nodes, "n")).toEqual(["1"]);
 });
 
-test("the head of the queue can be read and erased as a whole, and shows which of its keys come again", () => {
+test("the head of the queue can be read and erased as a whole, and shows which of its keys occur again", () => {
   const journal = new Journal(memory(), "things");
   for (const [version, key] of ["a", "b", "c", "a", "d", "b"].entries()) {
     journal.put(key, "Updated", of(String(version)), "{}");
@@ -71,7 +71,7 @@ test("staged rows wait behind the ceiling until they are released", () => {
   expect(keys(journal)).toEqual(["a", "b"]);
 });
 
-test("discarding drops staged rows and the marks, and nothing else; twice is once", () => {
+test("discarding drops staged rows and the marks, and nothing else; doing it twice changes nothing more", () => {
   const database = memory();
   const journal = new Journal(database, "things");
   journal.put("a", "Added", of("1"), "{}");
@@ -95,7 +95,7 @@ test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null]
     ["1", "2"],
   ],
   [
-    "middle rows of one uid go",
+    "middle rows of one uid are dropped",
     [
       ["1", "u", "{}"],
       ["2", "u", "{}"],
@@ -127,7 +127,7 @@ test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null]
     ["1", "3", "3"],
   ],
   [
-    "a tombstone that is over needs none",
+    "a tombstone followed by an addition needs no object",
     [
       ["1", "u", "{}"],
       ["2", "u", "{}"],

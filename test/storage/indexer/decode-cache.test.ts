@@ -23,7 +23,7 @@ test("a walk does not count as use", () => {
   expect(cache.peek("a")).toBeUndefined();
 });
 
-test("a newer object takes the place and the weight of the older", () => {
+test("a newer object replaces the older one and its weight", () => {
   const cache = small();
   cache.put("a", { n: 1 }, 100);
   cache.put("a", { n: 2 }, 50);
@@ -31,7 +31,7 @@ test("a newer object takes the place and the weight of the older", () => {
   expect(cache.bytes).toBe(300);
 });
 
-test("an object larger than the budget is not kept, and neither is the one it replaces", () => {
+test("an object larger than the budget is not kept, and the object that it replaces is dropped", () => {
   const cache = small();
   cache.put("a", { n: 1 }, 100);
   cache.put("b", { n: 2 }, 100);

@@ -14,7 +14,7 @@ import {
   storeOf,
   type Thing,
   thing,
-} from "../things.ts";
+} from "../object-store.ts";
 
 const byTag: IndexFunctions<Thing> = { tag: ({ tags }) => tags ?? [] };
 
@@ -31,7 +31,7 @@ function indexed(things: readonly Thing[], indices: IndexFunctions<Thing> = byBo
 const many = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, at) => `t${String(at).padStart(4, "0")}@1`);
 
-test("an empty indexer answers", () => {
+test("an empty indexer answers every query", () => {
   const { indexer } = store();
   expect(indexer.get("a")).toBeUndefined();
   expect(shown(indexer.list())).toEqual([]);
@@ -45,7 +45,7 @@ test("a walk follows the keys, over any number of pages", () => {
   expect(shown(storeOf(specs.toReversed()).indexer.list())).toEqual(specs);
 });
 
-test("during a walk objects may be written: deleted ones ahead are left out, new ones ahead are included", () => {
+test("during a walk objects may be written: deleted objects ahead are left out, and new objects ahead are included", () => {
   const { fifo, indexer } = storeOf(many(200));
   const met: string[] = [];
   for (const { metadata } of indexer.list()) {
@@ -127,7 +127,7 @@ test("an index returns every object with a value, and every value that some obje
   expect([...indexer.indexValues("tag")]).toEqual(["", "blue", "red"]);
 });
 
-test("a value that no object has any more is gone", () => {
+test("a value that no object has any more is no longer returned", () => {
   const { database, fifo, indexer } = store();
   fifo.append([delta("Added", "a@1", { board: "pi-1" }), delta("Added", "b@1", { board: "pi-2" })], "1");
   popAll(fifo);
@@ -137,7 +137,7 @@ test("a value that no object has any more is gone", () => {
   expect(rowsOf(database, "index_rows")).toBe(0);
 });
 
-test("an unknown index is a mistake", () => {
+test("an unknown index is a programming error", () => {
   const { indexer } = store();
   expect(() => [...indexer.byIndex("colour", "red")]).toThrow("no index named colour");
   expect(() => [...indexer.indexValues("colour")]).toThrow("no index named colour");
@@ -180,7 +180,7 @@ test("the size follows additions and deletions", () => {
   expect(indexer.size).toBe(1);
 });
 
-test.each([0, 1000, 1 << 20])("with %i bytes for decoded objects the answers are the same", (decodedBytes) => {
+test.each([0, 1000, 1 << 20])("the answers are the same with %i bytes for decoded objects", (decodedBytes) => {
   const { fifo, indexer } = store(memory(), { decodedBytes });
   fifo.append(
     many(50).map((spec) => delta("Added", spec, { board: "pi-1" })),
@@ -216,10 +216,10 @@ describe.each([
   '{"metadata":{"name":"b","namespace":"n","uid":"uid-b","resourceVersion":"1"}}',
   '{"metadata":{"name":"b","uid":"uid-other","resourceVersion":"1"}}',
   '{"metadata":{"name":"b","uid":"uid-b","resourceVersion":"2"}}',
-])("the text of b has become %s", (text) => {
+])("if the text of b has become %s", (text) => {
   const damaged = expect.objectContaining({ kind: "damaged", disposition: "rebuild" });
 
-  test("reading it reports the file as damaged; the others are read", () => {
+  test("reading it reports the file as damaged, and the other objects are read", () => {
     const { database } = storeOf(["a@1", "b@1", "c@1"]);
     database.prepare("UPDATE objects SET text = ? WHERE key = 'b'").run(text);
     const { indexer } = store(database);
@@ -228,7 +228,7 @@ describe.each([
     expect(shown([indexer.get("a"), indexer.get("c")].filter((one) => one !== undefined))).toEqual(["a@1", "c@1"]);
   });
 
-  test("in the queue: nothing of it is applied", () => {
+  test("in the queue, nothing of it is applied", () => {
     const { database, fifo } = store();
     fifo.append([delta("Added", "b@1")], "1");
     database.prepare("UPDATE journal SET text = ? WHERE key = 'b'").run(text);

@@ -8,7 +8,7 @@ export const completion =
   async (io, { words: [shell = ""] }) => {
     const script = Object.hasOwn(shells, shell) ? shells[shell] : undefined;
     if (!script) {
-      io.stderr.line(`siteward: completion: ${JSON.stringify(shell)} is none of ${Object.keys(shells).join(", ")}`);
+      io.stderr.line(`siteward: completion: ${JSON.stringify(shell)} is not one of ${Object.keys(shells).join(", ")}`);
       return exit.usage;
     }
     io.stdout.write(script(table, completionWords(io, table)));

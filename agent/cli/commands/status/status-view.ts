@@ -2,7 +2,7 @@ import { oneLine, type Text, type Tone, toned } from "../../../base/text/termina
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status, StatusCondition, StatusLevel } from "../../../status/schema.ts";
-import type { Standstill } from "./service-sight.ts";
+import type { Standstill } from "./service-state.ts";
 import type { StatusFinding } from "./status-reader.ts";
 import { ago, statusRows, sum } from "./status-rows.ts";
 

@@ -6,7 +6,7 @@ import { cursor, jsonText } from "../../../base/text/terminal-text.ts";
 import { parseDuration } from "../../../base/time/duration.ts";
 import { runFolder } from "../../../process/load-config.ts";
 import type { StatusLevel } from "../../../status/schema.ts";
-import type { Standstill } from "./service-sight.ts";
+import type { Standstill } from "./service-state.ts";
 import { findStatus, type StatusFinding, thisMachine } from "./status-reader.ts";
 import { type StatusLayout, shortLine, statusText } from "./status-view.ts";
 
@@ -75,8 +75,8 @@ async function printed(io: Io, args: Args, found: StatusFinding): Promise<number
  */
 async function standstillOf(io: Io, { values }: Args): Promise<Standstill | undefined> {
   if (values.has("file") || io.env.SITEWARD_RUN_FOLDER) return undefined;
-  const { seeService, standstill } = await import("./service-sight.ts");
-  return standstill(await seeService(io));
+  const { readServiceState, standstill } = await import("./service-state.ts");
+  return standstill(await readServiceState(io));
 }
 
 /** The content of the status file, with the reader's findings as the member `reader`. */

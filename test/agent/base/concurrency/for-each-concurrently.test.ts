@@ -19,7 +19,7 @@ async function asked(failing: number, error: Error): Promise<readonly number[]> 
 test.each<[string, ApiError]>([
   ["an answer that cannot be read", refusal("get", 0, "Unreadable")],
   ["an object that the server cannot read", refusal("get", 500, "InternalError")],
-  ["one for which it gives no reason", refusal("get", 500, "")],
+  ["an object that is refused without a reason", refusal("get", 500, "")],
 ])("%s costs only that object", async (_, error) => {
   expect(await asked(3, error)).toEqual(numbers);
 });

@@ -45,7 +45,7 @@ describe("a task group", () => {
     expect(cleaned).toBe(true);
   });
 
-  test("is stopped by a loop that fails; join rejects with the first failure", async () => {
+  test("is stopped when one of its loops fails; join rejects with the first failure", async () => {
     const group = new TaskGroup();
     const failure = new Error("disk full");
     group.start("writer", () => Promise.reject(failure));
@@ -66,7 +66,7 @@ describe("a task group", () => {
     await group.join();
   });
 
-  test("accepts loops that start while it runs, and under a parent that ended before", async () => {
+  test("accepts new loops while it runs, even if its parent has ended", async () => {
     const group = new TaskGroup(AbortSignal.abort());
     const seen: boolean[] = [];
     group.start("outer", async () => {

@@ -15,7 +15,7 @@ test.each([
 });
 
 test.each(["", "xyz", "grape", "s".repeat(5000)])(
-  "no suggestion is made for text that is like no word: %.10s",
+  "suggests nothing for text that resembles no word: %.10s",
   (typed) => {
     expect(nearest(typed, ["status", "gracePeriod"])).toBeUndefined();
   },

@@ -7,7 +7,7 @@ import { profileUnitText } from "../../../../agent/board/profile/profile-unit.ts
 const root = path.resolve(import.meta.dirname, "../../../..");
 const profiles = readProfiles(path.join(root, "firmware-profiles"), "/nowhere").profiles;
 
-test("the drop-in gives the unit the profile's limits, and V8's flags in the variable that the unit puts in", () => {
+test("the drop-in sets the profile's limits, and puts V8's flags into the variable that the unit's command line uses", () => {
   const zero = profiles.find(({ id }) => id === "raspberry-pi-zero-2-w");
   if (!zero) throw new Error("no such profile");
   const lines = profileUnitText(zero).split("\n");

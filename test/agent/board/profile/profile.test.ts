@@ -72,16 +72,21 @@ test("a custom profile replaces the shipped one of the same id, or is added", ()
 });
 
 test.each<[what: string, name: string, text: string | object, problem: RegExp]>([
-  ["that is cut off", "generic.json", '{"schema":', /is not valid JSON/],
-  ["that is no profile", "generic.json", { ...generic(), match: { ramMiB: [5] } }, /ramMiB must be two whole numbers/],
+  ["that is truncated", "generic.json", '{"schema":', /is not valid JSON/],
+  [
+    "that is not a profile",
+    "generic.json",
+    { ...generic(), match: { ramMiB: [5] } },
+    /ramMiB must be two whole numbers/,
+  ],
   ["with an unknown setting", "generic.json", { ...generic(), settings: { cache: { pagesize: 7 } } }, /pageSize\?/],
   [
-    "whose settings do not go together",
+    "whose settings contradict each other",
     "generic.json",
     { ...generic(), settings: { leader: { duration: "10s", renewDeadline: "20s" } } },
     /renewDeadline/,
   ],
-  ["that is a copy of another", "generic.old.json", generic(), /must be called generic\.json/],
+  ["with the id of another", "generic.old.json", generic(), /must be called generic\.json/],
 ])("a custom profile %s is reported with a hint, and the shipped profiles stay in force", (_, name, text, why) => {
   put(name, text);
   const { profiles, problems } = readProfiles(own, mine);
@@ -112,7 +117,7 @@ test.each([
   ["another schema", { schema: "siteward.profile/9" }, /must contain "schema": "siteward\.profile\/1"/],
   ["an id with spaces", { id: "my board" }, /^id must be/],
   ["a misspelt condition", { match: { compatable: ["acme,one"] } }, /^match\.compatable/],
-  ["a turned range", { match: { ramMiB: [10, 5] } }, /the smaller one first/],
+  ["a reversed range", { match: { ramMiB: [10, 5] } }, /the smaller one first/],
   ["a list of numbers", { match: { compatible: ["a", 1] } }, /^match\.compatible\[1\] must be a text/],
   ["no runtime", { runtime: undefined }, /^runtime is missing/],
   [

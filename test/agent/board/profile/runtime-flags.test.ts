@@ -18,7 +18,7 @@ test("the service starts Node with the flags that the program expects", () => {
 });
 
 test.each(["20-openfile", "20-systemd-notify"])(
-  "without perl (%s) the program starts with the same flags, only not by the launcher",
+  "without perl (%s) the program starts with the same flags, but not through the launcher",
   (name) => {
     const launched = startOf(shipped("siteward.service"));
     expect(launched.slice(0, 2)).toEqual(["/usr/bin/perl", "/usr/lib/siteward/launch.pl"]);

@@ -12,14 +12,14 @@ const filesWith = (table: readonly string[], links: Readonly<Record<string, stri
   isReadOnly: () => false,
 });
 
-test("a folder behind a link is on the link target's mount: the root may be read-only on purpose", () => {
+test("a folder behind a link is judged by the mount of the link's target: the root may be read-only on purpose", () => {
   const files = filesWith([card, data], { "/var/lib/siteward": "/data/siteward" });
   expect(mountOf(files, "/var/lib/siteward")).toMatchObject({ source: "/dev/nvme0n1p1", isReadOnly: false });
   expect(mountOf(files, "/var/lib/other")).toMatchObject({ source: "/dev/mmcblk0p2", isReadOnly: true });
 });
 
 test.each<[what: string, options: string, own: string, isReadOnly: boolean, isOnlyHere: boolean]>([
-  ["a file system that takes changes", "rw,noatime", "rw", false, false],
+  ["a writable file system", "rw,noatime", "rw", false, false],
   ["one that the kernel made read-only", "rw,noatime", "ro,errors=remount-ro", true, false],
   ["one that failed under a newer kernel", "rw,noatime", "rw,errors=remount-ro,emergency_ro", true, false],
   ["one that was remounted by hand", "ro,noatime", "ro", true, false],

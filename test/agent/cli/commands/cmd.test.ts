@@ -60,7 +60,7 @@ test("a command prints its result for programs and its outcome for people", asyn
   expect(row?.author).toBe(`local:${process.getuid?.()}`);
 });
 
-test("a rehearsal changes nothing", async () => {
+test("a dry run changes nothing", async () => {
   const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run", ...why);
   expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
   expect(board.effects).toEqual([]);
@@ -78,7 +78,7 @@ test("a refusal by the board exits with 1, and shows the reason and the place", 
   expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
 });
 
-test("a user who stops waiting for a drain reads how to cancel it", async () => {
+test("a user who stops waiting for a drain is shown how to cancel it", async () => {
   board.effect = () => new Promise(() => undefined);
   const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
   const given = dispatch(io, ["cmd", "board.drain", '{"timeout":60}', ...why]);
@@ -90,7 +90,7 @@ test("a user who stops waiting for a drain reads how to cancel it", async () => 
   );
 });
 
-test("a restart is reported as accepted: this process cannot know more", async () => {
+test("a restart is reported as accepted, since this process cannot know more", async () => {
   const given = siteward("cmd", "agent.restart", ...why);
   await expect.poll(() => board.effects).toEqual(["restart"]);
   const { code, io } = await given;
@@ -134,7 +134,7 @@ test.each([
   });
 });
 
-test("without a version to return to it exits with 1, and the message names those that exist", async () => {
+test("if there is no version to return to, the command exits with 1, and its message names those that exist", async () => {
   board.effect = async () => ({
     outcome: "refused",
     code: 404,
@@ -157,7 +157,7 @@ test("the schema of a command is printed without an agent", async () => {
   });
 });
 
-test("without an agent at the socket the exit code is 69, with a next step", async () => {
+test("without an agent at the socket the exit code is 69, and the next step is shown", async () => {
   const { code, io } = await siteward("cmd", "ping", "--socket", path.join(folder, "none.sock"));
   expect([code, io.err()]).toEqual([
     69,
@@ -179,7 +179,7 @@ test.runIf(canBeNobody)("a user outside the socket's group gets a message and ex
   expect(stderr).toContain("Join the group of the socket");
 });
 
-test("an operator creates a key pair once, and only he can read the secret key", async () => {
+test("an operator creates a key pair once, and only that operator can read the secret key", async () => {
   const made = await siteward("keygen", "alice", "--dir", folder);
   expect(made.code).toBe(0);
   expect(statSync(path.join(folder, "alice.key")).mode & 0o777).toBe(0o600);
@@ -216,10 +216,10 @@ test("a board accepts a signature of siteward sign", async () => {
 });
 
 test.each([
-  ["another id than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
-  ["no end and no number", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
-  ["something that is no command", "hello", "not JSON"],
-])("%s: nothing is signed", async (_, text, why) => {
+  ["an id other than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
+  ["a command with neither expiry nor counter", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
+  ["text that is not a command", "hello", "not JSON"],
+])("nothing is signed for %s", async (_, text, why) => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   writeFileSync(payload, text);
@@ -235,7 +235,7 @@ test.each([
   expect(io.err()).toContain(why);
 });
 
-test("nothing is signed for a site that no leader would accept: a change needs a counter", async () => {
+test("a change to a site is not signed without a counter, since no leader would accept it", async () => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   const signFor = async (board: string, more: object) => {

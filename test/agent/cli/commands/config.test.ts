@@ -54,7 +54,7 @@ test("programs get values and origins as JSON", async () => {
   expect(files).toEqual([file]);
 });
 
-test("an unusable configuration exits with 78, every problem on a line of its own", async () => {
+test("an unusable configuration exits with 78, and every problem has a line of its own", async () => {
   write("log: {level: loud}\nlink: {blipp: 1s}\n");
   const checked = await siteward("config", "check", file);
   expect(checked.code).toBe(78);

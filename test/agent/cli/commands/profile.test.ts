@@ -29,7 +29,7 @@ test("profile list names every profile, and marks the one of this board", async 
   );
 });
 
-test("profile detect and profile show agree on what fits this board", async () => {
+test("profile detect and profile show agree on the profile of this board", async () => {
   const detected = JSON.parse((await siteward("profile", "detect", "--json")).out);
   const shown = JSON.parse((await siteward("profile", "show")).out);
   expect(shown.id).toBe(detected.profile);

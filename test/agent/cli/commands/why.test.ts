@@ -101,7 +101,7 @@ function stored(...records: readonly DecisionRecord[]): void {
   state.close();
 }
 
-test("why a pod was evicted: one sentence, then the story of the pod and its board, at local times", async () => {
+test("siteward why POD prints one sentence, then the story of the pod and its board, at local times", async () => {
   stored(marked, tainted, evicted);
   const { code, out } = await why("pod/default/web-1");
   expect(code).toBe(0);
@@ -122,7 +122,7 @@ test("why a pod was evicted: one sentence, then the story of the pod and its boa
   );
 });
 
-test("why a board is as it is: its own story and those of its pods; last is the newest story", async () => {
+test("siteward why BOARD prints the board's story and those of its pods; why last prints the newest one", async () => {
   stored(marked, tainted, evicted);
   const { out } = await why("node/pi-3");
   expect(out).toContain("node/pi-3 was tainted NoExecute at");
@@ -144,7 +144,7 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
   );
 });
 
-test("a moment of this boot is shown right even if the clock was set since", async () => {
+test("a moment of this boot is shown correctly even if the clock was set since", async () => {
   const { mono, wall } = new SystemClock().now();
   const moment = { at: "1970-01-01T00:00:09.000Z", boot: bootId(readFact), mono: mono - 60_000 };
   stored({ ...marked, first: moment, last: moment });
@@ -153,7 +153,7 @@ test("a moment of this boot is shown right even if the clock was set since", asy
   expect((await why("node/pi-3")).out).toContain(` ${seconds}:`);
 });
 
-test("events are in the order of the times that are shown, also where the clock was set back in between", async () => {
+test("events are in the order of their displayed times, even if the clock was set back in between", async () => {
   const { mono, wall } = new SystemClock().now();
   const ago = (ms: number, at: string) => ({ at, boot: bootId(readFact), mono: mono - ms });
   const [first, second] = [ago(60_000, "2037-01-01T00:00:00.000Z"), ago(30_000, new Date(wall - 30_000).toISOString())];
@@ -163,7 +163,7 @@ test("events are in the order of the times that are shown, also where the clock 
   expect(out.lastIndexOf("evicted from pi-3")).toBeGreaterThan(out.indexOf("node/pi-3 marked"));
 });
 
-test("as JSON the records are those of the board, with those of its pod's board", async () => {
+test("as JSON a pod's records include those of its board, and the name of the board that answers", async () => {
   stored(marked, evicted);
   const { code, out } = await why("pod/default/web-1", "--json");
   expect(code).toBe(0);
@@ -251,7 +251,7 @@ describe("a decision that is exported", () => {
   });
 });
 
-test("no record, no state and a wrong word have different exit codes", async () => {
+test("no record, no state and an unknown argument have different exit codes", async () => {
   const absent = await why("node/pi-3");
   expect(absent).toMatchObject({ code: 1, out: "" });
   expect(absent.err).toContain(
@@ -293,7 +293,7 @@ async function running(board: CommandBoard): Promise<() => Promise<void>> {
 test.each([
   { records: [], code: 1, says: "; edge-02 leads now." },
   { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
-])("a running agent answers: $says", async ({ records, code, says }) => {
+])("a running agent adds a line to the answer: $says", async ({ records, code, says }) => {
   const board = new CommandBoard();
   board.decisions = records.map(Object);
   const stop = await running(board);
@@ -303,7 +303,7 @@ test.each([
   await stop();
 });
 
-test("the story of a board tells each mark and taint once, also after a pod was evicted from it", async () => {
+test("the story of a board mentions each mark and taint once, even after a pod was evicted from it", async () => {
   stored(marked, tainted, evicted);
   const { out } = await why("node/pi-3");
   expect(out.match(/marked/g)).toHaveLength(1);

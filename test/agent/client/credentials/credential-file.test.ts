@@ -18,7 +18,7 @@ test("a file is read whole up to a megabyte, whatever size it reports", async ()
   expect(await readCredentialFile("/proc/self/status", "token file")).toMatch(/^Name:/);
 });
 
-test("a larger file is refused, and so is one without end", async () => {
+test("a larger file is refused, and so is an endless one", async () => {
   writeFileSync(file, "");
   truncateSync(file, 100_000_000_000);
   await expect(readCredentialFile(file, "kubeconfig")).rejects.toThrow(

@@ -42,7 +42,7 @@ test("the agent uses the KUBECONFIG that it was started with, whatever the board
   expect(meant("agent")).toEqual({ file: enrolled });
 });
 
-test("credentials passed on by systemd are the board's, except the word that stands for none", () => {
+test("credentials passed by systemd are the board's, unless the file holds only the word none", () => {
   const enrolled = put("etc/credentials/kubeconfig");
   const passed = put("run/kubeconfig", "none");
   const service = { NOTIFY_SOCKET: "/run/systemd/notify", CREDENTIALS_DIRECTORY: at("run") };

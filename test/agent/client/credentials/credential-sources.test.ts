@@ -11,7 +11,7 @@ import { defaultHealth } from "../../../../agent/client/transport/http2-wire.ts"
 import { TransportError } from "../../../../agent/client/transport/transport-error.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
-import { eventually, LocalServer } from "../local-server.ts";
+import { eventually, LoopbackServer } from "../loopback-server.ts";
 
 let folder: string;
 const toStop: (() => unknown)[] = [];
@@ -32,7 +32,7 @@ const well: Reply = { status: 200, type: json };
 
 /** Answers everything in the same way, with the token that it was shown. */
 async function serverThat(reply: Reply) {
-  const server = await LocalServer.start({
+  const server = await LoopbackServer.start({
     protocol: "HTTP/1.1",
     answer: (asked, answering) => {
       answering.writeHead(reply.status, { "content-type": reply.type });
@@ -92,9 +92,9 @@ describe("a kubeconfig that is corrected while the agent runs", () => {
   test.each<[string, Reply]>([
     ["does not know the path", { status: 404, type: json }],
     ["does not allow the user anything", { status: 403, type: json }],
-    ["shows everybody its page", { status: 200, type: "text/html" }],
-    ["sends everybody elsewhere", { status: 302, type: "text/html" }],
-  ])("is applied within ten seconds where the server %s", async (_, reply) => {
+    ["shows every user its web page", { status: 200, type: "text/html" }],
+    ["redirects every user", { status: 302, type: "text/html" }],
+  ])("is applied within ten seconds if the server %s", async (_, reply) => {
     const [wrong, right] = [await serverThat(reply), await serverThat(well)];
     config(wrong.url, { token: "first" });
     const { ask, clock } = agent();
@@ -106,7 +106,7 @@ describe("a kubeconfig that is corrected while the agent runs", () => {
     expect(await ask()).toBe("200 Bearer second");
   });
 
-  test("is applied too where a file that it names was replaced", async () => {
+  test("is applied even if only a file that it names was replaced", async () => {
     const server = await serverThat({ status: 403, type: json });
     put("token", "first");
     config(server.url, { tokenFile: "token" });
@@ -140,7 +140,7 @@ describe("a kubeconfig that is corrected while the agent runs", () => {
   });
 });
 
-describe("a credential plugin that hangs", () => {
+describe("a credential plugin", () => {
   const plugin = (name: string, script: string): object => {
     put(name, `#!/bin/sh\n${script}\n`);
     chmodSync(join(folder, name), 0o700);
@@ -156,7 +156,7 @@ describe("a credential plugin that hangs", () => {
   const isThere = (name: string) => eventually(() => existsSync(join(folder, name)));
   const hanging = (): object => plugin("hanging", `echo $$ > ${folder}/pid\nexec sleep 1000`);
 
-  test("is named by each waiting request, with the time it has not answered", async () => {
+  test("that hangs is named in the error of each waiting request, with the time that it has been running", async () => {
     config("http://127.0.0.1:1", hanging());
     const { ask, clock } = agent();
     const [first] = [failure(ask(2000)), await isThere("pid")];
@@ -173,7 +173,7 @@ describe("a credential plugin that hangs", () => {
     await clock.advance("60s");
   });
 
-  test("is not blamed if the caller aborted, or if another limit expired", async () => {
+  test("that hangs is not blamed if the caller aborted, or if another limit expired", async () => {
     config("http://127.0.0.1:1", hanging());
     const { ask, clock } = agent();
     const gone = new AbortController();
@@ -188,7 +188,7 @@ describe("a credential plugin that hangs", () => {
     await clock.advance("60s");
   });
 
-  test("does not delay a corrected kubeconfig, and is stopped", async () => {
+  test("that hangs does not delay a corrected kubeconfig, and is stopped", async () => {
     const right = await serverThat(well);
     config("http://127.0.0.1:1", hanging());
     const { ask, clock } = agent();
@@ -204,7 +204,7 @@ describe("a credential plugin that hangs", () => {
     await eventually(() => !existsSync(`/proc/${process}`));
   });
 
-  test("does not delay it either if it answered once and the connection stands", async () => {
+  test("that answered once and then hangs does not delay a corrected kubeconfig either while the connection stands", async () => {
     const right = await serverThat(well);
     const status = { token: "first", expirationTimestamp: "2026-01-01T00:01:00Z" };
     const credential = { kind: "ExecCredential", apiVersion: "client.authentication.k8s.io/v1", status };

@@ -37,7 +37,7 @@ function plugin(script: string, exec: Record<string, unknown> = {}, clock = new 
 
 const answering = (text: string): string => `echo run >> "$notes"\ncat <<'END'\n${text}\nEND`;
 
-test("it runs once while its credential is valid, and again when that has expired", async () => {
+test("a plugin runs once while its credential is valid, and again once that has expired", async () => {
   const script = answering(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }));
   const { make, notes, clock } = plugin(script);
   const runner = make();
@@ -63,7 +63,7 @@ test("a credential without an expiry is kept until it is refused", async () => {
   expect(notes()).toHaveLength(2);
 });
 
-test("a clock that is decades ahead does not run the plugin in a loop", async () => {
+test("a clock that is decades ahead does not make the plugin run in a loop", async () => {
   const script = answering(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }));
   const { make, notes, clock } = plugin(script, {}, new FakeClock("2060-01-01T00:00:00Z"));
   const runner = make();
@@ -74,7 +74,7 @@ test("a clock that is decades ahead does not run the plugin in a loop", async ()
   expect(notes()).toHaveLength(2);
 });
 
-test("it receives its own variables, the agent's, and the cluster if it requests it", async () => {
+test("a plugin receives its own variables, the agent's, and the cluster if it requests it", async () => {
   const script = `printf '%s\\n' "$1 $2" "$OWN" "$INHERITED" "$KUBERNETES_EXEC_INFO" > "$notes"\n${answering(credential({ token: "t" }))}`;
   const exec = { args: ["get", "token now"], env: [{ name: "OWN", value: "a b" }], provideClusterInfo: true };
   const { make, notes } = plugin(script, exec);
@@ -95,7 +95,7 @@ test("v1beta1 is supported too, and a line end after the token does no harm", as
 });
 
 test.each([
-  ["no JSON", "echo hello", "did not return JSON"],
+  ["text that is not JSON", "echo hello", "did not return JSON"],
   ["another document", "echo '{}'", "did not return an ExecCredential"],
   [
     "another version",
@@ -103,7 +103,7 @@ test.each([
     `did not return the apiVersion ${version}`,
   ],
   ["no status", answering(credential(undefined)), "returned no credentials"],
-  ["nothing in it", answering(credential({})), "returned neither a token nor a certificate"],
+  ["an empty status", answering(credential({})), "returned neither a token nor a certificate"],
   ["a token that is a number", answering(credential({ token: 5 })), "returned a token that is not a string"],
   ["a token of two lines", answering(credential({ token: "a\nb" })), "its token contains a line break"],
   [
@@ -142,7 +142,7 @@ test("a plugin that hangs is stopped after a minute", async () => {
   expect(await failed).toContain("did not end within 60s");
 });
 
-test("for a plugin that is not installed the message says how to get it", async () => {
+test("a plugin that is not installed is reported with the way to get it", async () => {
   const { make } = plugin("", { command: "no-such-plugin-here", installHint: "Get it from the vendor." });
   await expect(make().credential()).rejects.toMatchObject({
     message: 'user "agent": the credential plugin no-such-plugin-here is not installed',

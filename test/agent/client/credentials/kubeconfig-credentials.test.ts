@@ -118,7 +118,7 @@ const exec = (args: unknown, more: Fields = {}) => ({
   },
 });
 
-describe.skipIf(!hasOpenssl())("the same as the project's own client reads it", () => {
+describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' own client reads from it", () => {
   const authority = new Authority();
   const client = authority.issue("agent");
   const another = authority.issue("another");
@@ -139,7 +139,7 @@ describe.skipIf(!hasOpenssl())("the same as the project's own client reads it", 
   };
 
   test.each<[string, Fields, Fields, string?]>([
-    ["nothing but an address", {}, {}],
+    ["only an address", {}, {}],
     ["a token", { "certificate-authority-data": base64(ca) }, { token: "secret" }],
     ["an authority by absolute path", { "certificate-authority": join(folder, "pki/ca.crt") }, { token: "secret" }],
     ["an authority by relative path", { "certificate-authority": "pki/ca.crt" }, { token: "secret" }],
@@ -167,7 +167,7 @@ describe.skipIf(!hasOpenssl())("the same as the project's own client reads it", 
     });
   });
 
-  test("the other settings of a context", async () => {
+  test("including the namespace and the proxy", async () => {
     const given = credentials(document({ "proxy-url": "http://proxy:3128" }, { token: "t" }));
     const access = await given.credentials.access();
     expect(access.namespace).toBe("edge");
@@ -177,7 +177,7 @@ describe.skipIf(!hasOpenssl())("the same as the project's own client reads it", 
     expect(kubeConfig.getCurrentCluster()?.proxyUrl).toBe("http://proxy:3128");
   });
 
-  test("certificates that cannot be used", async () => {
+  test("unless its certificates cannot be used", async () => {
     const end = "240601120000Z";
     const expired = authority.issue("agent", { to: end });
     const use = (pair: { cert: string; key: string }) => ({
@@ -239,8 +239,8 @@ describe.skipIf(!hasOpenssl())("the same as the project's own client reads it", 
   });
 });
 
-describe("each mistake that a person has to correct has its own message", () => {
-  test("a mistake in the file itself", async () => {
+describe("each mistake in a kubeconfig that a person has to correct has its own message", () => {
+  test("content that is not a kubeconfig", async () => {
     const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
     const reading = (file: string) =>
       new KubeconfigCredentials(ambient, { file, context: undefined, environment: {} }).access();
@@ -266,14 +266,14 @@ describe("each mistake that a person has to correct has its own message", () => 
   test.each<[string, Fields, string, string?]>([
     ["no current context", document({}, {}, { "current-context": "" }), "kubeconfig config has no current-context"],
     ["an empty document", {}, "kubeconfig config has no current-context"],
-    ["a context that is not there", document({}, {}), 'kubeconfig config has no context "nowhere"', "nowhere"],
+    ["a missing context", document({}, {}), 'kubeconfig config has no context "nowhere"', "nowhere"],
     [
-      "a cluster that is not there",
+      "a missing cluster",
       document({}, {}, { clusters: "none" }),
       'kubeconfig config has no cluster "site", which context "here" needs',
     ],
     [
-      "a user that is not there",
+      "a missing user",
       document({}, {}, { users: [] }),
       'kubeconfig config has no user "agent", which context "here" needs',
     ],
@@ -283,7 +283,11 @@ describe("each mistake that a person has to correct has its own message", () => 
       'kubeconfig config has no cluster, which context "here" needs',
     ],
     ["no server", document({ server: "" }, {}), `${cluster}server is missing`],
-    ["a server that is no address", document({ server: "ftp://x" }, {}), `${cluster}server ftp://x is not an address`],
+    [
+      "a server that is not an address",
+      document({ server: "ftp://x" }, {}),
+      `${cluster}server ftp://x is not an address`,
+    ],
     ["a token that is a number", document({}, { token: 12345 }), `${user}token is not a text`],
     [
       "data that is not base64",
@@ -291,16 +295,16 @@ describe("each mistake that a person has to correct has its own message", () => 
       `${cluster}certificate-authority-data is not base64`,
     ],
     [
-      "a flag that is a text",
+      "a flag that is a string",
       document({ "insecure-skip-tls-verify": "yes" }, {}),
       `${cluster}insecure-skip-tls-verify is neither true nor false`,
     ],
     [
-      "a certificate file that is not there",
+      "a missing certificate file",
       document({ "certificate-authority": "no.crt" }, {}),
       "certificate-authority file no.crt does not exist",
     ],
-    ["a token file that is not there", document({}, { tokenFile: "no.token" }), "token file no.token does not exist"],
+    ["a missing token file", document({}, { tokenFile: "no.token" }), "token file no.token does not exist"],
     [
       "a proxy of another kind",
       document({ "proxy-url": "socks5://x:1" }, {}),
@@ -308,7 +312,7 @@ describe("each mistake that a person has to correct has its own message", () => 
     ],
     ["two ways to authenticate", document({}, { token: "t", username: "u" }), `${user}has a user name and a token`],
     [
-      "an auth provider of old",
+      "an old auth provider",
       document({}, { "auth-provider": { name: "gcp" } }),
       `${user}auth-provider is not supported`,
     ],
@@ -318,7 +322,7 @@ describe("each mistake that a person has to correct has its own message", () => 
   });
 });
 
-test("an address without a scheme is https where TLS is configured, as in kubectl", async () => {
+test("an address without a scheme is https if TLS is configured, as in kubectl", async () => {
   const plain = await credentials(document({ server: "10.0.0.1:8080" }, {})).credentials.access();
   expect(plain.server.href).toBe("http://10.0.0.1:8080/");
   const secure = { server: "10.0.0.1:6443", "insecure-skip-tls-verify": true };

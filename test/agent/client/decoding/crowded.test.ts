@@ -13,7 +13,7 @@ test.each([
   ["empty objects", pod({ terms: many(30_001, {}) }), "more than 30000 members"],
   ["empty strings in a list", pod(terms(many(60_002, ""))), "more than 60000 strings in lists"],
   ["numbers in a list", pod({ securityContext: { supplementalGroups: many(700_000, 1) } }), "more than 400000 values"],
-])("an object with too many %s is not parsed, and the message says of what", (_, text, crowd) => {
+])("an object with too many %s is not parsed, and the message names them", (_, text, crowd) => {
   expect(crowdIn(text)).toBe(crowd);
 });
 

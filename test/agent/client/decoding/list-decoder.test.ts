@@ -128,7 +128,7 @@ test("a malformed item does not affect its neighbours", () => {
   expect(meta?.resourceVersion).toBe("5");
 });
 
-test("reasons are kept for the first ten, all are counted", () => {
+test("the reasons for the first ten unusable objects are kept, and all are counted", () => {
   const { rejected, rejectedItems } = decoded(
     JSON.stringify({ items: Array(5000).fill(1), metadata: { resourceVersion: "5" } }),
   );
@@ -160,7 +160,7 @@ test.each([
   expect(decoded(text, byteByByte).meta).toBeUndefined();
 });
 
-test("no random damage throws an exception", () => {
+test("random damage never causes an exception", () => {
   const random = new SeededRandom(11);
   const text = JSON.stringify({ metadata: { resourceVersion: "5" }, items: [pod("a", { spec: nasty }), pod("b")] });
   for (let round = 0; round < 3000; round++) {
@@ -207,7 +207,7 @@ test("text that looks like the end of an item does not end it", () => {
   }
 });
 
-test("of a damaged list, the same objects are accepted as by a byte-wise reader", () => {
+test("from a damaged list the decoder accepts the same objects as a byte-wise reader", () => {
   const random = new SeededRandom(29);
   const healthy = Array.from({ length: 12 }, (_, i) => pod(`p${i}`, i % 3 === 0 ? decoys[i % 4] : { spec: nasty }));
   const text = JSON.stringify({ items: healthy, metadata: { resourceVersion: "5" } });

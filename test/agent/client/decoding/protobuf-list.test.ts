@@ -44,7 +44,7 @@ test("a list in protobuf gives the same objects as the list in JSON", () => {
   expect([protobuf.items, protobuf.rejected]).toEqual([4, []]);
 });
 
-test("the sample has every member that is kept of a pod, and others", () => {
+test("the sample pod has every member that the cache keeps, and some others", () => {
   const names = (value: unknown, at = ""): readonly string[] =>
     typeof value !== "object" || value === null
       ? [at]
@@ -60,7 +60,7 @@ test("the sample has every member that is kept of a pod, and others", () => {
   expect(full.metadata.name).toBe(fullPod.metadata.name);
 });
 
-test("it is read wherever the chunks are cut", () => {
+test("a list in protobuf is read wherever the chunks are cut", () => {
   const { seen, meta } = decoded(asProtobuf);
   const sizes = [2, 3, 5, 7, 100, 1000, 4096].map(inPiecesOf);
   for (const pieces of [byteByByte, ...sizes]) {
@@ -75,7 +75,7 @@ test("a list truncated anywhere is incomplete", () => {
     expect(decoded(asProtobuf.subarray(0, end)).meta).toBeUndefined();
 });
 
-test("no random damage throws an exception or emits an invalid pod", () => {
+test("random damage causes no exception, and yields no invalid pod", () => {
   const random = new SeededRandom(17);
   let [lost, refused] = [0, 0];
   for (let round = 0; round < 3000; round++) {
@@ -104,7 +104,7 @@ const listOf = (...items: readonly Buffer[]): Buffer =>
 
 test.each([
   ["that is empty", listOf(), []],
-  ["of one", listOf(little("a")), ["a"]],
+  ["of one object", listOf(little("a")), ["a"]],
   [
     "with a field that a newer server added",
     envelope("PodList", concat(field(9, 1), field(1, field(2, "8")), field(11, "new"), field(2, little("a")))),
@@ -209,7 +209,7 @@ test("a pod of very many empty strings in a list is refused", () => {
   expect(rejected).toEqual([expect.stringContaining("more than 90000 strings in lists")]);
 });
 
-test("of a pod's annotations, only the mark of a mirror pod is read, and the others do not count", () => {
+test("only the annotation that marks mirror pods is read; the others count towards no limit", () => {
   const annotation = (key: string): Buffer => field(12, concat(field(1, key), field(2, "x")));
   const others = ["", "a", "kubernetes.io/config.mirro", "kubernetes.io/config.mirrors", "kubernetes.io/config.source"];
   const many = Array.from({ length: 50_000 }, (_, at) => annotation(`a-${at}`));

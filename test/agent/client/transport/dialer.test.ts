@@ -6,7 +6,7 @@ import { Dialer } from "../../../../agent/client/transport/dialer.ts";
 import type { ProxySettings } from "../../../../agent/client/transport/proxy.ts";
 import { plainAccess } from "../../../support/kube/plain-access.ts";
 import { Authority, hasOpenssl, type Pair } from "../certificates.ts";
-import { eventually, LocalServer } from "../local-server.ts";
+import { eventually, LoopbackServer } from "../loopback-server.ts";
 
 const no: ProxySettings = { proxy: undefined, except: undefined };
 function accessTo(url: string, tls: Partial<TlsAccess> = {}, proxy?: string): Access {
@@ -33,8 +33,8 @@ afterEach(async () => {
   for (const part of toStop.splice(0)) await part.stop();
 });
 
-async function served(protocol: "HTTP/2" | "HTTPS/1.1" | "HTTP/1.1", pair?: Pair): Promise<LocalServer> {
-  const server = await LocalServer.start({ protocol, pair, answer: (_, answering) => void answering.end("x") });
+async function served(protocol: "HTTP/2" | "HTTPS/1.1" | "HTTP/1.1", pair?: Pair): Promise<LoopbackServer> {
+  const server = await LoopbackServer.start({ protocol, pair, answer: (_, answering) => void answering.end("x") });
   toStop.push(server);
   return server;
 }
@@ -115,8 +115,8 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     expect(await dial(accessTo(`https://127.0.0.1:${port}`))).toMatch(/^TLS \| .*it does not speak TLS on this port/);
   });
 
-  test("a server that requires a client certificate, or another one, is reported", async () => {
-    const server = await LocalServer.start({
+  test("a server that requires a client certificate, or a different one, is reported", async () => {
+    const server = await LoopbackServer.start({
       protocol: "HTTP/2",
       pair,
       clientAuthority: authority.ca,
@@ -127,7 +127,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     expect(await dial(accessTo(server.url, { ca: authority.ca, certificate: cert, key }))).toBe("TLS h2");
   });
 
-  describe("through a proxy", () => {
+  describe("a proxy", () => {
     let proxy: Server;
     let asked: string[];
     beforeAll(async () => {
@@ -149,7 +149,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     afterAll(() => proxy.close());
     const proxyUrl = (login = "agent:p%40ss@") => `http://${login}127.0.0.1:${(proxy.address() as AddressInfo).port}`;
 
-    test("from the environment, the kubeconfig's before it, none for exceptions", async () => {
+    test("is taken from the kubeconfig first and then from the environment, except for hosts in NO_PROXY", async () => {
       asked = [];
       const { url, port } = await served("HTTP/2", pair);
       const ca = authority.ca;
@@ -164,7 +164,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
       expect(asked).toHaveLength(2);
     });
 
-    test("that refuses, the error has the reason and a hint", async () => {
+    test("that refuses causes an error with its reason and a hint", async () => {
       asked = [];
       const { host } = new URL(proxyUrl());
       expect(await dial(accessTo("https://api.site.test:6443", {}, proxyUrl("")))).toBe(

@@ -9,7 +9,7 @@ import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
 import { Authority, hasOpenssl } from "../certificates.ts";
-import { type Answering, type Asked, eventually, LocalServer, type Protocol, Relay } from "../local-server.ts";
+import { type Answering, type Asked, eventually, LoopbackServer, type Protocol, Relay } from "../loopback-server.ts";
 
 const openssl = hasOpenssl();
 const authority = openssl ? new Authority() : undefined;
@@ -103,7 +103,7 @@ async function serving(
   answer: (asked: Asked, answering: Answering) => void,
   more: { port?: number; maxConcurrentStreams?: number } = {},
 ) {
-  const server = await LocalServer.start({ protocol, pair, answer, ...more });
+  const server = await LoopbackServer.start({ protocol, pair, answer, ...more });
   toStop.push(server);
   return server;
 }
@@ -289,7 +289,7 @@ describe.each(protocols)("over %s", (protocol) => {
 
   test("a server that restarts is reached again", async () => {
     const answer = (_: Asked, answering: Answering) => void answering.end("x");
-    const server = await LocalServer.start({ protocol, pair, answer });
+    const server = await LoopbackServer.start({ protocol, pair, answer });
     const { port, url } = server;
     const { send } = client(url);
     await textOf(await send(get()));
@@ -317,7 +317,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(credentials.reads).toBe(2);
   });
 
-  test("after renew, the next request reads the credentials again; present exchanges continue", async () => {
+  test("after renew, the next request reads the credentials again; open exchanges continue", async () => {
     const watches: Answering[] = [];
     const server = await serving(protocol, (asked, answering) => {
       answering.writeHead(200);
@@ -506,7 +506,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
 
   test("to a server that refuses our certificate fails with a message and a hint", async () => {
     const options = { protocol: "HTTP/2", pair, clientAuthority: authority?.ca ?? "", answer: () => {} } as const;
-    const server = await LocalServer.start(options);
+    const server = await LoopbackServer.start(options);
     toStop.push(server);
     expect(await failure(client(server.url).send(get()))).toMatchObject({
       reason: "TLS",
@@ -569,7 +569,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(await taken()).toBe(connectionOf(rest[22] as HttpResponse));
   });
 
-  test("all at once, on a server whose limit is not known yet, are spread as well", async () => {
+  test("opened all at once are spread as well, even if the server's limit is not known yet", async () => {
     const { server, opened, taken } = await site();
     const answers = await opened(0, 20);
     await taken();
@@ -578,7 +578,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(server.connections).toBe(4);
   });
 
-  test("leave streams for writes that hang, and for the renewal among them", async () => {
+  test("leave streams for hanging writes and for the renewal among them", async () => {
     const hanging: Answering[] = [];
     const server = await serving(
       "HTTP/2",
@@ -612,7 +612,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(server.connections).toBe(2);
   });
 
-  test("let a connection end that nothing uses any more", async () => {
+  test("let a connection end once they no longer use it", async () => {
     const { server, opened, taken, end, clock } = await site();
     const answers = await opened(0, 7);
     for (let i = 0; i < 6; i++) end(i);
@@ -625,7 +625,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(size).toBe(2);
   });
 
-  test("go on when another connection is lost, and those that were lost find places", async () => {
+  test("continue when another connection is lost, and the lost watches are opened elsewhere", async () => {
     const { server, opened } = await site();
     const [first, ...rest] = await opened(0, 7);
     const lost = failure(textOf(first as HttpResponse));
@@ -649,7 +649,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
         credentials.outdated = true;
       },
     ],
-  ])("%s: no connection that they opened takes a new request", async (_, replace) => {
+  ])("leave no connection behind that takes a new request with %s", async (_, replace) => {
     const parts = await site();
     const answers = await parts.opened(0, 7);
     await replace(parts);
@@ -661,7 +661,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect([connectionOf(next as HttpResponse), parts.server.connections]).toEqual([present, 3]);
   });
 
-  test("wait for a further connection that cannot be opened; nothing else does", async () => {
+  test("wait if a further connection cannot be opened, but nothing else does", async () => {
     const { server, send, opened, taken } = await site();
     await opened(0, 6);
     server.deafen();
@@ -673,7 +673,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(await taken()).toBeDefined();
   });
 
-  test("that no further connection can be opened for is logged once, and tried with pauses", async () => {
+  test("are logged once if no further connection can be opened, and tried again with pauses", async () => {
     const { server, send, opened, taken, clock, log } = await site();
     await opened(0, 6);
     const hear = server.deafen();
@@ -699,7 +699,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
   });
 });
 
-describe.skipIf(!openssl)("a server that answers PINGs and no requests", () => {
+describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
   /** Answers with the number of the connection, except on those in `hangs`. */
   async function balanced(more: { maxConcurrentStreams?: number } = {}) {
     const numbers = new Map<unknown, number>();
@@ -753,7 +753,7 @@ describe.skipIf(!openssl)("a server that answers PINGs and no requests", () => {
 
   const realTime = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test("is left after two requests without an answer; its watches go on", async () => {
+  test("is left after two requests without an answer; its watches continue", async () => {
     const { send, answers, hangs, watches, server } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     hangs.on = (connection) => connection === 1;
@@ -772,7 +772,7 @@ describe.skipIf(!openssl)("a server that answers PINGs and no requests", () => {
     expect(together.map(({ headers }) => headers["x-connection"])).toEqual(["2", "2", "2"]);
   });
 
-  test("gives up what is under way once it is left", async () => {
+  test("makes its open requests fail once it is left", async () => {
     const { send, answers, hangs, asks } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     let ended = false;

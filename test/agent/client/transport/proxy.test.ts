@@ -37,6 +37,6 @@ test.each([
   ["fd00::1", "https://[fd00::1]:6443", true],
   ["[fd00::1]:6443", "https://[fd00::1]:6443", true],
   ["10.0.0.0/8", "https://ten.example.com", false],
-])("NO_PROXY %s and %s: %s", (except, server, exempt) => {
+])("NO_PROXY %s exempts %s: %s", (except, server, exempt) => {
   expect(through(server, except)).toBe(exempt ? undefined : "proxy:3128");
 });

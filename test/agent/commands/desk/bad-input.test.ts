@@ -71,7 +71,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 2,
-    why: "more to give back than is kept",
+    why: "more correlation data than is kept",
     request: () => freeze({}, { asksTooMuch: true }),
     answer: rejected(400, "correlation-too-long"),
   },
@@ -87,11 +87,11 @@ const rows: readonly Row[] = [
   },
   {
     row: 5,
-    why: "bytes that are no text",
+    why: "bytes that are not text",
     request: () => raw(Buffer.from([0x7b, 0xff, 0x7d])),
     answer: rejected(400, "malformed"),
   },
-  { row: 5, why: "half of a JSON text", request: () => raw('{"v":1'), answer: rejected(400, "malformed") },
+  { row: 5, why: "half a JSON document", request: () => raw('{"v":1'), answer: rejected(400, "malformed") },
   { row: 5, why: "ten megabytes of brackets", request: () => raw(deep), answer: rejected(400, "malformed") },
   {
     row: 5,
@@ -121,7 +121,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 7,
-    why: "a version that is a text",
+    why: "a version that is a string",
     request: () => order({ name: "ping", more: { v: "1" } }),
     answer: rejected(400, "schema", { field: "/v" }),
   },
@@ -157,7 +157,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 7,
-    why: "a counter that is a text",
+    why: "a counter that is a string",
     request: () => order({ name: "ping", more: { ctr: "1" } }),
     answer: rejected(400, "schema", { field: "/ctr" }),
   },
@@ -175,13 +175,13 @@ const rows: readonly Row[] = [
   },
   {
     row: 8,
-    why: "another id than the topic's",
+    why: "an id other than the topic's",
     request: () => ({ ...order({ id: "ONE", name: "ping" }), id: "TWO" }),
     answer: rejected(400, "id-mismatch", { field: "/id", id: "TWO" }),
   },
   {
     row: 8,
-    why: "another name than the topic's",
+    why: "a name other than the topic's",
     request: () => ({ ...order({ name: "ping" }), name: "status.get" }),
     answer: rejected(400, "id-mismatch", { field: "/name" }),
   },
@@ -230,7 +230,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 14,
-    why: "a ttl that is a text",
+    why: "a ttl that is a string",
     request: () => freeze({ args: { ttl: "3600" } }),
     answer: rejected(422, "bad-args", { field: "/args/ttl" }),
   },
@@ -266,7 +266,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 14,
-    why: "which board to cordon",
+    why: "no board to cordon",
     request: () => order({ name: "board.cordon" }, { scope: "site" }),
     answer: rejected(422, "bad-args", { field: "/args/board" }),
   },
@@ -299,7 +299,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 7,
-    why: "a signature that never ends",
+    why: "a signature without an end",
     board: (board) => {
       board.trust = trusting();
     },
@@ -308,7 +308,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 16,
-    why: "a key for something else",
+    why: "a key for other commands",
     board: (board) => {
       board.trust = trusting({ commands: ["board.*"] });
     },
@@ -326,7 +326,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 16,
-    why: "a key that has ended",
+    why: "a key that has expired",
     board: (board) => {
       board.trust = trusting({ notAfter: Date.parse("2026-11-19T00:00:00Z") });
     },
@@ -353,13 +353,13 @@ const rows: readonly Row[] = [
   },
   {
     row: 18,
-    why: "an end that has passed",
+    why: "an expiry that has passed",
     request: () => freeze({ more: { exp: "2026-11-20T11:58:59Z" } }),
     answer: { state: "expired", code: 408, error: "expired" },
   },
   {
     row: 18,
-    why: "a message that ran out",
+    why: "a message that has expired",
     request: () => freeze({}, { expirySeconds: 0 }),
     answer: { state: "expired", code: 408, error: "expired" },
   },
@@ -389,7 +389,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 20,
-    why: "a site's command to a board whose term is over, before another one has begun",
+    why: "a site's command to a board whose term is over, before the next term",
     board: (board) => {
       board.standing = { isLeader: false, leader: "edge-02", term: 17 };
     },
@@ -398,7 +398,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 20,
-    why: "a site's command that another leader may have carried out",
+    why: "a site's command that another leader may have executed",
     request: () => freeze({}, { isLate: true }),
     answer: rejected(421, "not-leader", { result: { leader: "edge-02", term: 17 } }),
   },
@@ -425,7 +425,7 @@ const rows: readonly Row[] = [
   },
   {
     row: 23,
-    why: "a disk that takes nothing",
+    why: "a disk that cannot be written",
     board: (board) => {
       board.obstacle = "less than 1 MiB is left";
     },
@@ -551,7 +551,7 @@ test("row 11: a refused command stays refused when it is delivered again, even i
   expect(await lastOf(await desk.take(freeze({ id: "SLIP" })))).toMatchObject({ state: "succeeded" });
 });
 
-test("rows 10 and 15: a command that came too fast, or without its signature, may come again with the same id", async () => {
+test("rows 10 and 15: a command that came too fast, or without its signature, may be sent again with the same id", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) await desk.take(freeze({ id: `FAST-${n}` }));
@@ -712,7 +712,7 @@ test("row 26: a command that takes too long fails, and reports its progress", as
   expect(await answer).toMatchObject({ state: "failed", code: 504, error: "timeout", result: { evicted: 3 } });
 });
 
-test("any bytes get an answer or none, and the agent continues", async () => {
+test("the agent continues whatever bytes arrive, and answers at most once", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const random = new SeededRandom(5);

@@ -73,7 +73,7 @@ const once = (id: string): CommandRequest =>
   order({ id, name: "leader.step-down", args: { holdOff: 30 } }, { scope: "site" });
 
 test.each(steps(["admit", "begin", "effect", "settle"]))(
-  "a command that may have its effect once, and the power fails $when $step",
+  "a command that may have its effect only once has it at most once if the power fails $when $step",
   async (step) => {
     const { effects, answered, final } = await story(once(`S-${step.step}-${step.when}`), step);
     const isBegun = step.step !== "admit" && !(step.step === "begin" && step.when === "before");
@@ -92,7 +92,7 @@ test.each(steps(["admit", "begin", "effect", "settle"]))(
 );
 
 test.each(steps(["admit", "effect", "settle"]))(
-  "a command that may be repeated, and the power fails $when $step: in the end it has its effect and one answer",
+  "a repeatable command has its effect in the end, and one answer, if the power fails $when $step",
   async (step) => {
     const { effects, final } = await story(freeze({ id: `I-${step.step}-${step.when}` }), step);
     expect(effects).toBeGreaterThanOrEqual(1);
@@ -113,7 +113,7 @@ test("a restart is answered by the next process", async () => {
   expect(board.effects).toEqual(["restart"]);
 });
 
-test("each process sends a terminal answer until it is marked as delivered", async () => {
+test("each process sends a final answer again until it is marked as delivered", async () => {
   const board = new CommandBoard();
   await board.start().take(freeze({ id: "F" }));
   await board.clock.advance("1s");
@@ -169,7 +169,7 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
-test("if another board leads by then, the answer says that the effect is unknown", async () => {
+test("if another board leads meanwhile, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
@@ -182,7 +182,7 @@ test("if another board leads by then, the answer says that the effect is unknown
 });
 
 test.each([16, 19, undefined])(
-  "a command of the site is not resumed in term %j, when others may have led since its own: they may have received contrary commands",
+  "a site command is not resumed in term %j if others may have led since: they may have received contrary commands",
   async (term) => {
     const board = new CommandBoard();
     board.effect = () => new Promise(() => undefined);
@@ -213,7 +213,7 @@ test("a drain that never began is expired if its time is over when the board ret
   expect(board.effects).toEqual([]);
 });
 
-test("an outcome that could not be written to disk is stored later, and known in between", async () => {
+test("an outcome that could not be written to disk is stored later, and is in memory until then", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.atWrite = (step) => {
@@ -322,7 +322,7 @@ test("a command without end does not delay the agent's stop, and the next agent 
   expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
 });
 
-test("a command with a short expiry of its own is known for as long as the broker may deliver it again", async () => {
+test("a command with a short expiry of its own is remembered for as long as the broker may deliver it again", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const near = freeze({ id: "F", more: { exp: "2026-11-20T12:05:00Z" } }, { expirySeconds: 86_400 });

@@ -3,7 +3,7 @@ import { LogLevels } from "../../../../agent/commands/desk/log-levels.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { Memo } from "../../../../storage/memo.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";
@@ -33,7 +33,7 @@ class Board {
   }
 }
 
-test("a level ends by itself, and its end is stored", async () => {
+test("a log level ends by itself, and its end is stored", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 10 * minute });
   await board.clock.advance("10m");
@@ -41,7 +41,7 @@ test("a level ends by itself, and its end is stored", async () => {
   expect([...board.memo.entries("log-level")]).toEqual([]);
 });
 
-test("after a reboot with the right time it lasts until its original end", async () => {
+test("after a reboot with the right time a level lasts until its original end", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("2026-11-20T12:50:00Z", true);
@@ -51,7 +51,7 @@ test("after a reboot with the right time it lasts until its original end", async
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("after a power cut without the time, the rest counts from the boot", async () => {
+test("after a power cut without the time, the rest of a level counts from the boot", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("1970-01-01T00:00:00Z", false);
@@ -71,7 +71,7 @@ test("the latest order holds, and one that is over by the next start does not be
   expect(board.levels).toEqual(["debug", "error", undefined]);
 });
 
-test("the level of one component holds for it alone, also after a restart, until the next order", async () => {
+test("the level of one component applies to it alone, also after a restart, until the next order", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: "pod-gc", ttl: 10 * minute });
   const next = board.boot("2026-11-20T12:05:00Z", true);

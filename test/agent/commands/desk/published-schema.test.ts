@@ -50,7 +50,7 @@ const membersOf = (schema: unknown): readonly string[] =>
   typeof schema === "object" && schema !== null && "properties" in schema ? Object.keys(Object(schema.properties)) : [];
 
 test.each([...commands.values()].map((definition) => [definition.name, definition] as const))(
-  "%s: our check of the arguments and an independent reader of the published schema say the same",
+  "%s: our check of the arguments agrees with an independent reader of the published schema",
   (_, { args }) => {
     const judge = ajv.compile({ ...args.json });
     const random = new SeededRandom(7);
@@ -83,7 +83,7 @@ test("our check of the envelope and an independent validator agree", () => {
   expect(good).toBeGreaterThan(1000);
 });
 
-test("the schema of all commands accepts each command, and names the wrong one and its fault", () => {
+test("the schema of all commands accepts each command, and names an invalid command and its fault", () => {
   const judge = ajv.compile({ ...publishedSchema(undefined) });
   const command = (name: string, args: unknown, reason?: string) => ({
     v: 1,

@@ -166,7 +166,7 @@ test("commands of this board, dry runs, reads, unsigned and local commands do no
   expect(writes).toBe(0);
 });
 
-test("counters of a board's own commands and those of its site are one row on that board, and on no other", async () => {
+test("the counters of a board's own commands and of its site's commands are one row on that board, and on no other", async () => {
   const board = trusting(new CommandBoard());
   const desk = board.start();
   const cordon = (ctr: number): CommandRequest => signed(order({ name: "board.cordon", more: { ctr } }));
@@ -180,7 +180,7 @@ test("counters of a board's own commands and those of its site are one row on th
   expect(await lastOf(await follower.start().take(cordon(4)))).toMatchObject({ code: 200 });
 });
 
-test("of two commands of one kind in one packet the second is refused, whether or not the Lease is written", async () => {
+test("the second of two commands of one kind in one packet is refused, whether or not the Lease is written", async () => {
   for (const isSigned of [false, true]) {
     const board = trusting(new CommandBoard());
     if (!isSigned) board.trust = noTrust;

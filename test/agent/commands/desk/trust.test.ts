@@ -138,7 +138,7 @@ test.each([
   expect(readPolicy(put("policy.yaml", text)).problem).toContain("policy.yaml");
 });
 
-test.skipIf(process.getuid?.() === 0)("a policy that may not be read is not taken for absent", () => {
+test.skipIf(process.getuid?.() === 0)("a policy that may not be read does not count as absent", () => {
   const file = put("policy.yaml", "");
   chmodSync(file, 0);
   expect(readPolicy(file).problem).toContain("no permission");

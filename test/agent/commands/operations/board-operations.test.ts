@@ -10,7 +10,7 @@ import {
 import { loadConfig } from "../../../../agent/config/load.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 
 let folder: string;
@@ -84,7 +84,7 @@ test.each([
   expect(Object.keys(settingsOf(board().board.config(source)))).toEqual(names);
 });
 
-test("an unset value has the source default, and so has one derived from the host's name", () => {
+test("an unset value has the source default, and so has a value derived from the host's name", () => {
   const settings = settingsOf(board().board.config("default"));
   expect(settings["board.name"]).toEqual({ value: "edge-02", origin: "host name" });
   expect(settings).not.toHaveProperty(["api.proxy"]);
@@ -104,7 +104,7 @@ test("a status that is too long loses its longest parts, but is always sent", ()
   expect(board().board.status("full")).toBeUndefined();
 });
 
-test("compacting checkpoints the logs, and frees pages where requested", async () => {
+test("compaction checkpoints the logs, and frees pages if requested", async () => {
   const file = path.join(folder, "state.db");
   const database = Database.open({ file, migrations: stateMigrations, pragmas });
   const insert = database.prepare("INSERT INTO memo (area, key, value) VALUES ('a', ?, ?)");

@@ -109,7 +109,7 @@ test("a pod without a controller is evicted by force only, and a terminating one
   expect(await forced.run(true, true)).toMatchObject({ result: { pods: ["shop/alone", "shop/ending"] } });
 });
 
-test("of large pods a drain holds only what it needs of each", async () => {
+test("a drain keeps only what it needs of large pods", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const heap = (): number => {

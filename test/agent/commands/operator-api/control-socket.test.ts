@@ -120,8 +120,8 @@ test("monitoring reads liveness, readiness and metrics", async () => {
   world.missing = ["the disk is full"];
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
   expect(await ask("GET", "/readyz")).toMatchObject({ status: 503, body: "the disk is full\n" });
-  world.stuck = ["executor has not moved for 5m"];
-  expect(await ask("GET", "/healthz")).toMatchObject({ status: 503, body: "executor has not moved for 5m\n" });
+  world.stuck = ["executor has made no progress for 5m"];
+  expect(await ask("GET", "/healthz")).toMatchObject({ status: 503, body: "executor has made no progress for 5m\n" });
   world.status = undefined;
   expect(await ask("GET", "/status")).toMatchObject({ status: 503 });
 });
@@ -157,7 +157,7 @@ test("no local user can take the name of a fleet operator", async () => {
   expect(authors.map(({ author }) => author)).toEqual(["local:unknown", "local:1000"]);
 });
 
-test("a local command that changes something needs a reason, and a read does not", async () => {
+test("a local command that changes something needs a reason, but a read does not", async () => {
   const silent = await ask("POST", "/v1/cmd", envelope("board.cordon", { reason: undefined }));
   expect([silent.status, JSON.parse(silent.body)]).toEqual([
     400,
@@ -169,13 +169,13 @@ test("a local command that changes something needs a reason, and a read does not
 
 test.each([
   ["not JSON", "{", 400],
-  ["no object", "[]", 400],
+  ["not an object", "[]", 400],
   ["nothing", "", 400],
   ["an id with a slash", JSON.stringify({ v: 1, id: "a/b", name: "ping" }), 400],
   ["a name that is a number", JSON.stringify({ v: 1, id: "a", name: 5 }), 400],
   ["brackets without end", "[".repeat(60_000), 400],
-  ["a prototype", '{"v":1,"id":"a","name":"ping","__proto__":{"x":1}}', 400],
-])("a body that is %s is answered, and the agent continues", async (_, body, status) => {
+  ["a member named __proto__", '{"v":1,"id":"a","name":"ping","__proto__":{"x":1}}', 400],
+])("a malformed body (%s) is answered, and the agent continues", async (_, body, status) => {
   expect(await ask("POST", "/v1/cmd", body)).toMatchObject({ status });
   expect(await ask("GET", "/healthz")).toMatchObject({ status: 200 });
 });
@@ -200,7 +200,7 @@ test("two hundred half-open connections keep others out for a second, and these 
   for (const socket of idle) socket.destroy();
 });
 
-test("while sixteen requests are answered, others get 503, and are answered later", async () => {
+test("while sixteen requests are being answered, others get 503; later requests are answered again", async () => {
   const { promise: over, resolve: end } = Promise.withResolvers<void>();
   board.effect = () => over.then(() => ({ outcome: "done", result: {} }));
   const asked = Array.from({ length: 200 }, () =>
@@ -262,7 +262,7 @@ test("a restart is accepted before the agent ends", async () => {
   expect(await answer).toMatchObject({ status: 202 });
 });
 
-test("a socket file left by a killed process is replaced, and one with a listener is not", async () => {
+test("a socket file left by a killed process is replaced, but not one with a listener", async () => {
   await end();
   expect(existsSync(file)).toBe(false);
   const script = `require("net").createServer().listen(${JSON.stringify(file)}, () => console.log("listening"))`;
@@ -303,7 +303,7 @@ test("a socket whose file was removed is created again, and another file in its 
   await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
 });
 
-test("a client learns whether no agent listens or it may not connect", async () => {
+test("a client distinguishes an absent agent from a missing permission to connect", async () => {
   await end();
   const give = giveCommand(file, { envelope: {}, onAnswer: () => undefined, signal: new AbortController().signal });
   await expect(give).rejects.toMatchObject({ isForbidden: false });

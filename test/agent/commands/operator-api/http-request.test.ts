@@ -20,15 +20,15 @@ test("a request is read wherever its bytes are cut", () => {
 });
 
 test.each([
-  ["no HTTP at all", "hello\r\n\r\n", 400],
+  ["text that is not HTTP", "hello\r\n\r\n", 400],
   ["another version", "GET / HTTP/2\r\n\r\n", 400],
-  ["a path from nowhere", "GET status HTTP/1.1\r\n\r\n", 400],
+  ["a path without a leading slash", "GET status HTTP/1.1\r\n\r\n", 400],
   ["a header without a colon", "GET / HTTP/1.1\r\nHost\r\n\r\n", 400],
   ["a folded header", "GET / HTTP/1.1\r\nHost: a\r\n b\r\n\r\n", 400],
   ["two lengths", "POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400],
-  ["a length below nothing", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
+  ["a negative length", "POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400],
   ["a length in words", "POST / HTTP/1.1\r\nContent-Length: 0x10\r\n\r\n", 400],
-  ["pieces of unknown length", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411],
+  ["a chunked body", "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 411],
   ["more than 64 KiB", "POST / HTTP/1.1\r\nContent-Length: 65537\r\n\r\n", 413],
   ["a head without an end", `GET /${"a".repeat(9000)}`, 431],
   ["a long head with an end", `GET / HTTP/1.1\r\nX: ${"a".repeat(9000)}\r\n\r\n`, 431],

@@ -185,14 +185,14 @@ test("names follow the conventions: one prefix, base units, _total only for coun
 });
 
 /** Dashboards and alerts are built on these: a name may be added, none may go. */
-test("the names are stable", () => {
+test("the names of metrics are stable", () => {
   const names = readFileSync(path.join(import.meta.dirname, "metric-names.txt"), "utf8")
     .trim()
     .split("\n");
   expect([...families(full).keys()].sort()).toEqual(names);
 });
 
-test("an agent that has just started exports known values, and no zeros for the others", () => {
+test("an agent that has just started exports known values, and omits the others instead of exporting zeros", () => {
   const {
     link,
     leader,
@@ -232,7 +232,7 @@ test("an agent that has just started exports known values, and no zeros for the 
   expect(found.get("siteward_ready")?.samples).toEqual([{ labels: {}, value: 0 }]);
 });
 
-test("this test's parser finds faults", () => {
+test("the parser of this test finds faults", () => {
   const ok = "# HELP a b\n# TYPE a gauge\na 1\n";
   expect(parseExposition(ok).size).toBe(1);
   for (const wrong of [
@@ -254,6 +254,6 @@ test("this test's parser finds faults", () => {
 
 const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
 if (!hasPromtool) console.info("promtool is not installed: the metrics are read by our own strict reader alone");
-test.runIf(hasPromtool)("promtool accepts them", () => {
+test.runIf(hasPromtool)("promtool accepts every metric", () => {
   execFileSync("promtool", ["check", "metrics"], { input: exposition(metricsOf(full, counts)) });
 });

@@ -55,7 +55,7 @@ describe("a board", () => {
       [],
     ],
     [
-      "takes no thousandth more",
+      "refuses a pod that needs one thousandth more",
       daemonPod("p", { cpu: "401m" }),
       board(),
       [daemonPod("o", { cpu: "600m" })],
@@ -63,24 +63,30 @@ describe("a board", () => {
     ],
     ["accepts a pod without requests, however full it is", daemonPod("p"), board(), [daemonPod("o", { cpu: "5" })], []],
     ["lacks a resource that it never had", daemonPod("p", { gpu: "1" }), board(), [], ["Insufficient example.com/gpu"]],
-    ["has one unit of a resource", daemonPod("p", { gpu: "1" }), board("n1", { "example.com/gpu": "1" }), [], []],
     [
-      "has it once",
+      "gives its only unit of a resource",
+      daemonPod("p", { gpu: "1" }),
+      board("n1", { "example.com/gpu": "1" }),
+      [],
+      [],
+    ],
+    [
+      "gives a single unit only once",
       daemonPod("p", { gpu: "1" }),
       board("n1", { "example.com/gpu": "1" }),
       [daemonPod("o", { gpu: "1" })],
       ["Insufficient example.com/gpu"],
     ],
     [
-      "gives a port once",
+      "gives a port only once",
       daemonPod("p", { port: 80 }),
       board(),
       [daemonPod("o", { port: 80 })],
       ["node didn't have free ports for the requested pod ports"],
     ],
-    ["gives another port too", daemonPod("p", { port: 80 }), board(), [daemonPod("o", { port: 81 })], []],
+    ["gives another port as well", daemonPod("p", { port: 80 }), board(), [daemonPod("o", { port: 81 })], []],
     ["has room for the last pod", daemonPod("p"), board("n1", { pods: "2" }), [daemonPod("o")], []],
-    ["has no room for one more", daemonPod("p"), board("n1", { pods: "1" }), [daemonPod("o")], ["Too many pods"]],
+    ["has no room for one pod more", daemonPod("p"), board("n1", { pods: "1" }), [daemonPod("o")], ["Too many pods"]],
     [
       "refuses a pod that does not tolerate its taint",
       daemonPod("p"),
@@ -88,7 +94,13 @@ describe("a board", () => {
       [],
       ["node had untolerated taint(s) {own: x}"],
     ],
-    ["may prefer to be left alone", daemonPod("p"), board("n1", {}, ["own=x:PreferNoSchedule"]), [], []],
+    [
+      "accepts a pod despite a PreferNoSchedule taint",
+      daemonPod("p"),
+      board("n1", {}, ["own=x:PreferNoSchedule"]),
+      [],
+      [],
+    ],
     [
       "accepts a pod that tolerates its taint",
       daemonPod("p", { spec: { tolerations: [{ operator: "Exists" }] } }),
@@ -169,7 +181,7 @@ test("the pods of a board, and those that wait for it, are read one per step, an
   expect(JSON.stringify(state?.waiting).length).toBeLessThan(20 * 1000);
 });
 
-test("a hundred pods of a thousand host ports each are decided one per step, and the observed state stays unchanged", () => {
+test("a hundred pods with a thousand host ports each are decided one per step, and the observed state stays unchanged", () => {
   const ports = (of: number) =>
     Array.from({ length: 1000 }, (_, i) => ({ containerPort: 1, hostPort: 300 * of + i + 1 }));
   const waiting = Array.from({ length: 100 }, (_, i) =>
@@ -222,7 +234,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.site.journal.events).toMatchObject([{ reason: "Scheduled" }]);
   });
 
-  test("assigns capacity once: the older pod gets it, the other one an Event", async () => {
+  test("gives capacity to the older pod, and an Event to the other", async () => {
     const site = new BindingSite();
     site.put(board(), daemonPod("a", { cpu: "600m" }), daemonPod("b", { cpu: "600m" }));
     await site.begin();
@@ -245,7 +257,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.boards).toEqual({ b: "n1" });
   });
 
-  test("or as soon as the board itself changes", async () => {
+  test("binds a waiting pod as soon as the board itself changes", async () => {
     const site = new BindingSite();
     site.put(board("n1", {}, ["own:NoSchedule"]), daemonPod("p"));
     await site.begin();
@@ -270,7 +282,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(second.actions.filter((action) => action.do === "bind")).toEqual([]);
   });
 
-  test("ignores pods that are not of a set of this site, have a scheduling gate, or are terminating", async () => {
+  test("ignores pods that do not belong to a set of this site, have a scheduling gate, or are terminating", async () => {
     const site = new BindingSite();
     const other = daemonPod("other");
     const set = { ...owner, kind: "ReplicaSet" };

@@ -13,27 +13,27 @@ const container = (cpu: string | undefined, more: object = {}) => ({
 const withSpec = (spec: Partial<Spec>): Pod => ({ ...pod("p"), spec: { containers: [], ...spec } });
 const cpu = (spec: Partial<Spec>): number => Number(needsOf(withSpec(spec)).resources.get("cpu") ?? 0n) / 1e6;
 
-describe("CPU, in thousandths", () => {
+describe("the CPU that a pod needs, in thousandths", () => {
   test.each<[string, Partial<Spec>, number]>([
-    ["nothing is asked for", { containers: [container(undefined)] }, 0],
-    ["containers side by side", { containers: [container("100m"), container("0.2")] }, 300],
+    ["is nothing if nothing is requested", { containers: [container(undefined)] }, 0],
+    ["is the sum over its containers", { containers: [container("100m"), container("0.2")] }, 300],
     [
-      "an init container that needs less comes and goes",
+      "does not grow by an init container that needs less",
       { containers: [container("100m")], initContainers: [container("50m")] },
       100,
     ],
     [
-      "one that needs more has to fit as well",
+      "is that of an init container that needs more",
       { containers: [container("100m")], initContainers: [container("1")] },
       1000,
     ],
     [
-      "one that stays is there besides the others",
+      "includes a sidecar",
       { containers: [container("100m")], initContainers: [container("50m", { restartPolicy: "Always" })] },
       150,
     ],
     [
-      "one that starts behind one that stays needs both",
+      "includes a sidecar while a later init container runs",
       {
         containers: [container("10m")],
         initContainers: [container("50m", { restartPolicy: "Always" }), container("200m")],
@@ -41,7 +41,7 @@ describe("CPU, in thousandths", () => {
       250,
     ],
     [
-      "one that starts before it needs its own only",
+      "excludes a sidecar while an earlier init container runs",
       {
         containers: [container("10m")],
         initContainers: [container("200m"), container("50m", { restartPolicy: "Always" })],
@@ -49,18 +49,18 @@ describe("CPU, in thousandths", () => {
       200,
     ],
     [
-      "requests of the pod as a whole count",
+      "is the request of the pod as a whole if it has one",
       { containers: [container("10m")], resources: { requests: { cpu: "500m" } } },
       500,
     ],
-    ["the overhead comes on top", { containers: [container("10m")], overhead: { cpu: "5m" } }, 15],
-    ["unparsable requests count as zero", { containers: [container("much")] }, 0],
+    ["includes the overhead", { containers: [container("10m")], overhead: { cpu: "5m" } }, 15],
+    ["counts unparsable requests as zero", { containers: [container("much")] }, 0],
   ])("%s", (_, spec, expected) => {
     expect(cpu(spec)).toBe(expected);
   });
 });
 
-test("host ports: those that are requested, and with host networking all of them", () => {
+test("a pod needs the host ports that it requests, and with host networking all of its ports", () => {
   const ports = [{ containerPort: 80 }, { containerPort: 90, hostPort: 9090, hostIP: "10.0.0.1", protocol: "UDP" }];
   const staying = container(undefined, { restartPolicy: "Always", ports: [{ containerPort: 70, hostPort: 70 }] });
   const passing = container(undefined, { ports: [{ containerPort: 60, hostPort: 60 }] });

@@ -21,7 +21,7 @@ function ready(since: string, status = "True"): Pod {
 
 const rule = (readiness: DaemonReadiness) => ({ minReady: 10_000, readiness });
 
-describe("of a pod that was ready before this term", () => {
+describe("the availability of a pod that was ready before this term", () => {
   const pod = ready("2026-01-01T00:00:05Z");
   const seen = atOnce(watchReadiness([pod], undefined, at(8)));
 
@@ -31,11 +31,11 @@ describe("of a pod that was ready before this term", () => {
     [15, false],
     [15.001, true],
     [30, true],
-  ])("the timestamp counts: at %d s it is available: %s", (seconds, available) => {
+  ])("depends on its timestamp: after %d s it is available: %s", (seconds, available) => {
     expect(isAvailable(pod, rule(seen), at(seconds))).toBe(available);
   });
 
-  test("with a timestamp in the future, or none, the time counts from the first observation", () => {
+  test("counts from the first observation if the timestamp is in the future or missing", () => {
     for (const since of ["2036-01-01T00:00:00Z", "soon"]) {
       const odd = ready(since);
       const known = atOnce(watchReadiness([odd], undefined, at(8)));
@@ -45,17 +45,17 @@ describe("of a pod that was ready before this term", () => {
   });
 });
 
-describe("of a pod that becomes ready during this term", () => {
+describe("the availability of a pod that becomes ready during this term", () => {
   const before = atOnce(watchReadiness([ready("2026-01-01T00:00:00Z", "False")], undefined, at(0)));
 
-  test("the leader's clock counts, whatever year its kubelet is in", () => {
+  test("is measured by the leader's clock, whatever year its kubelet is in", () => {
     const pod = ready("1970-01-01T00:00:01Z");
     const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(isAvailable(pod, rule(seen), at(15))).toBe(false);
     expect(isAvailable(pod, rule(seen), at(15.001))).toBe(true);
   });
 
-  test("observing it again does not restart the time, but becoming unready and ready again does", () => {
+  test("starts again when the pod becomes unready and ready, but not when it is observed again", () => {
     const pod = ready("2026-01-01T00:00:05Z");
     const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(untilAvailable(pod, rule(atOnce(watchReadiness([pod], seen, at(9)))), at(9))).toBe(6001);
@@ -63,13 +63,13 @@ describe("of a pod that becomes ready during this term", () => {
     expect(untilAvailable(again, rule(atOnce(watchReadiness([again], seen, at(9)))), at(9))).toBe(10_001);
   });
 
-  test("setting the wall clock changes nothing", () => {
+  test("does not change when the wall clock is set", () => {
     const pod = ready("2026-01-01T00:00:05Z");
     const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(isAvailable(pod, rule(seen), at(6, Date.parse("2040-01-01T00:00:00Z")))).toBe(false);
   });
 
-  test("a new pod is watched from its first observation on", () => {
+  test("counts from the first observation of a new pod", () => {
     const pod = ready("2026-01-01T00:00:00Z");
     const seen = atOnce(watchReadiness([pod], new Map(), at(60)));
     expect(untilAvailable(pod, rule(seen), at(60))).toBe(10_001);
@@ -96,7 +96,7 @@ test("without minReadySeconds a ready pod is available, and nothing has to be re
   expect(isAvailable(ready("2036-01-01T00:00:00Z"), { minReady: 0, readiness: new Map() }, at(0))).toBe(true);
 });
 
-test("pods that are gone are dropped", () => {
+test("pods that no longer exist are dropped", () => {
   const seen = atOnce(watchReadiness([ready("2026-01-01T00:00:00Z")], undefined, at(0)));
   expect(seen.size).toBe(1);
   expect(atOnce(watchReadiness([], seen, at(1))).size).toBe(0);

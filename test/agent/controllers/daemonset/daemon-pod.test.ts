@@ -63,10 +63,10 @@ test("a pod is made from the template, pinned to its board, with the daemon tole
 });
 
 test.each<[string, object | undefined]>([
-  ["no number", { "deprecated.daemonset.template.generation": "seven" }],
-  ["a number that fits no label", { "deprecated.daemonset.template.generation": "9".repeat(30) }],
+  ["text that is not a number", { "deprecated.daemonset.template.generation": "seven" }],
+  ["a number that is too long for a label", { "deprecated.daemonset.template.generation": "9".repeat(30) }],
   ["nothing", undefined],
-])("an annotation that says %s adds no label", (_, annotations) => {
+])("an annotation with %s adds no label", (_, annotations) => {
   const labels = daemonPods(set(annotations ? { annotations: { ...annotations } } : {}), "abc")("n1").metadata.labels;
   expect(labels).not.toHaveProperty("pod-template-generation");
 });
@@ -112,7 +112,7 @@ test("the board of a pod is where it runs, otherwise where it is pinned to, othe
   expect(targetOf({ ...pod, spec: { containers: [] } })).toBeUndefined();
 });
 
-test("a pod is of the current template by its hash, or by the generation of old API versions", () => {
+test("a pod belongs to the current template by its hash, or by the generation of old API versions", () => {
   const owner = set({ annotations: { "deprecated.daemonset.template.generation": "7" } });
   const labelled = (labels: Readonly<Record<string, string>>) => podOf(owner, "n1", { labels });
   expect(isUpdated(owner, labelled({ "controller-revision-hash": "abc" }), "abc")).toBe(true);

@@ -22,7 +22,7 @@ test.each([
   [3.999, 4000],
   [4, 0],
   [5, 0],
-])("after %d s a failed pod has to wait for %d ms: the whole delay, or nothing", (seconds, wait) => {
+])("%d s after it failed, a pod has to wait %d ms longer: the whole delay or nothing", (seconds, wait) => {
   const backoff = { generation: 1, delay: 4000, at: at(0) };
   expect(backoffOf(backoff, 1, at(seconds))).toBe(wait);
 });

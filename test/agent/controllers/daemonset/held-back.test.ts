@@ -51,7 +51,7 @@ describe("an update", () => {
     expect(step(held, [pod]).leaving).toEqual([{ pod }]);
   });
 
-  test("with surge does not replace it either", () => {
+  test("with surge does not replace the broken pod of a silent board either while the silence is held", () => {
     const surging = set({
       updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
     });
@@ -61,7 +61,7 @@ describe("an update", () => {
   });
 });
 
-test("keeps the old of two pods on a silent board while the verdict is open", () => {
+test("of two pods on a silent board the old one stays while the verdict is open", () => {
   const surging = set({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
   const pods = [
     podOf(surging, "n1", { hash: "old", ready: "False", name: "old", uid: "old" }),
@@ -72,7 +72,7 @@ test("keeps the old of two pods on a silent board while the verdict is open", ()
   expect(atOnce(planBoard(judged, pods, context, now)).leaving).toEqual([{ pod: pods[0], silence: judged.silence }]);
 });
 
-describe("on a site", () => {
+describe("a DaemonSet on a site", () => {
   /** One board is silent, its pod is marked, and an operator rolls out a new template with room for all. */
   async function rollout(
     judge: DaemonSite["judge"],
@@ -90,7 +90,7 @@ describe("on a site", () => {
     return site;
   }
 
-  test("deletes nothing before the boards are judged, and does so afterwards", async () => {
+  test("has no pod deleted before the boards are judged", async () => {
     const site = await rollout(undefined);
     await site.run(60_000);
     expect(site.pods).toEqual(["on-n1"]);

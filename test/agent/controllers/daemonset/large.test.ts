@@ -77,7 +77,7 @@ test("a set's revisions and pods are read one per step, however many a tenant ke
   expect(longest.reads).toBe(1);
 });
 
-test("of a set's large revisions and pods a pass holds little", async () => {
+test("a pass holds little of a set's large revisions and pods", async () => {
   const claimed = await claimedOn(siteOf().site);
   expect(claimed.revisions.map(({ isPresent }) => isPresent)).toEqual(revisions.map((_, i) => i === 7));
   expect(claimed.pods).toHaveLength(pods.length);
@@ -194,7 +194,7 @@ describe("8000 pods of one set", () => {
     return { whole, longest };
   }
 
-  test.each(Object.keys(shapes))("%s: decided in steps, none of which is much of the whole", (name) => {
+  test.each(Object.keys(shapes))("%s are decided in steps, each of which is a small part of the whole", (name) => {
     const shares = Array.from({ length: 3 }, () => {
       const { whole, longest } = costOf(stateOf(shapes[name] as Shape));
       // Of less than 20 ms each step may be a large part.

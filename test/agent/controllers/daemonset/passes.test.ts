@@ -47,7 +47,7 @@ describe("a cache that is behind", () => {
     expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("the waiting pod of a Node that left the site is deleted; that of a deleted Node is not", async () => {
+  test("the waiting pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
     const site = new DaemonSite();
     const waiting = podOf(set(), "n2", { name: "waiting" });
     const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };
@@ -63,8 +63,8 @@ describe("a cache that is behind", () => {
   });
 });
 
-describe("the name of a new revision is taken", () => {
-  test("by another template: the collision is counted, and the next name is free", async () => {
+describe("if the name of a new revision is taken", () => {
+  test("by another template, the collision is counted, and the next name is free", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     const name = `agent-${atOnce(presentHash(set()))}`;
@@ -80,7 +80,7 @@ describe("the name of a new revision is taken", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("by the same revision, not in the cache yet: it is used, and none is created", async () => {
+  test("by the same revision that is not in the cache yet, it is used, and no other is created", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     site.put(set(), revisionOf(set()));
@@ -92,7 +92,7 @@ describe("the name of a new revision is taken", () => {
   });
 });
 
-describe("half of a pass", () => {
+describe("a pass that cannot be completed", () => {
   const work = (more: Partial<Extract<SetState, { kind: "work" }>> = {}): SetState => ({
     kind: "work",
     set: set(),
@@ -233,7 +233,7 @@ test("a revision that was too large because of the set's annotations is tried ag
   expect(site.pods).toHaveLength(1);
 });
 
-test("a set that selects everything gets an Event, and nothing else happens", async () => {
+test("a set that selects everything gets an Event and nothing else", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set({ selector: {} }));
@@ -242,7 +242,7 @@ test("a set that selects everything gets an Event, and nothing else happens", as
   expect(site.site.journal.events).toMatchObject([{ reason: "SelectingAll", type: "Warning" }]);
 });
 
-test("a terminating set is not changed, nor is its status", async () => {
+test("neither a terminating set nor its status is changed", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   const going = set();

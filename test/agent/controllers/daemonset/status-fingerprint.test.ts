@@ -37,11 +37,11 @@ function afterFirstPass(ok = true): SetMemory {
   return remember(first, outcomes, now).memory;
 }
 
-test("the echo of our own status write does not count the boards again", () => {
+test("the echo of our own status write does not cause another count of the boards", () => {
   expect(decide(work(echoed, false), afterFirstPass(), now).actions).toEqual([]);
 });
 
-test("any other change of the set, or of one of its pods, makes it count again", () => {
+test("any other change of the set, or of one of its pods, causes another count", () => {
   const touched = { ...echoed, metadata: { ...echoed.metadata, resourceVersion: "3" } };
   expect(decide(work(touched, false), afterFirstPass(), now).actions).toMatchObject([
     { patch: { status: { desiredNumberScheduled: 0, numberMisscheduled: 1 } } },
@@ -49,7 +49,7 @@ test("any other change of the set, or of one of its pods, makes it count again",
   expect(decide(work(echoed, false, "4"), afterFirstPass(), now).actions).toHaveLength(1);
 });
 
-test("while a pod is misplaced every pass counts", () => {
+test("while a pod is misplaced, every pass counts the boards", () => {
   const displaced = set({ status: { ...counts, ...available, numberMisscheduled: 1 } });
   const known = { ...displaced, metadata: { ...displaced.metadata, resourceVersion: "2" } };
   expect(decide(work(known, false), afterFirstPass(), now).actions).toHaveLength(1);
@@ -59,6 +59,6 @@ test("a status that could not be written is written in the next pass", () => {
   expect(decide(work(owner, true), afterFirstPass(false), now).actions).toHaveLength(1);
 });
 
-test("a new leader always counts", () => {
+test("a new leader always counts the boards", () => {
   expect(decide(work(echoed, false), firstMemory, now).actions).toHaveLength(1);
 });

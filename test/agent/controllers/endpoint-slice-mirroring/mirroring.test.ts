@@ -52,15 +52,15 @@ describe("Endpoints written by hand", () => {
     ["have a slice", one, [], "create IPv4 1"],
     ["have one complete slice", one, [mirrored("192.0.2.1")], ""],
     ["changed", one, [mirrored("192.0.2.9")], "update db-x 1"],
-    ["have no addresses any more", made(), [mirrored("192.0.2.1")], "remove db-x"],
+    ["have lost all addresses", made(), [mirrored("192.0.2.1")], "remove db-x"],
     [
-      "have two slices where one would do",
+      "have two slices, one of them superfluous",
       one,
       [mirrored("192.0.2.1"), mirrored("192.0.2.1", { metadata: { name: "db-y" } })],
       "remove db-y",
     ],
     [
-      "of an older uid have one",
+      "have a slice of an older uid",
       one,
       [mirrored("192.0.2.1", { metadata: { ownerReferences: [{ ...reference, uid: "old" }] } })],
       "update db-x 1",
@@ -120,7 +120,7 @@ describe("Endpoints written by hand", () => {
   });
 });
 
-test("their remaining slices are deleted, in the version that was read", () => {
+test("Endpoints that are gone have their remaining slices deleted, in the version that was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   const { resourceVersion } = mirrored("192.0.2.1").metadata;
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);
@@ -141,8 +141,8 @@ describe("Endpoints written by the endpoints controller", () => {
   test.each([
     ["appears", { after: written }],
     ["changes", { before: written, after: changed }],
-    ["goes", { before: written }],
-  ])("wake no key when it %s, unless its service lost its selector or does not exist", (_when, change) => {
+    ["is deleted", { before: written }],
+  ])("wake no key when the object %s, unless its service lost its selector or does not exist", (_when, change) => {
     expect(woken(service(), change)).toEqual([]);
     expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
     expect(woken(undefined, change)).toEqual(["default/db"]);

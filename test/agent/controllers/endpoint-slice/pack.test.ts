@@ -26,14 +26,14 @@ function sizes(slices: readonly EndpointSlice[], wanted: readonly SliceEndpoint[
 
 describe("endpoints are placed", () => {
   test.each([
-    ["nowhere, when there are none", [], 0, {}, [], []],
+    ["nowhere if there are none", [], 0, {}, [], []],
     ["into one new slice", [], 10, {}, [10], []],
-    ["into as many as it takes", [], 21, {}, [10, 10, 1], []],
-    ["into the one that becomes fullest", [3, 6], 13, { s1: 10 }, [], []],
-    ["into one where they just fit", [3, 6], 16, { s0: 10 }, [], []],
-    ["into a new one, where they fit into none", [5, 6], 17, {}, [6], []],
-    ["into the first of two that are alike", [5, 5], 12, { s0: 7 }, [], []],
-    ["as many as fill a slice go into a new one", [3], 13, {}, [10], []],
+    ["into as many slices as needed", [], 21, {}, [10, 10, 1], []],
+    ["into the slice that becomes fullest", [3, 6], 13, { s1: 10 }, [], []],
+    ["into a slice in which they just fit", [3, 6], 16, { s0: 10 }, [], []],
+    ["into a new slice if they fit into none", [5, 6], 17, {}, [6], []],
+    ["into the first of two equal slices", [5, 5], 12, { s0: 7 }, [], []],
+    ["into new slices as long as they fill them", [3], 13, {}, [10], []],
   ])("%s", (_name, full, count, update, create, remove) => {
     let from = 0;
     const slices = full.map((size, at) => {
@@ -43,25 +43,25 @@ describe("endpoints are placed", () => {
     expect(sizes(slices, range(0, count))).toEqual({ update, create, remove });
   });
 
-  test("where a change is needed anyway, in the fullest of those slices first", () => {
+  test("first in the fullest of the slices that have to change anyway", () => {
     const slices = [slice("one", range(0, 5)), slice("two", range(5, 8)), slice("three", range(13, 2))];
     const wanted = [...range(1, 11), ...range(13, 2), ...range(100, 4)];
     // "one" lost p0 and has 4, "two" lost p12 and has 7; three of four new ones fill "two".
     expect(sizes(slices, wanted)).toEqual({ update: { one: 5, two: 10 }, create: [], remove: [] });
   });
 
-  test("a slice with more than allowed is not split, and gets no more", () => {
+  test("a slice with more endpoints than allowed is not split, and gets no more", () => {
     const big = slice("big", range(0, 15));
     expect(sizes([big], range(0, 16))).toEqual({ update: {}, create: [1], remove: [] });
     expect(sizes([big], range(1, 16))).toEqual({ update: { big: 14 }, create: [2], remove: [] });
   });
 
-  test("slices are not merged to save one", () => {
+  test("slices are not merged only to save one", () => {
     const slices = [slice("one", range(0, 9)), slice("two", range(9, 9))];
     expect(sizes(slices, [numbered(0), numbered(9)])).toEqual({ update: { one: 1, two: 1 }, create: [], remove: [] });
   });
 
-  test("a slice that becomes empty is deleted; one that was empty before stays", () => {
+  test("a slice that becomes empty is deleted, but one that was empty before stays", () => {
     expect(sizes([slice("one", range(0, 2)), slice("none", [])], [])).toEqual({
       update: {},
       create: [],
@@ -81,14 +81,14 @@ describe("endpoints are placed", () => {
     expect(sizes([slice("one", [older])], [numbered(0)]).update).toEqual({});
   });
 
-  test("changed labels are an update, and room to fill", () => {
+  test("changed labels cause an update, which may also add endpoints", () => {
     const slices = [slice("one", range(0, 3)), slice("two", range(3, 8))];
     const relabelled = { isRelabelled: ({ metadata }: EndpointSlice) => metadata.name === "one" };
     expect(sizes(slices, range(0, 12), relabelled)).toEqual({ update: { one: 4 }, create: [], remove: [] });
   });
 });
 
-test("from any slices, each wanted endpoint ends up in exactly one, and no other endpoint in any", () => {
+test("whatever the slices held before, each wanted endpoint ends up in exactly one, and no other endpoint in any", () => {
   const random = new SeededRandom(7);
   const chance = (below: number): number => Math.floor(random.next() * below);
   for (let round = 0; round < 400; round++) {

@@ -61,7 +61,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(actions.map(endpointsIn)).toEqual(["a,b,c"]);
   });
 
-  test("they become unready once the board is proven silent, and the write has the cause", () => {
+  test("they become unready once the board is proven silent, and the write names the cause", () => {
     const { actions } = decide(state(pods, ready, silent("dead")), noMemory, 100, at(0));
     expect(actions.map(endpointsIn)).toEqual(["-a,b"]);
     expect(actions[0]?.cause).toMatchObject({ board: "pi-1", verdict: "dead" });
@@ -95,7 +95,7 @@ describe("the writes of one decision", () => {
     expect(last.memory.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
-  test("end where one part fails: no endpoint leaves a slice before it is in another", () => {
+  test("stop when one part fails: no endpoint leaves a slice before it is in another", () => {
     const [action] = first.actions;
     if (action === undefined) throw new Error("nothing was decided");
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });
@@ -118,7 +118,7 @@ describe("a pod whose board has no Node", () => {
       at(seconds),
     );
 
-  test("is left out, gets one Event, and is checked after one second, two, four", () => {
+  test("is left out, gets one Event, and is checked after one, two and four seconds", () => {
     const first = look(noMemory, 0);
     expect(first.actions).toMatchObject([
       {
@@ -136,7 +136,7 @@ describe("a pod whose board has no Node", () => {
     expect(look(second.memory, 3).requeueAfter).toBe(4000);
   });
 
-  test("is there as soon as its board is, and the next time starts from scratch", () => {
+  test("is added as soon as its board has one, and its backoff starts again the next time", () => {
     const there = look(look(noMemory, 0).memory, 5, ["pi-1", "pi-2"]);
     expect(endpointsIn(there.actions[0])).toBe("b,a");
     expect(there.requeueAfter).toBeUndefined();

@@ -12,7 +12,7 @@ const board = (name: string, zone: string | undefined, cpu: string | undefined, 
 };
 
 describe("the CPU share of each zone", () => {
-  test("is its part of the processors of all ready boards", () => {
+  test("is the zone's part of the processors of all ready boards", () => {
     const boards = [board("a", "east", "3"), board("b", "west", "500m"), board("c", "west", "0.5")];
     expect([...(zoneSharesOf(boards) ?? [])]).toEqual([
       ["east", 0.75],
@@ -31,11 +31,11 @@ describe("the CPU share of each zone", () => {
   });
 
   test.each([
-    ["one board does not say its zone", [board("a", "east", "1"), board("b", "west", "1"), board("c", undefined, "1")]],
+    ["one board has no zone", [board("a", "east", "1"), board("b", "west", "1"), board("c", undefined, "1")]],
     ["one board does not report its capacity", [board("a", "east", "1"), board("b", "west", undefined)]],
     ["there is one zone", [board("a", "east", "1"), board("b", "east", "1")]],
     ["there is no board", []],
-  ])("is unknown when %s", (_name, boards) => {
+  ])("is unknown if %s", (_name, boards) => {
     expect(zoneSharesOf(boards)).toBeUndefined();
   });
 });
@@ -67,13 +67,13 @@ const half = { a: 0.5, b: 0.5 };
 test.each([
   ["each zone serves itself", ["aabb"], half, "aabb"],
   ["over several slices", ["aa", "bb"], half, "aabb"],
-  ["who has too many gives", ["aaab"], half, "baab"],
+  ["a zone with too many endpoints shares some", ["aaab"], half, "baab"],
   ["a zone without any gets some", ["aaaa"], half, "bbaa"],
-  ["who can do more gets more", ["aabb"], { a: 0.75, b: 0.25 }, "aaab"],
+  ["a zone with more CPU gets more endpoints", ["aabb"], { a: 0.75, b: 0.25 }, "aaab"],
   ["half an endpoint is not worth a move", ["aaaabbb"], half, "aaaabbb"],
   ["unready endpoints do not count", ["aabbA"], half, "aabb."],
   [
-    "nothing is known of the boards",
+    "no board is known",
     ["aabb"],
     undefined,
     ".... Insufficient Node information: allocatable CPU or zone not specified on one or more nodes",
@@ -86,7 +86,7 @@ test.each([
     "... Unable to allocate minimum required endpoints to each zone without exceeding overload threshold",
   ],
   ["an endpoint without a zone", ["aab-"], half, ".... One or more endpoints do not have a zone specified"],
-])("%s", (_name, zones, shares, expected) => {
+])("hints: %s", (_name, zones, shares, expected) => {
   expect(shared(zones, shares)).toBe(expected);
 });
 
@@ -110,6 +110,6 @@ test.each([
   ["a zone has too few", { a: 9, b: 3 }, half, true],
   ["a zone has none", { a: 4 }, half, true],
   ["a zone is gone", { a: 2, b: 2 }, undefined, true],
-])("a service is processed again when %s: %o", (_name, counts, shares, expected) => {
+])("a service is processed again if %s: %o", (_name, counts, shares, expected) => {
   expect(isOverloaded(new Map(Object.entries(counts)), shares && new Map(Object.entries(shares)))).toBe(expected);
 });

@@ -35,21 +35,21 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else continues meanwhile: a new pod is added, one that its kubelet reports unready is removed", () => {
+  test("meanwhile a new pod is added, and a pod that its kubelet reports unready is removed", () => {
     const more = [...pods, webPod("c", { on: "pi-2" }), webPod("d", { on: "pi-2", ready: false })];
     const { actions } = decide(state(more, written(["a", "b@pi-2", "d@pi-2"]), silent("unknown")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "a,b,c", notReady: "d" });
     expect(actions[0]?.cause).toBeUndefined();
   });
 
-  test("they become unready once the board is proven silent, and the write has the cause", () => {
+  test("they become unready once the board is proven silent, and the write names the cause", () => {
     const { actions, requeueAfter } = decide(state(pods, written(["a", "b@pi-2"]), silent("unproven")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "a" });
     expect(actions[0]?.cause).toEqual({ board: "pi-1", verdict: "unproven", rule: "as the test says" });
     expect(requeueAfter).toBeUndefined();
   });
 
-  test("one that was not ready stays out, and a deleted one is removed", () => {
+  test("a pod that was not ready before stays out, and a deleted one is removed", () => {
     expect(decide(state(pods, written(["b@pi-2"], ["a"]), silent("unknown")), noMemory).actions).toEqual([]);
     const leaving = [webPod("a", { ready: false, terminating: true }), webPod("b", { on: "pi-2" })];
     const { actions } = decide(state(leaving, written(["a", "b@pi-2"]), silent("unknown")), noMemory);
@@ -110,7 +110,7 @@ describe("the trigger time", () => {
     expect(remember(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
   });
 
-  test("keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
+  test("an update keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
     const cached: Endpoints = {
       ...written(["a"], [], "9"),
       metadata: {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { endpoints } from "../../../../agent/api/resources.ts";
 import { endpointsOfServices } from "../../../../agent/controllers/endpoints/controller.ts";
-import { noJudge } from "../../../replay/families/services/sight.ts";
+import { noJudge } from "../../../replay/families/services/no-judge.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
 import { Site } from "../../../replay/site/site.ts";
 

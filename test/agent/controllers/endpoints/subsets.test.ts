@@ -25,7 +25,7 @@ function counted(ports: number) {
   return { reads, web: service({ ports: list }) };
 }
 
-test("the subsets of a service of many ports that selects hundreds of pods are computed once, not for each pod", () => {
+test("the subsets of a service with many ports that selects hundreds of pods are computed once, not for each pod", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
   const subsets = atOnce(subsetsOf(web, pods, uidsOf(pods)));
@@ -33,7 +33,7 @@ test("the subsets of a service of many ports that selects hundreds of pods are c
   expect(reads.count).toBeLessThanOrEqual(200);
 });
 
-test("so are its slices", () => {
+test("the slices of such a service are computed once as well", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
   const owner = { apiVersion: "v1", kind: "Service", name: "web", uid: "uid-web" };

@@ -12,19 +12,22 @@ function lostBoard(): SiteModel {
   return site;
 }
 
-const touched = (node: Node): Node => ({ ...node, metadata: { ...node.metadata, annotations: { busy: "yes" } } });
+const touched = (node: Node): Node => ({
+  ...node,
+  metadata: { ...node.metadata, annotations: { after: node.metadata.resourceVersion } },
+});
 
 /** Two writes, and the cache knows of the first one only. */
 function writeTwice(site: SiteModel): void {
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.change("pi", touched);
-  site.api.link = "up";
+  site.link = "up";
 }
 
 /** Whoever writes is always faster than our taint, for so many seconds. */
 function alwaysOvertaken(site: SiteModel, seconds: number): void {
-  site.api.refuse = (action) => {
+  site.refuse = (action) => {
     if (action.do !== "patch" || !action.cause || site.seconds >= seconds) return undefined;
     site.change("pi", touched);
     return "refresh";
@@ -32,7 +35,7 @@ function alwaysOvertaken(site: SiteModel, seconds: number): void {
 }
 
 const tainted = (site: SiteModel): readonly number[] => site.times("pi +unreachable:NoExecute");
-const questions = (site: SiteModel): number => site.api.fetched.filter((what) => what === "nodes pi").length;
+const questions = (site: SiteModel): number => site.fetched.filter((what) => what === "nodes pi").length;
 
 test("a repeated turn reads the Node from the API, and not from a cache that is behind", async () => {
   const site = lostBoard();
@@ -43,7 +46,7 @@ test("a repeated turn reads the Node from the API, and not from a cache that is 
   expect(tainted(site)).toEqual([0.1]);
 });
 
-test("a paid turn lasts beyond the next monitor passes", async () => {
+test("a turn that was paid for stays valid over the next monitor passes", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 12);
   await site.run("99s");
@@ -62,7 +65,7 @@ test("three monitor periods after its first conflict a turn costs a token again"
 test("the API is not read as long as the cache shows the version of the conflict", async () => {
   const site = lostBoard();
   let conflicts = 0;
-  site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
+  site.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ === 0 ? "refresh" : undefined);
   site.setTaints("pi", { key: "node.kubernetes.io/unreachable", effect: "NoSchedule" });
   await site.run("10s");
   expect(questions(site)).toBe(0);
@@ -73,33 +76,33 @@ test("a board that only the API knows to be ready again is not tainted", async (
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.report("pi", { Ready: "True" });
-  site.api.link = "up";
+  site.link = "up";
   await site.run("30s");
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board recreated meanwhile does not get the taint of the one before", async () => {
+test("a board recreated meanwhile does not get the taint of its predecessor", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.board("pi", { uid: "another", conditions: { Ready: "Unknown" }, silent: true });
-  site.api.link = "up";
+  site.link = "up";
   await site.run("30s");
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board whose labels changed in the API waits for the cache: it may have left the site", async () => {
+test("a board whose labels changed in the API waits for the cache, since it may have left the site", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
   site.change("pi", touched);
-  site.api.link = "half-open";
+  site.link = "half-open";
   site.change("pi", (node) => ({ ...node, metadata: { ...node.metadata, labels: { site: "another" } } }));
-  site.api.link = "up";
+  site.link = "up";
   await site.run("9s");
   expect(tainted(site)).toEqual([]);
   site.change("pi", touched);
@@ -107,7 +110,7 @@ test("a board whose labels changed in the API waits for the cache: it may have l
   expect(tainted(site)).toHaveLength(1);
 });
 
-test("a freeze ends a paid turn: afterwards it costs a token", async () => {
+test("a freeze ends a turn that was paid for: afterwards it costs a token again", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 2);
   await site.run("1s");

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Node } from "../../../../agent/api/core.ts";
+import { nodes } from "../../../../agent/api/resources.ts";
 import { taint } from "../../../support/builders.ts";
 import { defaults, SiteModel } from "../site-model.ts";
 
@@ -27,7 +28,7 @@ describe("silence (NH)", () => {
   });
 
   test.each(["0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "yesterday", ""])(
-    "a heartbeat of %j counts only as a value",
+    "a heartbeat of %j is compared for change, never read as a time",
     async (heartbeat) => {
       const site = new SiteModel();
       site.board("pi", { heartbeat, created: heartbeat });
@@ -37,7 +38,7 @@ describe("silence (NH)", () => {
     },
   );
 
-  test("a Ready condition that another client removes is no sign of life, and a new one is", async () => {
+  test("a Ready condition that another client removes is no sign of life, but a new one is", async () => {
     const site = new SiteModel();
     for (const name of ["pi", "other", "third"]) site.board(name);
     await site.run("20s");
@@ -61,7 +62,7 @@ describe("silence (NH)", () => {
   test("a board that reports between two attempts to write its conditions stays unchanged", async () => {
     const site = silentSite(["a", "b"]);
     let tries = 0;
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do !== "patch" || action.target.name !== "a" || ++tries > 1) return undefined;
       site.report("a", { DiskPressure: "False" });
       return "refresh";
@@ -77,7 +78,7 @@ describe("silence (NH)", () => {
     const site = silentSite(["a", "b"], ["c", "d"]);
     site.board("e", { zone: "zone-1" });
     await site.run("46s");
-    site.api.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
+    site.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
     site.report("a", { Ready: "True" });
     site.report("b", { Ready: "True" });
     await site.run("60s");
@@ -97,12 +98,12 @@ describe("silence (NH)", () => {
 });
 
 describe("which taint, and when (TN)", () => {
-  test("a turn that met a newer version is repeated as soon as the cache has it, for the same token", async () => {
+  test("a turn that met a newer version is repeated with the same token as soon as the cache has it", async () => {
     const site = new SiteModel({ evictionRate: 0.01 });
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
     let conflicts = 0;
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do !== "patch" || !action.cause || conflicts++ > 0) return undefined;
       site.change("pi", (node) => ({ ...node, metadata: { ...node.metadata, labels: { touched: "yes" } } }));
       return "refresh";
@@ -117,24 +118,27 @@ describe("which taint, and when (TN)", () => {
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" }, taints: [taint("unreachable:NoSchedule")] });
     let conflicts = 0;
-    site.api.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ < 1 ? "refresh" : undefined);
+    site.refuse = (action) => (action.do === "patch" && action.cause && conflicts++ < 1 ? "refresh" : undefined);
     await site.run("60s");
     expect(site.times("pi +unreachable:NoExecute")).toEqual([15]);
   });
 
   test.each([
-    { policy: "kubernetes", turns: [0, 20] },
+    { policy: "kubernetes", turns: [0.1, 20.1] },
     { policy: "evidence", turns: [10, 20] },
-  ] as const)("under policy $policy a board that is deleted while it waits", async ({ policy, turns }) => {
-    const site = new SiteModel({ policy });
-    for (const name of ["a", "b", "c", "d", "e", "f"]) site.board(name);
-    for (const name of ["a", "b", "c"]) site.report(name, { Ready: "False" });
-    await site.run("3s");
-    site.remove("c");
-    await site.run("60s");
-    expect(site.times(/\+not-ready:NoExecute/)).toEqual(turns);
-    expect(site.memory.zones.get("")?.queue.waiting.size).toBe(0);
-  });
+  ] as const)(
+    "under policy $policy a board that is deleted while it waits leaves the queue",
+    async ({ policy, turns }) => {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c", "d", "e", "f"]) site.board(name);
+      for (const name of ["a", "b", "c"]) site.report(name, { Ready: "False" });
+      await site.run("3s");
+      site.remove("c");
+      await site.run("60s");
+      expect(site.times(/\+not-ready:NoExecute/)).toEqual(turns);
+      expect(site.memory.zones.get("")?.queue.waiting.size).toBe(0);
+    },
+  );
 
   test("the pods of a board that reports itself not ready are marked by its kubelet, not by us", async () => {
     const site = new SiteModel();
@@ -176,7 +180,7 @@ describe("which taint, and when (TN)", () => {
   test("a Node without spec, status and labels is tolerated, and not harmed", async () => {
     const site = new SiteModel();
     site.board("other");
-    site.api.put("Node", { metadata: { name: "bare", uid: "uid-bare", resourceVersion: "1" } });
+    site.api.put(nodes, { metadata: { name: "bare", uid: "uid-bare", resourceVersion: "1" } });
     await site.run("10s");
     expect(site.taints("bare")).toEqual([]);
     expect(site.times("RegisteredNode other")).toEqual([0]);
@@ -190,10 +194,10 @@ describe("zones under disruption (HD)", () => {
     const site = new SiteModel();
     site.board("a", { ...unknown, taints: [taint("unreachable:NoExecute")] });
     site.board("b", unknown);
-    site.api.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
+    site.refuse = ({ do: what }) => (what === "patch" ? "retry" : undefined);
     await site.run("12s");
     expect(site.noExecute("a")).toEqual(lost);
-    site.api.refuse = () => undefined;
+    site.refuse = () => undefined;
     await site.run("5s");
     expect(site.noExecute("a")).toEqual([]);
     site.setTaints("a", taint("unreachable:NoExecute"));
@@ -241,7 +245,7 @@ describe("zones under disruption (HD)", () => {
     const site = new SiteModel();
     site.board("a", { ...unknown, labels: { "node.kubernetes.io/exclude-disruption": "" } });
     site.board("b");
-    await site.run("0s");
+    await site.run("1s");
     expect(site.memory.zones.get("")?.state).toBe("normal");
     expect(site.noExecute("a")).toEqual(lost);
   });
@@ -263,7 +267,7 @@ describe("zones under disruption (HD)", () => {
 });
 
 describe("boards that come and go", () => {
-  test("are announced, and purged when they were deleted", async () => {
+  test("get an Event, and are purged once they are deleted", async () => {
     const site = new SiteModel();
     site.board("a");
     site.board("b");
@@ -280,7 +284,7 @@ describe("boards that come and go", () => {
     site.board("a");
     site.board("b");
     await site.run("5s");
-    site.api.release("Node", "b");
+    site.api.show(nodes, "b", false);
     await site.run("5s");
     expect(site.times(/RemovingNode/)).toEqual([]);
     expect([...site.memory.boards.keys()]).toEqual(["a"]);
@@ -291,8 +295,8 @@ describe("boards that come and go", () => {
     site.board("a");
     site.board("b");
     await site.run("1s");
-    site.api.release("Node", "b");
-    site.api.cut();
+    site.api.show(nodes, "b", false);
+    site.cut();
     await site.run("60s");
     expect([...site.memory.boards.keys()].sort()).toEqual(["a", "b"]);
   });
@@ -344,6 +348,6 @@ describe("monitor passes", () => {
     for (const name of ["a", "b"]) site.board(name);
     await site.run("1h");
     expect(site.happenings.map(({ what }) => what)).toEqual(["RegisteredNode a", "RegisteredNode b"]);
-    expect(site.api.fetched).toEqual([]);
+    expect(site.fetched).toEqual([]);
   });
 });

@@ -37,7 +37,7 @@ const board = (
 const names = (boards: readonly Examined[], withPods: readonly string[] = []): readonly string[] =>
   neediest(boards, (name) => withPods.includes(name)).map(({ sighting }) => sighting.node.metadata.name);
 
-test("only silent boards whose conditions do not show it yet need a write", () => {
+test("only silent boards whose conditions do not show the silence yet need a write", () => {
   expect(names([board("alive", { verdict: "alive" }), board("known", { observed: "Unknown" }), board("lost")])).toEqual(
     ["lost"],
   );
@@ -58,7 +58,7 @@ test("a lost board of a small zone does not wait for a large dead zone", () => {
   ]);
 });
 
-test("within a zone the board silent for longest comes first", () => {
+test("within a zone the board that has been silent longest comes first", () => {
   expect(names([board("new", { silentSince: 9 }), board("old", { silentSince: 1 })])).toEqual(["old", "new"]);
 });
 

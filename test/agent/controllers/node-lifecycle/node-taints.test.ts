@@ -32,7 +32,7 @@ describe("NoSchedule taints follow the conditions", () => {
     ["cordoned", node("pi", { unschedulable: true }), ["unschedulable:NoSchedule"]],
     ["uncordoned", node("pi", { taints: [taint("unschedulable:NoSchedule")] }), []],
     [
-      "one for the other, and other clients' taints stay",
+      "one replaces the other, and other clients' taints stay",
       node("pi", {
         conditions: { Ready: "False" },
         taints: [taint("dedicated=gpu:NoSchedule"), taint("unreachable:NoSchedule")],
@@ -41,7 +41,7 @@ describe("NoSchedule taints follow the conditions", () => {
     ],
     ["already there", node("pi", { unschedulable: true, taints: [taint("unschedulable:NoSchedule")] }), "as it is"],
     ["an invalid status", node("pi", { conditions: { Ready: "Perhaps", DiskPressure: "Yes" } }), "as it is"],
-  ])("%s", (_name, of, expected) => {
+  ])("taints of a Node: %s", (_name, of, expected) => {
     expect(taintsOf(of)).toEqual(expected);
   });
 

@@ -15,8 +15,8 @@ async function siteAfter(policy: Policy, ownNode: string): Promise<SiteModel> {
   return site;
 }
 
-describe("a board falls silent", () => {
-  test("that the leader runs on: its Node becomes Unknown, and its pods are not harmed", async () => {
+describe("when a board falls silent", () => {
+  test("on which the leader runs, its Node becomes Unknown, and its pods are not harmed", async () => {
     const site = await siteAfter("evidence", "pi-1");
     expect(site.conditions("pi-1").Ready).toBe("Unknown");
     expect(site.taints("pi-1")).toEqual(["unreachable:NoSchedule"]);
@@ -27,13 +27,13 @@ describe("a board falls silent", () => {
   test.each([
     ["evidence", "pi-2"],
     ["kubernetes", "pi-1"],
-  ] as const)("under policy %s with the leader on %s: its pods are evicted", async (policy, ownNode) => {
+  ] as const)("its pods are evicted under policy %s by a leader on %s", async (policy, ownNode) => {
     const site = await siteAfter(policy, ownNode);
     expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and a pod arrives: the leader on that board leaves the pod ready", async () => {
+  test("on which the leader runs, a pod that arrives there stays ready", async () => {
     const site = await siteAfter("evidence", "pi-1");
     site.pod("late", { on: "pi-1" });
     await site.run("10m");
@@ -41,7 +41,7 @@ describe("a board falls silent", () => {
     expect(site.exists("late")).toBe(true);
   });
 
-  test("and was tainted by a leader elsewhere: once this board leads, its pods stay", async () => {
+  test("and is tainted by a leader elsewhere, its pods stay once it leads itself", async () => {
     const site = await siteAfter("evidence", "pi-1");
     site.setTaints("pi-1", unreachable);
     await site.run("10m");

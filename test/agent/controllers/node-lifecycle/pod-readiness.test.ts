@@ -9,7 +9,7 @@ describe("a pod that arrives on a board", () => {
     ["is silent", "Unknown", "False"],
     ["reports itself not ready", "False", "False"],
     ["never reported", "-", "True"],
-  ])("that %s", async (_name, status, ready) => {
+  ])("that %s: is the pod ready?", async (_name, status, ready) => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: status } });
@@ -21,14 +21,14 @@ describe("a pod that arrives on a board", () => {
   });
 
   test.each(["False", "Unknown"])(
-    "and was there before this term is not marked for Ready=%s: the writer of that marked it",
+    "and was there before this term is not marked for Ready=%s: the writer of that condition marked it",
     async (status) => {
       const site = new SiteModel();
       site.board("other");
       site.board("pi", { conditions: { Ready: status } });
       site.pod("web", { on: "pi", tolerations: stays });
       await site.run("1s");
-      site.lead();
+      await site.lead();
       await site.run("1h");
       expect(site.podReady("web")).toBe("True");
     },
@@ -69,24 +69,24 @@ describe("a pod that arrives on a board", () => {
     site.board("pi", { conditions: { Ready: "Unknown" } });
     site.pod("web", { tolerations: stays });
     await site.run("1m");
-    site.api.cut();
+    site.cut();
     await site.run("1m");
     site.pod("web", { on: "pi", tolerations: stays });
-    site.api.restore();
+    site.restore();
     await site.run("35s");
     expect(site.podReady("web")).toBe("True");
     await site.run("15s");
     expect(site.podReady("web")).toBe("False");
   });
 
-  test("and whose write failed is tried again", async () => {
+  test("is marked in a later pass if the write failed", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
     site.pod("web", { tolerations: stays });
     await site.run("1s");
     let failures = 0;
-    site.api.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);
+    site.refuse = ({ do: what }) => (what === "patch" && failures++ < 2 ? "refresh" : undefined);
     site.pod("web", { on: "pi", tolerations: stays });
     await site.run("5s");
     expect(site.podReady("web")).toBe("False");

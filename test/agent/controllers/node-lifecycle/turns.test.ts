@@ -31,13 +31,13 @@ const nextTurn = (before: ZoneRecord): number =>
   ) ?? Number.POSITIVE_INFINITY;
 
 test.each([0, 1, 8, 25])(
-  "the next board has its turn ten seconds after the write of the one before ended: %is",
+  "the next board has its turn ten seconds after the previous board's write ended: %is",
   (seconds) => {
     expect(nextTurn(afterFirst(seconds))).toBe(seconds + 10);
   },
 );
 
-test("a turn that was paid and repeated counts from its repetition", () => {
+test("a paid turn that was repeated counts from its repetition", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(0));
   const met = overtaken(spentAt(taken, at(1)), "pi-1", { version: "1", until: at(5) });
   const repeated = takeTurns(met, anyone, at(4));

@@ -65,7 +65,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
   test("and a new leader takes over in the middle: nothing changes", async () => {
     const site = await cutOff(runs);
     await site.run("10m");
-    site.lead({ budget: site.budget });
+    await site.lead({ budget: site.budget });
     await site.run("20m");
     expect(site.noExecute("pi-1")).toEqual([]);
     expect(site.exists("web")).toBe(true);

@@ -43,11 +43,11 @@ function kept(name: string, more: Parameters<typeof pod>[1] = {}): Pod {
   };
 }
 
-describe("of terminated pods", () => {
+describe("terminated pods", () => {
   test.each<[string, readonly Pod[], number, readonly string[]]>([
-    ["none is asked for", [ended("a")], 0, []],
-    ["there are none", [], 3, []],
-    ["fewer than asked for", [ended("a")], 3, ["a"]],
+    ["none are requested", [ended("a")], 0, []],
+    ["there are no pods", [], 3, []],
+    ["fewer than requested", [ended("a")], 3, ["a"]],
     ["the oldest", [ended("a", { at: "2026-01-01T00:00:01Z" }), ended("b")], 1, ["b"]],
     ["the same second", [ended("b"), ended("a"), ended("c")], 2, ["a", "b"]],
     [
@@ -67,7 +67,7 @@ describe("of terminated pods", () => {
     expect(atOnce(firstToGo(() => found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
-  test("those that only finalizers keep count and have their rank, and are not deleted again", () => {
+  test("kept only by finalizers count and keep their rank, but are not deleted again", () => {
     const found = [ended("a"), kept("b"), ended("c"), kept("d"), kept("e"), ended("f")];
     const first = (threshold: number): readonly string[] => atOnce(firstToGo(() => found, { threshold, most: 10 }));
     expect(first(6)).toEqual([]);
@@ -80,10 +80,10 @@ describe("of terminated pods", () => {
 
   test.each<[string, readonly string[], readonly string[], readonly string[]]>([
     ["no pod changes", ["a", "b"], ["c", "d", "e", "f"], ["c", "d"]],
-    ["one that was kept is gone", ["b"], ["c", "d", "e", "f"], ["c", "d"]],
-    ["one more is kept", ["a", "aa", "b"], ["c", "d", "e", "f"], ["c"]],
-    ["one that had to stay is deleted and kept", ["a", "b", "f"], ["c", "d", "e"], ["c", "d"]],
-  ])("if %s while they are read, no pod goes that may stay", (_, laterKept, laterEnded, first) => {
+    ["a pod that was kept is deleted", ["b"], ["c", "d", "e", "f"], ["c", "d"]],
+    ["another pod is kept", ["a", "aa", "b"], ["c", "d", "e", "f"], ["c"]],
+    ["a pod that had to stay is deleted and kept by a finalizer", ["a", "b", "f"], ["c", "d", "e"], ["c", "d"]],
+  ])("no pod is deleted that may stay if %s while they are read", (_, laterKept, laterEnded, first) => {
     const readings = [
       [...["a", "b"].map((name) => kept(name)), ...["c", "d", "e", "f"].map((name) => ended(name))],
       [...laterKept.map((name) => kept(name)), ...laterEnded.map((name) => ended(name))],
@@ -92,7 +92,7 @@ describe("of terminated pods", () => {
     expect(atOnce(firstToGo(reading, { threshold: 2, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
-  test("a pass holds at most as many as it deletes, and they are the first in order", () => {
+  test("are held by a pass only as far as it deletes them, the first in order first", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `p-${String((index * 7919) % 1000).padStart(3, "0")}`);
     const found = names.map((name) => ended(name));
     expect(atOnce(firstToGo(() => found, { threshold: 10, most: 3 }))).toEqual(
@@ -137,8 +137,8 @@ class GcSite {
 const orphan = (name: string): Pod => pod(name, { on: "gone" });
 const goingUnbound = (name: string): Pod => pod(name, { deletionTimestamp: "2026-01-01T00:00:00Z" });
 
-describe("nothing is deleted", () => {
-  test("before the first monitor pass, and within a second of it it is", async () => {
+describe("pods are deleted", () => {
+  test("within a second of the first monitor pass, and none before it", async () => {
     const gc = new GcSite();
     gc.judge = undefined;
     gc.put(goingUnbound("a"));
@@ -150,7 +150,7 @@ describe("nothing is deleted", () => {
     expect(gc.left).toEqual([]);
   });
 
-  test("in the quarantine after an outage, and afterwards it is", async () => {
+  test("after the quarantine that follows an outage, and none during it", async () => {
     const gc = new GcSite();
     const restoredAt = { mono: 0, wall: 0 };
     gc.judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt } };
@@ -166,7 +166,7 @@ describe("nothing is deleted", () => {
   });
 });
 
-test("an outage enqueues nothing early: passes keep their period", async () => {
+test("an outage does not shorten the period between passes", async () => {
   const gc = new GcSite();
   await gc.begin();
   gc.put(goingUnbound("a"));
@@ -186,7 +186,7 @@ test("a thousand pods are deleted in one pass, the others in the next ones; none
   expect(gc.left).toEqual([]);
 });
 
-test("a Node that cannot be read costs only the pods on it: those of other boards are deleted", async () => {
+test("a Node that cannot be read affects only the pods on it: those of other boards are deleted", async () => {
   const boards = ["a", ...Array.from({ length: 20 }, (_, index) => `b-${10 + index}`)];
   const { site } = countedSite([[pods, boards.map((board) => pod(`on-${board}`, { on: board }))]]);
   const view: SiteView = {
@@ -205,7 +205,7 @@ test("a Node that cannot be read costs only the pods on it: those of other board
   expect(state.orphans.map(({ board }) => board)).toEqual(boards.slice(1));
 });
 
-test("of the large pods of a board that never existed a pass holds little, and it takes a step for each", async () => {
+test("a pass holds little of a board's large pods, and takes one step for each of them", async () => {
   const tolerations = Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`));
   const found = Array.from({ length: 10 }, (_, i) => pod(`a${i}`, { on: "gone", tolerations, generation: 1 }));
   const { site, reads } = countedSite([[pods, found]]);
@@ -222,7 +222,7 @@ test("of the large pods of a board that never existed a pass holds little, and i
 });
 
 describe("a tenant", () => {
-  test("that keeps a thousand deleted pods by their finalizers takes no turn of others, and causes no writes", async () => {
+  test("that keeps a thousand deleted pods by finalizers takes no turn of other tenants, and causes no writes", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), orphan("z"));
     await gc.begin();
@@ -231,7 +231,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose deleted pods stay by their finalizers has older pods of others deleted, but no younger ones in their place", async () => {
+  test("whose deleted pods stay because of finalizers does not have younger pods of others deleted in their place", async () => {
     const gc = new GcSite(10);
     const older = Array.from({ length: 4 }, (_, index) => ended(`older-${index}`, { at: "2025-02-01T00:00:00Z" }));
     const younger = Array.from({ length: 3 }, (_, index) => ended(`younger-${index}`, { at: "2026-02-01T00:00:00Z" }));
@@ -242,7 +242,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose thousands of deleted pods come first takes no place in a pass", async () => {
+  test("whose thousands of deleted pods come first takes up no place in a pass", async () => {
     const gc = new GcSite(5);
     const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2026-02-01T00:00:00Z" }));
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), ...others);
@@ -251,7 +251,7 @@ describe("a tenant", () => {
     expect(gc.left.filter((key) => key.startsWith("default/other-"))).toEqual(others.slice(5).map(keyOf));
   });
 
-  test("whose deleted pods name boards that never existed, and stay by their finalizers, causes no requests", async () => {
+  test("whose deleted pods name boards that never existed, and stay because of finalizers, causes no requests", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 300 }, (_, index) => kept(`a-${index}`, { on: `a-${index}` })), orphan("z"));
     await gc.begin();
@@ -270,7 +270,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.asked).toHaveLength(64);
   });
 
-  test("with thousands of pods on one board that never existed lets those of other boards go in between", async () => {
+  test("with thousands of pods on one board that never existed does not hold up the pods of other boards", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 2500 }, (_, index) => pod(`a-${index}`, { on: "a" })), orphan("z"));
     await gc.begin();
@@ -283,7 +283,7 @@ describe("a tenant", () => {
   });
 });
 
-describe("a pod that is written between the read of it and its deletion", () => {
+describe("a pod that is written between its read and its deletion", () => {
   test("is read again, and deleted within seconds instead of after the next quarantine", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"), orphan("b"));
@@ -302,7 +302,7 @@ describe("a pod that is written between the read of it and its deletion", () => 
     ]);
   });
 
-  test("stays where its board is back", async () => {
+  test("stays if its board is back", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict", times: 1 });
@@ -313,7 +313,7 @@ describe("a pod that is written between the read of it and its deletion", () => 
     expect(gc.left).toEqual(["default/a"]);
   });
 
-  test("is retried at a bounded pace where it is written again and again, and the others are deleted meanwhile", async () => {
+  test("is retried at a bounded pace if it is written again and again, and the others are deleted meanwhile", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict" });

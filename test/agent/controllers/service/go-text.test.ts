@@ -16,7 +16,7 @@ const subset = {
   ],
 };
 
-test("a subset is printed and hashed as in Go", () => {
+test("a subset is printed and hashed as Go does it", () => {
   expect(subsetText(subset)).toBe(
     "(v1.EndpointSubset){Addresses:([]v1.EndpointAddress)[{IP:(string)1.2.3.4 Hostname:(string) " +
       "NodeName:(*string)n1 TargetRef:(*v1.ObjectReference){Kind:(string)Pod Namespace:(string)d Name:(string)a " +
@@ -30,7 +30,7 @@ test("a subset is printed and hashed as in Go", () => {
   expect(atOnce(fnv128(subsetText({})))).toBe("5ae23ef3811b585a8fa9bd9f2392e5f3");
 });
 
-test("so are ports of subsets and of slices", () => {
+test("ports of subsets and of slices are printed and hashed as Go does it", () => {
   expect(subset.ports.map((port) => atOnce(fnv128(portText(port))))).toEqual([
     "352c0b5b737d02270f42b1606ea61bb0",
     "3ec086b0192fc6a5099e863aa4f5712e",

@@ -15,7 +15,7 @@ test.each([
   ["1:2:3:4:5:6:1.2.3.4", "IPv6", "1:2:3:4:5:6:102:304"],
   ["::ffff:1.2.3.4", "IPv4", "1.2.3.4"],
   ["::ffff:102:304", "IPv4", "1.2.3.4"],
-])("%s is of %s and is formatted %s", (text, family, written) => {
+])("%s is an address of %s and is formatted as %s", (text, family, written) => {
   expect(parseAddress(text)).toEqual({ family, text: written });
 });
 

@@ -127,7 +127,7 @@ function costOf(steps: Steps<unknown>): { readonly whole: number; readonly longe
   return { whole, longest };
 }
 
-test.each(Object.keys(much))("%s: worked out in steps, none of which is much of the whole", (name) => {
+test.each(Object.keys(much))("%s is computed in steps, each of which is a small part of the whole", (name) => {
   const shares = Array.from({ length: 3 }, () => {
     const { whole, longest } = costOf(much[name]?.(5000) as Steps<unknown>);
     return longest / whole;
@@ -136,14 +136,14 @@ test.each(Object.keys(much))("%s: worked out in steps, none of which is much of 
   expect(Math.min(...shares)).toBeLessThan(0.25);
 });
 
-test.each(Object.keys(much))("%s: cost CPU as their size grows, not as its square", (name) => {
+test.each(Object.keys(much))("%s costs CPU in proportion to its size, not to its square", (name) => {
   const best = (size: number): number =>
     Math.min(...Array.from({ length: 3 }, () => costOf(much[name]?.(size) as Steps<unknown>).whole));
   best(500);
   expect(best(5000)).toBeLessThan(30 * Math.max(1000, best(500)));
 });
 
-test("pods that differ in thousands of named ports are not all held, and stay within the heap", () => {
+test("pods that differ in thousands of named ports are not all held at once, and stay within the heap", () => {
   const names = Array.from({ length: 5000 }, (_, i) => i);
   const of = service({ ports: names.map((i) => ({ name: `p${i}`, port: i + 1, targetPort: `p${i}` })) });
   const differ = Array.from({ length: 60 }, (_, i) =>
@@ -163,7 +163,7 @@ test("pods that differ in thousands of named ports are not all held, and stay wi
   expect(ports.map((list) => list?.length).sort()).toEqual([0, ...Array.from({ length: 4 }, () => 5000)]);
 });
 
-test("pods of one template hold their ports once", () => {
+test("pods of one template share one copy of their ports", () => {
   const names = Array.from({ length: 100 }, (_, i) => i + 1);
   const of = service({ ports: names.map((i) => ({ name: `p${i}`, port: i, targetPort: `p${i - 1}` })) });
   const { site } = countedSite([[podsKind, Array.from({ length: 20 }, (_, i) => podNaming(`web-${i}`, names))]]);

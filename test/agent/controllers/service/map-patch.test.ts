@@ -12,7 +12,7 @@ test("inherited members are ignored", () => {
   expect(mapPatch({}, { toString: "x" })).toEqual({ toString: "x" });
 });
 
-test("no map and an empty one are the same", () => {
+test("a missing map and an empty one are the same", () => {
   expect(isSameMap(undefined, {})).toBe(true);
   expect(isSameMap({}, undefined)).toBe(true);
   expect(isSameMap({ a: "" }, {})).toBe(false);

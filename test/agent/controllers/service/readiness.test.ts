@@ -12,21 +12,21 @@ const look = (pod = unready, silence: SilentBoards = clear, wasReady: ReadonlySe
 const stays = { ready: true, isHeld: true, caused: undefined };
 const isOut = { ready: false, isHeld: false, caused: undefined };
 
-describe("an endpoint that was ready, whose pod is marked not ready", () => {
-  test("is removed when its kubelet reports it unready", () => {
+describe("an endpoint that was ready and whose pod is now marked not ready", () => {
+  test("is removed if its kubelet reports it unready", () => {
     expect(look()).toEqual(isOut);
     expect(look(unready, { ...clear, held: "the watches of Nodes and their Leases are not live" })).toEqual(isOut);
   });
 
   test.each(["unknown", "cut-off", "self-isolated", "alive"] as const)(
-    "stays when its board is silent and held to be %s",
+    "stays if its board is silent and counts as %s",
     (verdict) => {
       expect(look(unready, silent(verdict))).toEqual(stays);
     },
   );
 
   test.each(["unproven", "dead"] as const)(
-    "is removed when its board is silent and %s, and our verdict is the cause",
+    "is removed if its board is silent and %s, and our verdict is the cause",
     (verdict) => {
       expect(look(unready, silent(verdict))).toEqual({ ...isOut, caused: verdict });
     },
@@ -55,7 +55,7 @@ test("a terminating pod is removed", () => {
   expect(look(webPod("a", { ready: false, terminating: true }), silent("unknown"))).toEqual(isOut);
 });
 
-test("a pod on another board is not held because of this one", () => {
+test("a pod is not held because of another board", () => {
   expect(look(webPod("a", { ready: false, on: "pi-2" }), silent("unknown"))).toEqual(isOut);
 });
 

@@ -49,7 +49,7 @@ class ServingSite {
   }
 }
 
-test("an endpoint of a silent board stays while the site is in quarantine, and is removed when nothing speaks against it", async () => {
+test("an endpoint of a silent board stays while the site is in quarantine, and is removed once the verdict permits it", async () => {
   const story = new ServingSite();
   expect(await story.serving()).toEqual(["a,b", "a,b"]);
   const restoredAt = story.site.clock.now();
@@ -68,7 +68,7 @@ test("an endpoint of a silent board stays while the site is in quarantine, and i
   await story.site.endTerm();
 });
 
-test("it stays while its board has not been judged yet, and before the first monitor pass", async () => {
+test("an endpoint stays while its board has not been judged yet, and before the first monitor pass", async () => {
   const story = new ServingSite();
   await story.serving();
   story.fallsSilent();

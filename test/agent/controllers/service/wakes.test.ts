@@ -31,7 +31,7 @@ const woken = (before: Pod | undefined, after: Pod | undefined, on: SiteView = s
 const pod = webPod("a");
 const changed = (change: Parameters<typeof webPod>[1]): Pod => webPod("a", { version: "2", ...change });
 
-describe("a pod wakes the services whose selector matches it", () => {
+describe("a pod wakes the services whose selectors match it", () => {
   test("when it appears and when it is deleted", () => {
     expect(woken(undefined, pod)).toEqual(["default/all", "default/front"]);
     expect(woken(pod, undefined)).toEqual(["default/all", "default/front"]);
@@ -44,10 +44,10 @@ describe("a pod wakes the services whose selector matches it", () => {
   });
 
   test.each([
-    ["its readiness", { ready: false }],
-    ["its address", { ip: "10.9.9.9" }],
-    ["it begins to go", { terminating: true }],
-  ])("when %s changes", (_what, change) => {
+    ["its readiness changes", { ready: false }],
+    ["its address changes", { ip: "10.9.9.9" }],
+    ["it begins to terminate", { terminating: true }],
+  ])("when %s", (_what, change) => {
     expect(woken(pod, changed(change))).toEqual(["default/all", "default/front"]);
   });
 
@@ -56,17 +56,17 @@ describe("a pod wakes the services whose selector matches it", () => {
     expect(woken(leaving, changed({ terminating: true }))).toEqual(["default/all", "default/front"]);
   });
 
-  test("not when something else changes", () => {
+  test("but not when something else changes", () => {
     expect(woken(pod, changed({}))).toEqual([]);
     expect(woken(pod, { ...changed({}), status: { ...pod.status, reason: "Whatever" } })).toEqual([]);
   });
 
-  test("namely those it left and those it joined, when only its labels change", () => {
+  test("only before or only after, if only its labels change", () => {
     expect(woken(pod, changed({ labels: { app: "db" } }))).toEqual(["default/back", "default/front"]);
     expect(woken(pod, changed({ labels: { app: "web", tier: "x" } }))).toEqual(["default/tier"]);
   });
 
-  test("all of them, when its labels and its readiness change", () => {
+  test("before or after, if its labels and its readiness change", () => {
     expect(woken(pod, changed({ labels: { app: "db" }, ready: false }))).toEqual([
       "default/all",
       "default/back",
@@ -79,7 +79,7 @@ describe("a pod wakes the services whose selector matches it", () => {
     expect(woken(pod, other)).toEqual(["default/all", "default/front"]);
   });
 
-  test("none in a sweep: each service is enqueued by itself", () => {
+  test("but none in a sweep: each service is enqueued by itself", () => {
     expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: "first" }, site)]).toEqual([]);
   });
 });
@@ -107,7 +107,7 @@ test("a service's sync reads its own pods and no others", () => {
   expect(atOnce(selectedPods(all, on)).length).toBe(501);
 });
 
-test("even where all pods share one of its selector's labels, whichever comes first", () => {
+test("a service's sync reads only its own pods even if all pods share one of its selector's labels", () => {
   const all = (count: number) => [
     ...Array.from({ length: count }, (_, at) => webPod(`b${at}`, { labels: { part: "site", app: `other-${at}` } })),
     webPod("z", { labels: { part: "site", app: "web" } }),
@@ -124,20 +124,20 @@ test("even where all pods share one of its selector's labels, whichever comes fi
   }
 });
 
-test("pods that have every label are read once", () => {
+test("pods that have every label of the selector are read once", () => {
   const both = { app: "web", tier: "x" };
   const { site: on, reads } = siteWith({ pods: [1, 2, 3].map((at) => webPod(`a${at}`, { labels: both })) });
   expect(atOnce(selectedPods(tier, on)).length).toBe(3);
   expect(reads.count).toBe(3);
 });
 
-test("no pod has all the labels that others have one by one", () => {
+test("a service selects no pod if each pod has only one of its selector's labels", () => {
   const one = webPod("a", { labels: { app: "web" } });
   const other = webPod("b", { labels: { tier: "x" } });
   expect(atOnce(selectedPods(tier, siteWith({ pods: [one, other] }).site))).toEqual([]);
 });
 
-test("of a large pod a service's sync holds little, and it takes a step for each pod", () => {
+test("a service's sync holds little of a large pod, and takes one step for each pod", () => {
   const tolerations = Array.from({ length: 5000 }, (_, i) => ({ key: `k${i}`, operator: "Exists" }));
   const large = [1, 2, 3].map((i) => ({
     ...webPod(`a${i}`),

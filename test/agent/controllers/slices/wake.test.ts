@@ -34,10 +34,10 @@ const woken = (before: EndpointSlice | undefined, after: EndpointSlice | undefin
 describe("a slice wakes its service", () => {
   test.each([
     ["it appears", undefined, slice(), ["default/web"]],
-    ["it is gone", slice(), undefined, ["default/web"]],
+    ["it is deleted", slice(), undefined, ["default/web"]],
     ["its content changes", slice(), slice({ generation: 2 }), ["default/web"]],
-    ["another one takes its name", slice(), slice({ uid: "uid-other" }), ["default/web"]],
-    ["it gets a label and the server counts none of them", slice(), slice({}, { extra: "1" }), ["default/web"]],
+    ["another slice takes its name", slice(), slice({ uid: "uid-other" }), ["default/web"]],
+    ["it gets a label and its generation does not change", slice(), slice({}, { extra: "1" }), ["default/web"]],
     [
       "it goes to another service",
       slice(),
@@ -45,7 +45,7 @@ describe("a slice wakes its service", () => {
       ["default/web", "default/db"],
     ],
     ["it goes to another controller", slice(), slice({ generation: 2 }, { [managedByLabel]: "x" }), ["default/web"]],
-    ["it comes from another", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }), ["default/web"]],
+    ["it comes from another service", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }), ["default/web"]],
   ])("when %s", (_when, before, after, expected) => {
     expect(woken(before, after)).toEqual(expected);
   });
@@ -53,13 +53,17 @@ describe("a slice wakes its service", () => {
   test.each([
     ["an annotation is added", slice(), slice({ resourceVersion: "2", annotations: { note: "x" } })],
     ["it gets an owner", slice(), slice({ resourceVersion: "2", ownerReferences: [] })],
-    ["it is another's", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }, { [managedByLabel]: "x" })],
-  ])("not when %s", (_when, before, after) => {
+    [
+      "it belongs to another controller",
+      slice({}, { [managedByLabel]: "x" }),
+      slice({ generation: 2 }, { [managedByLabel]: "x" }),
+    ],
+  ])("but not when %s", (_when, before, after) => {
     expect(woken(before, after)).toEqual([]);
   });
 });
 
-describe("of all slices of a service", () => {
+describe("the cache of a service's slices", () => {
   const wide = (version: number): Readonly<Record<string, string>> =>
     Object.fromEntries(Array.from({ length: 995 }, (_, i) => [`${"n".repeat(300)}${i}`, `v${version}`]));
   const own = { [serviceNameLabel]: "web", [managedByLabel]: us };
@@ -70,7 +74,7 @@ describe("of all slices of a service", () => {
     return atOnce(slicesOf("default/web", us, { lister: () => ({ byIndex }) } as unknown as SiteView));
   };
 
-  test("equal labels, annotations and ports are held once", () => {
+  test("holds equal labels, annotations and ports once", () => {
     const each = { ...slice({ annotations: { note: "x" } }, wide(0)), ports: [{ name: "http", port: 80 }] };
     const [first, ...others] = read(...Array.from({ length: 100 }, () => each));
     expect(first).toEqual({ ...each, metadata: { ...each.metadata, ownerReferences: [] } });
@@ -81,7 +85,7 @@ describe("of all slices of a service", () => {
     }
   });
 
-  test("only a limited number of different labels is held, and the other slices count as relabelled", () => {
+  test("holds a limited number of different labels, and the other slices count as relabelled", () => {
     const found = read(...Array.from({ length: 100 }, (_, version) => slice({}, wide(version))));
     const whole = found.filter(({ metadata: { labels = {} } }) => Object.keys(labels).length === 997);
     expect(whole.length).toBeGreaterThan(1);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Taint, Toleration } from "../../../../agent/api/core.ts";
 import { nodes, pods } from "../../../../agent/api/resources.ts";
-import { shifted } from "../../../../agent/base/clock.ts";
 import { taintEviction } from "../../../../agent/controllers/taint-eviction/controller.ts";
 import type { Action } from "../../../../agent/execution/actions.ts";
 import { node, pod, toleration } from "../../../support/builders.ts";
@@ -37,7 +36,7 @@ describe("pods leave tainted boards (TE)", () => {
     expect(site.times("web DisruptionTarget=True")).toEqual([100]);
   });
 
-  test("a board that is not ready, then silent, then not ready is lost all the time: one window", async () => {
+  test("a board that is not ready, then silent, then not ready counts as lost throughout, so its pods have one window", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi");
@@ -57,28 +56,31 @@ describe("pods leave tainted boards (TE)", () => {
   test.each([
     { ready: "Unknown", own: "unreachable", other: "not-ready" },
     { ready: "False", own: "not-ready", other: "unreachable" },
-  ])("$other added beside $own by a person begins no new window, nor does its end", async ({ ready, own, other }) => {
-    const site = new SiteModel();
-    site.board("other");
-    site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
-    site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
-    await site.run("102s");
-    site.setTaints("pi", ...(site.node("pi").spec?.taints ?? []), {
-      key: `node.kubernetes.io/${other}`,
-      effect: "NoExecute",
-    });
-    await site.run("10s");
-    expect(site.noExecute("pi")).toEqual([`${own}:NoExecute`]);
-    await site.run("1h");
-    expect(deletions(site)).toEqual([300]);
-  });
+  ])(
+    "$other, which a person adds beside $own, begins no new window, and neither does its end",
+    async ({ ready, own, other }) => {
+      const site = new SiteModel();
+      site.board("other");
+      site.board("pi", { conditions: { Ready: ready }, silent: ready === "Unknown" });
+      site.pod("web", { on: "pi", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
+      await site.run("102s");
+      site.setTaints("pi", ...(site.node("pi").spec?.taints ?? []), {
+        key: `node.kubernetes.io/${other}`,
+        effect: "NoExecute",
+      });
+      await site.run("10s");
+      expect(site.noExecute("pi")).toEqual([`${own}:NoExecute`]);
+      await site.run("1h");
+      expect(deletions(site)).toEqual([300.1]);
+    },
+  );
 });
 
 describe("the deletion", () => {
   test("writes the reason first, and requires only the pod's uid", async () => {
     const seen: Action[] = [];
     const site = new SiteModel();
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do === "delete" || (action.do === "patch" && action.target.name === "web")) seen.push(action);
       return undefined;
     };
@@ -127,15 +129,15 @@ describe("the deletion", () => {
   test("that fails is retried until it succeeds", async () => {
     const site = siteWith([a]);
     let failures = 0;
-    site.api.refuse = (action) => (action.do === "delete" && failures++ < 7 ? "retry" : undefined);
+    site.refuse = (action) => (action.do === "delete" && failures++ < 7 ? "retry" : undefined);
     await site.run("60s");
-    expect(deletions(site)).toEqual([7]);
+    expect(deletions(site)).toEqual([0.635]);
   });
 
   test("that is refused for good is retried with backoff, and gets one Event", async () => {
     const site = siteWith([a]);
     const tries: number[] = [];
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do !== "delete") return undefined;
       tries.push(site.now.mono);
       return site.seconds < 100 ? "drop" : undefined;
@@ -148,11 +150,11 @@ describe("the deletion", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([0]);
   });
 
-  test("that was refused at first has the whole patience for its answer", async () => {
+  test("that was refused at first still has the full time-out for its answer", async () => {
     const site = siteWith([a]);
     let refused = 0;
     const seen: number[] = [];
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do !== "delete") return undefined;
       seen.push(site.seconds);
       return refused++ < 3 ? "drop" : undefined;
@@ -163,20 +165,20 @@ describe("the deletion", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("is given up when its reason is gone", async () => {
+  test("is given up when its reason has gone", async () => {
     const site = siteWith([a]);
-    site.api.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
+    site.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
     await site.run("5s");
     site.setTaints("pi");
-    site.api.refuse = () => undefined;
+    site.refuse = () => undefined;
     await site.run("1h");
     expect(site.exists("web")).toBe(true);
   });
 
-  test("carries a cause only where our verdict is the reason", async () => {
+  test("carries a cause only if our verdict is the reason", async () => {
     const causes: unknown[] = [];
     const site = new SiteModel({ evictionRate: 100 });
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do === "delete") causes.push([action.target.name, action.cause?.board]);
       return undefined;
     };
@@ -196,7 +198,7 @@ describe("the deletion", () => {
   });
 });
 
-describe("of a pod that another client changes", () => {
+describe("a pod that another client changes", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   /** A lost board, and a pod there that tolerates it for 100 s. */
@@ -209,14 +211,15 @@ describe("of a pod that another client changes", () => {
   }
 
   const overwrite = (site: SiteModel): void => {
-    const pod = site.api.get("Pod", "default/web");
-    if (pod) site.api.put("Pod", pod);
+    const pod = site.api.find(pods, "default/web");
+    const annotations = { after: pod?.metadata.resourceVersion };
+    if (pod) site.api.put(pods, { ...pod, metadata: { ...pod.metadata, annotations } });
   };
 
   /** Somebody is faster than each of our first `times` writes of a kind to the pod. */
   function race(site: SiteModel, what: Action["do"], times: number): { readonly sent: (string | undefined)[] } {
     const race = { sent: [] as (string | undefined)[] };
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (action.do !== what || !("target" in action) || action.target.name !== "web" || site.seconds < 99)
         return undefined;
       race.sent.push(action.target.resourceVersion);
@@ -226,14 +229,14 @@ describe("of a pod that another client changes", () => {
     return race;
   }
 
-  test("it requires the version that was read, or the one that its own mark produced", async () => {
+  test("is deleted in the version that was read, or in the one that our own mark produced", async () => {
     const site = lost();
     const versions: unknown[] = [];
-    site.api.refuse = (action) => {
+    site.refuse = (action) => {
       if (!("target" in action) || action.target.name !== "web" || site.seconds < 99) return undefined;
       versions.push([
         action.do,
-        action.target.resourceVersion === site.api.get("Pod", "default/web")?.metadata.resourceVersion,
+        action.target.resourceVersion === site.api.find(pods, "default/web")?.metadata.resourceVersion,
       ]);
       return undefined;
     };
@@ -245,28 +248,31 @@ describe("of a pod that another client changes", () => {
     expect(deletions(site)).toEqual([100]);
   });
 
-  test.each(["patch", "delete"] as const)("a %s that met a conflict is decided again within moments", async (what) => {
-    const site = lost();
-    race(site, what, 1);
-    await site.run("99s");
-    site.api.fetched.length = 0;
-    await site.run("10s");
-    expect(deletions(site)).toEqual([100.02]);
-    expect(site.api.fetched).toEqual(["pods default/web"]);
-    expect(site.times("TaintManagerEviction web")).toEqual([100]);
-  });
+  test.each(["patch", "delete"] as const)(
+    "is decided again within moments after a conflict of the %s",
+    async (what) => {
+      const site = lost();
+      race(site, what, 1);
+      await site.run("99s");
+      site.fetched.length = 0;
+      await site.run("10s");
+      expect(deletions(site)).toEqual([100.02]);
+      expect(site.fetched).toEqual(["pods default/web"]);
+      expect(site.times("TaintManagerEviction web")).toEqual([100]);
+    },
+  );
 
-  test("the pod is read from the API if the cache is behind", async () => {
+  test("is read from the API if the cache is behind", async () => {
     const site = lost();
     await site.run("99s");
     // What is written from now on does not come.
-    site.api.link = "half-open";
+    site.link = "half-open";
     overwrite(site);
     await site.run("2s");
     expect(deletions(site)).toEqual([100.02]);
   });
 
-  test("a pod that changes constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
+  test("constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 20);
     await site.run("10m");
@@ -275,7 +281,7 @@ describe("of a pod that another client changes", () => {
     expect(site.times("TaintManagerEviction web")).toHaveLength(2);
   });
 
-  test("nothing is sent once its board is back", async () => {
+  test("is left alone once its board is back", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 3);
     await site.run("100s");
@@ -285,7 +291,7 @@ describe("of a pod that another client changes", () => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("with a taint set by a person it is evicted in any state", async () => {
+  test("is evicted in any state for a taint that a person set", async () => {
     const site = lost(a);
     const { sent } = race(site, "delete", 100);
     site.tolerate("web", toleration("unreachable", 1000), forA(100));
@@ -295,12 +301,12 @@ describe("of a pod that another client changes", () => {
   });
 });
 
-describe("a Node that is gone", () => {
+describe("when a Node is gone", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   test.each([
-    ["its timers run on, once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
-    ["it left the site, and took its pods along", (site: SiteModel) => site.api.release("Node", "pi"), []],
+    ["its pods' timers continue once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
+    ["because it left the site, its pods have left it too", (site: SiteModel) => site.api.show(nodes, "pi", false), []],
   ])("%s", async (_name, leave, times) => {
     const site = new SiteModel();
     site.board("other");
@@ -319,8 +325,8 @@ describe("the Event about a cancelled deletion", () => {
   test("is not sent when the pod left the site with its board", async () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
-    site.api.release("Node", "pi");
-    site.api.release("Pod", "default/web");
+    site.api.show(nodes, "pi", false);
+    site.api.show(pods, "default/web", false);
     await site.run("1h");
     expect([deletions(site), site.times(cancelled)]).toEqual([[], []]);
   });
@@ -329,7 +335,7 @@ describe("the Event about a cancelled deletion", () => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
     site.remove("pi");
-    site.api.remove("Pod", "default/web");
+    site.api.remove(pods, "default/web");
     await site.run("1h");
     expect([deletions(site), site.times(cancelled)]).toEqual([[], [50]]);
   });
@@ -345,7 +351,7 @@ describe("the Event about a cancelled deletion", () => {
   });
 });
 
-describe("a timer outlives its process", () => {
+describe("a timer that outlives its process", () => {
   const unreachable: Taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute", timeAdded: "T1" };
 
   function lostBoard(): SiteModel {
@@ -356,97 +362,101 @@ describe("a timer outlives its process", () => {
     return site;
   }
 
-  test("after a restart it continues exactly", async () => {
+  test("continues exactly after a restart", async () => {
     const site = lostBoard();
     await site.run("100s");
-    site.lead({ kept: site.kept });
+    await site.lead({ kept: site.kept });
     await site.run("199s");
     expect(deletions(site)).toEqual([]);
     await site.run("1s");
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("on another board the running time of the taint counts", async () => {
+  test("counts the running time of the taint on another board", async () => {
     const site = lostBoard();
     await site.run("100s");
-    site.lead({ budget: site.budget });
+    await site.lead({ budget: site.budget });
     await site.run("1h");
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("without stored state the time starts again", async () => {
+  test("starts again without stored state", async () => {
     const site = lostBoard();
     await site.run("100s");
-    site.lead();
+    await site.lead();
     await site.run("1h");
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("after a reboot the longer of the stored time and the Lease's counts", async () => {
+  test("continues after a reboot from the stored time or from the Lease's, whichever is longer", async () => {
     const site = lostBoard();
     await site.run("100s");
-    site.lead({ reboot: true, kept: site.kept, budget: site.budget });
+    await site.lead({ reboot: true, kept: site.kept, budget: site.budget });
     await site.run("1h");
     expect(deletions(site)).toEqual([300]);
   });
 
-  test("after a reboot without a time in the Lease the stored time counts", async () => {
+  test("continues after a reboot from the stored time if the Lease has none", async () => {
     const site = lostBoard();
     await site.run("100s");
     site.tolerate("web", toleration("unreachable", 350));
     await site.run("1s");
-    site.lead({ reboot: true, kept: site.kept });
+    await site.lead({ reboot: true, kept: site.kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([351]);
   });
 
-  test("a taint that was replaced meanwhile begins a new window", async () => {
+  test("starts again if the taint was replaced meanwhile", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept, budget } = site;
-    site.api.cut();
+    site.cut();
     site.setTaints("pi", { ...unreachable, timeAdded: "T2" });
-    site.api.restore();
-    site.lead({ kept, budget });
+    site.restore();
+    await site.lead({ kept, budget });
     await site.run("1h");
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("so does our other taint: the time in between is unknown", async () => {
+  test("starts again for our other taint too, since the time in between is unknown", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
-    site.api.cut();
+    site.cut();
     site.report("pi", { Ready: "False" });
     site.setTaints("pi", { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "T2" });
     site.tolerate("web", toleration("not-ready", 300), toleration("unreachable", 300));
-    site.api.restore();
-    site.lead({ kept });
+    site.restore();
+    await site.lead({ kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([400]);
   });
 
   test.each([
-    ["with a time continues", "T1", 300],
-    ["without a time starts again, because the taint may have been removed and set again", undefined, 400],
-  ])("in the next term the window of a person's taint %s", async (_name, timeAdded, goneAt) => {
+    ["continues in the next term if the taint has a time", "T1", 300],
+    [
+      "starts again in the next term if the taint has no time, because it may have been removed and set again",
+      undefined,
+      400,
+    ],
+  ])("of a person's taint %s", async (_name, timeAdded, goneAt) => {
     const site = new SiteModel();
     site.board("pi");
     site.setTaints("pi", { key: "repair", effect: "NoExecute", ...(timeAdded && { timeAdded }) });
     site.pod("web", { on: "pi", tolerations: [{ key: "repair", operator: "Exists", tolerationSeconds: 300 }] });
     await site.run("100s");
-    site.lead({ kept: site.kept });
+    await site.lead({ kept: site.kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([goneAt]);
   });
 
-  test("a taint that was removed meanwhile cancels it", async () => {
+  test("is cancelled if the taint was removed meanwhile", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
     site.revive("pi");
     await site.run("6s");
-    site.lead({ kept });
+    await site.lead({ kept });
     await site.run("1h");
     expect(deletions(site)).toEqual([]);
   });
@@ -466,14 +476,14 @@ describe("a timer outlives its process", () => {
       site.board("pi", { conditions: { Ready: what[key] }, taints: [taint], silent: key === "unreachable" });
       site.pod("web", { on: "pi", tolerations: [toleration(key, 300)] });
       await site.run("100s");
-      site.now = shifted(site.now, 250_000);
+      site.skip("250s");
       let isBroken = true;
-      site.api.refuse = ({ do: what, ...action }) =>
+      site.refuse = ({ do: what, ...action }) =>
         isBroken && what === "patch" && "target" in action && action.target.resource.kind === "Node"
           ? "retry"
           : undefined;
       between(site);
-      site.lead(left(site));
+      await site.lead(left(site));
       return {
         site,
         mend: () => {
@@ -494,24 +504,27 @@ describe("a timer outlives its process", () => {
       (["unreachable", "not-ready"] as const).map((key) => ({ ...leave, key })),
     );
 
-    test.each(stories)("a time of $key from $by is no reason once the board is back", async ({ key, left }) => {
-      const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
-      await site.run("1m");
-      expect(site.noExecute("pi")).toEqual([`${key}:NoExecute`]);
-      expect(deletions(site)).toEqual([]);
-      mend();
-      await site.run("1h");
-      expect([site.noExecute("pi"), deletions(site)]).toEqual([[], []]);
-      expect(site.times("TaintManagerEviction web cancelled")).toHaveLength(1);
-    });
+    test.each(stories)(
+      "a time of $key from $by is no reason to evict once the board is back",
+      async ({ key, left }) => {
+        const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
+        await site.run("1m");
+        expect(site.noExecute("pi")).toEqual([`${key}:NoExecute`]);
+        expect(deletions(site)).toEqual([]);
+        mend();
+        await site.run("1h");
+        expect([site.noExecute("pi"), deletions(site)]).toEqual([[], []]);
+        expect(site.times("TaintManagerEviction web cancelled")).toHaveLength(1);
+      },
+    );
 
-    test.each(leaves)("the time from $by counts where the board stays lost", async ({ left }) => {
+    test.each(leaves)("the time from $by counts if the board stays lost", async ({ left }) => {
       const { site } = await nextTerm("unreachable", left, () => undefined);
       await site.run("1m");
       expect(deletions(site)).toHaveLength(1);
     });
 
-    test("a board that returns for a moment, and falls silent under its taint, was lost all the time", async () => {
+    test("a board that returns for a moment, and falls silent under its taint, counts as lost throughout", async () => {
       const { site } = await nextTerm(
         "unreachable",
         ({ budget }) => ({ budget }),
@@ -528,14 +541,14 @@ describe("a timer outlives its process", () => {
   test("a pod that arrives later has its whole time, whatever the former leader stored", async () => {
     const site = lostBoard();
     await site.run("100s");
-    site.lead({ budget: site.budget });
+    await site.lead({ budget: site.budget });
     await site.run("61s");
     site.pod("late", { on: "pi", tolerations: [toleration("unreachable", 300)] });
     await site.run("1h");
     expect(site.times("deleted late")).toEqual([461]);
   });
 
-  test("equal timers are equal texts, so an unchanged timer is not written", async () => {
+  test("equal timers are stored as equal texts, so an unchanged timer is not written", async () => {
     const site = lostBoard();
     await site.run("10s");
     const { kept } = site;
@@ -546,11 +559,11 @@ describe("a timer outlives its process", () => {
   });
 });
 
-describe("a taint set by a person that may be gone while the watches are broken, or while the cache cannot be written", () => {
+describe("a person's taint that may be gone while the watches are broken or the cache cannot be written", () => {
   const broken = async (): Promise<SiteModel> => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
-    site.api.breakWatches();
+    site.breakWatches();
     return site;
   };
 
@@ -558,7 +571,7 @@ describe("a taint set by a person that may be gone while the watches are broken,
     const site = await broken();
     site.setTaints("pi");
     await site.run("5m");
-    site.api.restore();
+    site.restore();
     await site.run("5m");
     expect(deletions(site)).toEqual([]);
   });
@@ -567,21 +580,21 @@ describe("a taint set by a person that may be gone while the watches are broken,
     const site = await broken();
     site.setTaints("pi");
     await site.run("49s");
-    site.api.restore("behind");
+    site.restore("behind");
     await site.run("2s");
-    site.api.restore();
+    site.restore();
     await site.run("5m");
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts no pod that tolerates it for longer by then", async () => {
+  test("evicts no pod that meanwhile tolerates it for longer", async () => {
     const site = await broken();
     site.tolerate("web", forA(500));
     await site.run("5m");
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts the pod in time where the API still has it", async () => {
+  test("evicts the pod in time if the API still has it", async () => {
     const site = await broken();
     await site.run("5m");
     expect(deletions(site)).toEqual([100]);
@@ -590,19 +603,19 @@ describe("a taint set by a person that may be gone while the watches are broken,
   test("is read from the API once, and not while the watches deliver", async () => {
     const site = await broken();
     await site.run("100s");
-    expect(site.api.fetched).toEqual(["nodes pi", "pods default/web"]);
+    expect(site.fetched).toEqual(["nodes pi", "pods default/web"]);
     const other = siteWith([a], forA(100));
     await other.run("5m");
-    expect([deletions(other), other.api.fetched]).toEqual([[100], []]);
+    expect([deletions(other), other.fetched]).toEqual([[100], []]);
   });
 });
 
-describe("a taint that an API server still shows after its store was restored to a time before it", () => {
+describe("a taint that the API server still shows although its store was restored to an earlier time", () => {
   /** The watches deliver nothing but bookmarks of the former history. */
   const outdated = async (taint: Taint, tolerated: Toleration): Promise<SiteModel> => {
     const site = siteWith([taint], tolerated);
     await site.run("50s");
-    site.api.link = "half-open";
+    site.link = "half-open";
     site.wasRestored = true;
     return site;
   };
@@ -611,22 +624,22 @@ describe("a taint that an API server still shows after its store was restored to
   test.each([
     ["set by a person", a, forA(100)],
     ["of the lifecycle", ofOurs, toleration("not-ready", 100)],
-  ])("evicts no pod: one %s", async (_, taint, tolerated) => {
+  ])("evicts no pod: a taint %s", async (_, taint, tolerated) => {
     const site = await outdated(taint, tolerated);
     site.setTaints("pi");
     await site.run("85s");
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts the pod in time where the restored store has it too", async () => {
+  test("evicts the pod in time if the restored store has it too", async () => {
     const site = await outdated(a, forA(100));
     await site.run("85s");
     expect(deletions(site)).toEqual([100]);
-    expect(site.api.fetched).toEqual(expect.arrayContaining(["nodes pi", "pods default/web"]));
+    expect(site.fetched).toEqual(expect.arrayContaining(["nodes pi", "pods default/web"]));
   });
 });
 
-test("of a large pod a pass holds little while it waits, and no toleration that decides is lost", async () => {
+test("a pass holds little of a large pod that waits, and misses no toleration that decides", async () => {
   const tolerations = [...Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`)), forB(), forA(30), forA(60)];
   const { site } = countedSite([
     [nodes, [node("pi", { taints: [a, b] })]],

@@ -37,7 +37,7 @@ test("within a boot a timer is restored unchanged", () => {
   });
 });
 
-test("after a reboot the time that had elapsed when it was stored counts", () => {
+test("after a reboot, the time that had elapsed when the timer was stored still counts", () => {
   const text = durableTimers("boot").save(timer, now) ?? "";
   expect(durableTimers("next").load(text, now)).toMatchObject({ start: { mono: 40_000 }, carried: true });
 });

@@ -13,40 +13,40 @@ const tolerates = (tolerationSeconds?: number, more: Toleration = {}): Toleratio
 });
 const forever = Number.POSITIVE_INFINITY;
 
-describe("how long a pod may stay beside a taint", () => {
+describe("the time that a pod may stay beside a taint", () => {
   test.each([
-    ["no tolerations", undefined, 0],
-    ["an empty list", [], 0],
-    ["some seconds", [tolerates(100)], 100_000],
-    ["for good", [tolerates()], forever],
-    ["no seconds at all", [tolerates(0)], 0],
-    ["less than none", [tolerates(-5)], 0],
-    ["the first that matches speaks", [tolerates(), tolerates(5)], forever],
-    ["also where it is the shorter one", [tolerates(5), tolerates()], 5000],
-    ["no key, any value", [{ operator: "Exists" }], forever],
-    ["no key, and a value that differs", [{ operator: "Equal", value: "x" }], 0],
-    ["another value", [tolerates(5, { value: "other" })], 0],
-    ["another effect", [tolerates(5, { effect: "NoSchedule" })], 0],
-    ["every effect", [tolerates(5, { effect: "" })], 5000],
-    ["an unknown operator", [tolerates(5, { operator: "Near" })], 0],
-    ["numeric operators are off", [tolerates(5, { operator: "Gt" })], 0],
+    ["is nothing without tolerations", undefined, 0],
+    ["is nothing with an empty list of tolerations", [], 0],
+    ["is the toleration's seconds", [tolerates(100)], 100_000],
+    ["is unlimited without seconds", [tolerates()], forever],
+    ["is nothing for zero seconds", [tolerates(0)], 0],
+    ["is nothing for negative seconds", [tolerates(-5)], 0],
+    ["is that of the first toleration that matches", [tolerates(), tolerates(5)], forever],
+    ["is that of the first one even if it is shorter", [tolerates(5), tolerates()], 5000],
+    ["is unlimited for a toleration of every key", [{ operator: "Exists" }], forever],
+    ["is nothing for a toleration of every key with another value", [{ operator: "Equal", value: "x" }], 0],
+    ["is nothing for a toleration of another value", [tolerates(5, { value: "other" })], 0],
+    ["is nothing for a toleration of another effect", [tolerates(5, { effect: "NoSchedule" })], 0],
+    ["is the seconds of a toleration of every effect", [tolerates(5, { effect: "" })], 5000],
+    ["is nothing for an unknown operator", [tolerates(5, { operator: "Near" })], 0],
+    ["is nothing for a numeric operator", [tolerates(5, { operator: "Gt" })], 0],
   ])("%s", (_name, tolerations, length) => {
     expect(windowOf(a, tolerations).length).toBe(length);
   });
 
-  test("seconds that are no number limit nothing", () => {
+  test("is unlimited if the seconds are not a number", () => {
     const odd: Toleration = { ...tolerates(), tolerationSeconds: Number.NaN };
     expect(windowOf(a, [odd]).length).toBe(forever);
   });
 });
 
 test.each([
-  ["none", [], forever],
-  ["one for good", [forever], forever],
-  ["the shorter one", [1000, 2000], 1000],
-  ["one of them for good", [1000, forever], 1000],
+  ["no window", [], forever],
+  ["one without a limit", [forever], forever],
+  ["the shorter of two", [1000, 2000], 1000],
+  ["one of two without a limit", [1000, forever], 1000],
   ["in either order", [forever, 1000], 1000],
-])("the shortest of several counts: %s", (_name, lengths, least) => {
+])("the shortest of several windows counts: %s", (_name, lengths, least) => {
   expect(shortest(lengths.map((length) => ({ taint: a, length })))).toBe(least);
 });
 

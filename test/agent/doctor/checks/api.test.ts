@@ -160,7 +160,7 @@ describe.skipIf(!hasOpenssl())("an API server", () => {
     world.holders = ["pi-1_a", "pi-2_b"];
     expect(await leaseConflict(it)).toMatchObject({
       level: "fail",
-      message: expect.stringMatching(/^pi-\d_\w and pi-\d_\w take/),
+      message: expect.stringMatching(/^pi-\d_\w and pi-\d_\w keep taking/),
     });
     it.api.close();
   });

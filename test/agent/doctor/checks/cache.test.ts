@@ -9,17 +9,17 @@ import {
 const pod = (key: string, version = "100", uid = `uid of ${key}`) => ({ key, uid, version });
 
 test.each([
-  ["the same", [pod("a"), pod("b")], [pod("a"), pod("b")], []],
+  ["the same objects", [pod("a"), pod("b")], [pod("a"), pod("b")], []],
   ["an older heartbeat", [pod("a", "120")], [pod("a", "100")], []],
-  ["a version that the server has not come to", [pod("a", "99")], [pod("a")], ["pods a is newer than the server's"]],
+  ["a version that the server has not reached", [pod("a", "99")], [pod("a")], ["pods a is newer than the server's"]],
   ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has another uid"]],
   ["a phantom", [pod("a")], [pod("a"), pod("b")], ["pods b is no longer on the server"]],
   ["a gap", [pod("a"), pod("b")], [pod("b")], ["pods a is not in the cache"]],
-])("%s in the cache of an agent", (_, served, cached, differences) => {
+])("an agent's cache with %s", (_, served, cached, differences) => {
   expect(differencesOf("pods", served, cached, true)).toEqual(differences);
 });
 
-test("of a large site objects missing from the partial list are not reported", () => {
+test("objects missing from the partial list of a large site are not reported", () => {
   expect(differencesOf("pods", [pod("a"), pod("b")], [pod("a"), pod("c")], false)).toEqual([
     "pods b is not in the cache",
   ]);
@@ -49,13 +49,13 @@ test.each([
   ["stored in an older version", pod("a", "99"), "is stored in an older version"],
   ["deleted, or never stored in this history", "absent" as const, "is not stored"],
   ["not readable for the doctor", undefined, undefined],
-])("an object that is %s", (_, stored, difference) => {
+])("a listed object that is %s", (_, stored, difference) => {
   expect(storedDifference(pod("a"), stored)).toBe(difference);
 });
 
 const watch = (resource: string, state: "live" | "syncing" | "silent" | "failing" | "off") => ({ resource, state });
 
-test("watches that fail are a warning, and not mistaken for a board that mirrors nothing", () => {
+test("failing watches are a warning, and not mistaken for those of a board that mirrors nothing", () => {
   const failing = mirrorVerdictOf(["nodes", "pods", "leases", "services"].map((kind) => watch(kind, "failing")));
   expect(failing).toMatchObject({ level: "warn", hint: expect.stringContaining("siteward status") });
   expect(failing?.message).toContain(

@@ -53,7 +53,7 @@ test("without a kubeconfig a board cannot do anything, and the check says how it
   });
 });
 
-test("a kubeconfig that everybody may read is a warning with the command that corrects it", async () => {
+test("a kubeconfig that every user may read is a warning with the command that corrects it", async () => {
   put("kubeconfig", kubeconfig({ token: "secret" }), 0o644);
   expect(await credsFiles(patient(folder))).toEqual({
     level: "warn",
@@ -89,7 +89,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
       () => withPair(authority.issue("pi-3", { to: inDays(14) })),
     ],
     [
-      "whose key is another one's",
+      "whose key belongs to another certificate",
       "fail",
       /the client key does not belong to the client certificate/,
       () => withPair({ cert: good.cert, key: authority.issue("pi-4").key }),
@@ -122,7 +122,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     ["are all there", "ok", /; the MQTT client certificate is good until 2045-/, () => undefined],
     ["lack the key", "fail", /^the MQTT client key: \S+mqtt\.key does not exist/, () => rmSync(place("mqtt.key"))],
     [
-      "are two halves",
+      "do not belong together",
       "fail",
       /^the MQTT client key does not belong to its certificate/,
       () => put("mqtt.key", authority.issue("x").key),
@@ -138,7 +138,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
       },
     ],
     [
-      "have a key for everybody to read",
+      "have a key that every user may read",
       "warn",
       /mqtt\.key can be read by every user \(mode 644\)/,
       () => chmodSync(place("mqtt.key"), 0o644),

@@ -9,7 +9,7 @@ test("a Node of this boot is the board's own", () => {
   expect(identityVerdict("pi-1", boot, thisBoard).level).toBe("ok");
 });
 
-test("a Node of another boot warns, says both explanations, and how to find the right name", () => {
+test("a Node of another boot is a warning with both explanations and the way to the right name", () => {
   expect(identityVerdict("pi-2", "99999999-2222-4333-8444-555555555555", thisBoard)).toMatchObject({
     level: "warn",
     message: expect.stringMatching(/kubelet has not started .* or pi-2 is another board/),
@@ -20,7 +20,7 @@ test("a Node of another boot warns, says both explanations, and how to find the 
 test.each([
   ["a Node whose kubelet never reported", undefined, thisBoard],
   ["a Node with an empty boot", "", thisBoard],
-  ["a Node with something else than a text", { a: 1 }, thisBoard],
+  ["a Node whose boot is not a string", { a: 1 }, thisBoard],
   ["a board without /proc", boot, () => undefined],
 ])("%s is not checked", (_, reported, read) => {
   expect(identityVerdict("pi-1", reported, read).level).toBe("skip");

@@ -9,21 +9,21 @@ const marked = (stamp: string): SeenBoard => ({
 const verdict = (before: SeenBoard, now: SeenBoard, manager: ManagerActivity = "none") =>
   judgeVerdict({ before: [before], now: [now], manager }, undefined);
 
-test("boards without a trace are well only where no kube-controller-manager runs", () => {
+test("boards without a trace pass only if no kube-controller-manager runs", () => {
   expect(verdict(clean, clean)).toMatchObject({ level: "ok", message: expect.stringContaining("renews its Lease") });
 });
 
 test.each<[ManagerActivity, string]>([
   ["runs", "but a kube-controller-manager runs: it would write only when a board falls silent or returns"],
-  ["unknown", "but its Lease cannot be read"],
-])("boards without a trace prove nothing while a manager's activity is: %s", (manager, reason) => {
+  ["unknown", "but kube-controller-manager's Lease cannot be read"],
+])("boards without a trace prove nothing if the activity of kube-controller-manager is: %s", (manager, reason) => {
   const { level, message, hint } = verdict(clean, clean, manager);
   expect(level).toBe("info");
   expect(message).toContain(reason);
   expect(hint).toContain("-node-lifecycle-controller");
 });
 
-test("a write between the two readings is a failure, and an old one a warning", () => {
+test("a write between the two readings is a failure; an older write is a warning", () => {
   expect(verdict(marked("1"), marked("2"), "runs")).toMatchObject({ level: "fail" });
   expect(verdict(marked("1"), marked("1"), "runs")).toMatchObject({
     level: "warn",

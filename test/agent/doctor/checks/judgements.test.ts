@@ -68,7 +68,7 @@ test.each(["AgentHeld", "AgentEnded"])(
 );
 
 describe("the clock", () => {
-  test("is trusted where timesyncd or another client set it, and not otherwise", async () => {
+  test("is trusted if timesyncd or another client set it, and not otherwise", async () => {
     const board = patient(folder);
     const files = (table: Readonly<Record<string, string>>) => ({ ...board.files, read: facts(table) });
     const says = (stdout: string) => async () => ({ code: 0, stdout, stderr: "" });
@@ -82,7 +82,7 @@ describe("the clock", () => {
       });
   });
 
-  test("may differ from the API server's by 30 seconds; by five minutes it is a failure", () => {
+  test("gives a warning beyond 30 seconds of difference from the API server's, and a failure beyond five minutes", () => {
     const level = (seconds: number): string => skewVerdict(seconds * 1000).level;
     expect([0, 30, -30, 31, -31, 300, -300, 301, -301].map(level)).toEqual(
       ["ok", "ok", "ok", "warn", "warn", "warn", "warn", "fail", "fail"], // biome-ignore format: one row
@@ -94,7 +94,7 @@ describe("the clock", () => {
 describe("memory", () => {
   const firmware = { "/boot/firmware/cmdline.txt": "root=…" };
 
-  test("a kernel without the controller is reported with the missing words for the command line, and no others", () => {
+  test("of a kernel without the controller is reported with the missing words for the command line, and no others", () => {
     const none = { ...firmware, "/sys/fs/cgroup/cgroup.controllers": "cpuset cpu io pids\n" };
     expect(memoryCgroup(facts({ ...none, "/proc/cmdline": "console=tty1 cgroup_disable=memory\n" }))).toEqual({
       level: "warn",
@@ -109,7 +109,7 @@ describe("memory", () => {
     expect(memoryCgroup(facts({ ...none, "/proc/cmdline": both })).hint).toContain("newer kernel");
   });
 
-  test("a kernel with it passes; one that reports nothing is skipped", () => {
+  test("of a kernel with the controller passes, and is skipped if the kernel reports nothing", () => {
     expect(memoryCgroup(facts({ "/sys/fs/cgroup/cgroup.controllers": "cpu io memory pids\n" })).level).toBe("ok");
     expect(memoryCgroup(facts({ "/proc/cgroups": "memory\t0\t88\t1\n" })).level).toBe("info");
     expect(memoryCgroup(facts({})).level).toBe("skip");
@@ -120,10 +120,11 @@ describe("the site's Lease", () => {
   const seen = (...holders: readonly string[]): readonly ObservedLease[] =>
     holders.map((holder, at) => ({ holder, transitions: at, renewTime: String(at) }));
 
-  test("that two boards take from each other is a failure; that passes on once is an election", () => {
+  test("that two boards take from each other is a failure; that changes hands once is an election", () => {
     expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-1_a", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "fail",
-      message: "pi-1_a and pi-2_b take the site's Lease from each other: 3 times during this check",
+      message:
+        "pi-1_a and pi-2_b keep taking the site's Lease from each other: it changed hands 3 times during this check",
     });
     expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "ok",
@@ -131,13 +132,13 @@ describe("the site's Lease", () => {
     });
   });
 
-  test("that two processes of one board fight for is reported as a copy of its card", () => {
+  test("that two processes of one board take from each other is reported as a copy of its card", () => {
     const { level, hint } = conflictVerdict(seen("pi-1_a", "pi-1_b", "pi-1_a"), undefined, "s");
     expect(level).toBe("fail");
     expect(hint).toContain("copy of this board's card");
   });
 
-  test("that names another board than the one that believes to lead is a failure", () => {
+  test("that names a holder other than the board that believes to lead is a failure", () => {
     const status = snapshot(
       healthy({ identity: { site: "s", board: "pi-1", node: "pi-1", profile: undefined } }),
       undefined,
@@ -151,7 +152,7 @@ describe("the site's Lease", () => {
     expect(conflictVerdict(seen("pi-2_b", "pi-2_b"), status, "other")).toMatchObject({ level: "ok" });
   });
 
-  test("without a holder is a warning; the agent's own findings come before all others", () => {
+  test("without a holder is a warning; the agent's own findings come first", () => {
     expect(conflictVerdict([], undefined, "s").level).toBe("warn");
     const message = "another process writes the site's Lease under this agent's identity, pi-1_a";
     const problems = [{ type: "IdentityCollision", severity: "critical", message } as const];
@@ -165,7 +166,7 @@ describe("systemd", () => {
     (stdout: string, code = 0) =>
     async () => ({ code, stdout, stderr: "" });
 
-  test("reports the features that an old version lacks, and is skipped where there is none", async () => {
+  test("of an old version is reported with the features that it lacks, and a missing one is skipped", async () => {
     expect(await systemdVersion(says("systemd 257 (257.8-1~deb13u2)\n"))).toMatchObject({ level: "ok" });
     expect(await systemdVersion(says("systemd 252 (252.39-1~deb12u1)\n"))).toMatchObject({
       level: "info",
@@ -223,7 +224,7 @@ describe("systemd", () => {
   });
 });
 
-test("a missing program, and one that does not end, have no result; a failing one is reported", async () => {
+test("a missing program, and one that does not end, have no result; a failing program is reported", async () => {
   const run = programRunner(ambient.clock, {
     path: process.env.PATH,
     signal: new AbortController().signal,
@@ -286,11 +287,11 @@ describe("the board", () => {
       { now: ["undervoltage"] as const, sinceBoot: ["undervoltage"] as const },
     ].map((power) => powerVerdict(power));
     expect(levels.map(({ level }) => level)).toEqual(["skip", "ok", "warn", "warn"]);
-    expect(levels[2]?.message).toBe("since the boot, not now: undervoltage");
+    expect(levels[2]?.message).toBe("since boot, not now: undervoltage");
     expect(levels[3]?.hint).toContain("5.1 V");
   });
 
-  test("that is too warm is measured by its own trip points where the kernel names them", () => {
+  test("that is too warm is measured by its own trip points if the kernel names them", () => {
     const limits = { warn: 75, critical: 85, belowTrip: 5 };
     const at = (celsius: number, slowsAt?: number): string =>
       temperatureVerdict({ zone: "cpu-thermal", celsius, slowsAt, stopsAt: undefined }, limits).level;
@@ -313,7 +314,7 @@ test("a fleet that requires no signed commands is a warning", () => {
   });
 });
 
-test("different versions are reported: of the running agent, of the API server, of other boards", () => {
+test("different versions of the running agent, of the API server and of other boards are reported", () => {
   expect(agentVerdict("0.2.0", "0.1.0")).toMatchObject({ level: "warn", hint: "systemctl restart siteward" });
   expect([undefined, "0.2.0"].map((running) => agentVerdict("0.2.0", running).level)).toEqual(["ok", "ok"]);
   const servers = ["v1.29.9", "v1.30.0", "v1.36.3", "v1.37.0-rc.1", "v1.33.4+k3s1", undefined];

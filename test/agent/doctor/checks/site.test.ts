@@ -6,7 +6,7 @@ const said = (words: readonly BoardOrigin[], otherNamespaces?: string) =>
 const here = { board: "pi-1", lease: "kube-system/siteward-a" };
 const there = { board: "pi-2", lease: "plant/siteward-b" };
 
-test("boards whose agents belong to a site that this one cannot see are named, with the relevant setting", () => {
+test("boards whose agents belong to a site that this one cannot see are named, with the setting concerned", () => {
   expect(said([here, there])).toMatchObject({
     level: "warn",
     message: expect.stringContaining("1 of the boards that this site selects run agents of the site with Lease plant/"),

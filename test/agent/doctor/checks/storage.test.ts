@@ -26,7 +26,7 @@ afterEach(() => folder.remove());
 
 const mebi = 2 ** 20;
 
-test("a folder with room passes; one with too little gets a warning; a missing one is named", () => {
+test("a folder with room passes, one with too little gets a warning, and a missing one is named", () => {
   expect(spaceVerdict(folder.path, mebi)).toMatchObject({ level: "ok" });
   expect(spaceVerdict(folder.path, Number.MAX_SAFE_INTEGER)).toMatchObject({
     level: "warn",
@@ -35,7 +35,7 @@ test("a folder with room passes; one with too little gets a warning; a missing o
   const later = folder.file("not/yet");
   expect(spaceVerdict(later, mebi)).toMatchObject({
     level: "ok",
-    message: expect.stringContaining(`where ${later} will be made`),
+    message: expect.stringContaining(`where ${later} will be created`),
   });
 });
 
@@ -46,7 +46,7 @@ describe.skipIf(!canMount())("on a disk of its own", () => {
     disk = undefined;
   });
 
-  test("a folder that is full, and one that is read-only, are failures: such a board does not stand for election", () => {
+  test("a full folder and a read-only one are failures: such a board does not stand for election", () => {
     disk = mount(folder.path, "size=2m");
     writeFileSync(path.join(disk, "ballast"), Buffer.alloc(1.5 * mebi));
     expect(spaceVerdict(disk, 200 * mebi)).toMatchObject({
@@ -68,7 +68,7 @@ describe.skipIf(!canMount())("on a disk of its own", () => {
     const board = patient(folder, {}, { SITEWARD_STATE_FOLDER: path.join(disk, "state") });
     expect(storagePersist(board)).toMatchObject({
       level: "warn",
-      message: expect.stringContaining("lies on tmpfs"),
+      message: expect.stringContaining("is on tmpfs"),
       hint: expect.stringContaining(`LABEL=siteward ${disk}/state ext4`),
     });
   });
@@ -125,11 +125,11 @@ describe("databases", () => {
     writeFileSync(file, Buffer.concat([Buffer.from("SQLite format 3\0"), Buffer.alloc(size, 0x5a)]));
   };
 
-  test("before the first start do not exist, and that passes", () => {
+  test("that do not exist before the first start pass", () => {
     expect(journalIntegrity(patient(folder))).toMatchObject({ level: "ok" });
   });
 
-  test("after a clean stop are both sound; the check leaves no files behind", () => {
+  test("that were closed cleanly are both sound, and the check leaves no files behind", () => {
     open().close();
     const before = readdirSync(folder.file("state")).sort();
     expect(journalIntegrity(patient(folder))).toMatchObject({
@@ -139,7 +139,7 @@ describe("databases", () => {
     expect(readdirSync(folder.file("state")).sort()).toEqual(before);
   });
 
-  test("while the agent runs: state.db belongs to it, and cache.db is read beside it", () => {
+  test("are read while the agent runs: cache.db beside the agent, but not state.db", () => {
     const mine = open();
     try {
       const status = { status: undefined as never, isFresh: true };
@@ -151,7 +151,7 @@ describe("databases", () => {
     }
   });
 
-  test("after a crash still have a log, and that is reported as harmless", () => {
+  test("that a crash left with a log are reported as harmless", () => {
     const mine = open();
     new Memo(mine.state.database).set("leader", "seen", "17");
     cpSync(folder.file("state"), folder.file("crashed"), { recursive: true });
@@ -163,7 +163,7 @@ describe("databases", () => {
     });
   });
 
-  test("that are damaged: state.db is a failure, cache.db a warning, since it can be listed again", () => {
+  test("that are damaged are a failure for state.db and a warning for cache.db, which can be listed again", () => {
     open().close();
     spoil("cache.db");
     expect(journalIntegrity(patient(folder))).toMatchObject({

@@ -129,7 +129,7 @@ class Board {
   }
 }
 
-test("settings of the fleet are on trial for two minutes, and kept if everything healthy stays healthy", async () => {
+test("settings of the fleet are on trial for two minutes, and are kept if everything healthy stays healthy", async () => {
   const board = new Board();
   expect(board.keeper.reported()).toBeUndefined();
   await board.send(1);
@@ -179,7 +179,7 @@ test("settings that cost the board its broker connection are rolled back, and ne
 });
 
 describe("settings that take effect without a new life of the agent", () => {
-  test("are in force at once, without a trial, and the next version has its turn", async () => {
+  test("are in force at once, without a trial, and the next version follows", async () => {
     const board = new Board();
     board.outcome = "taken";
     await board.send(1, { log: { level: "warn" } });
@@ -205,7 +205,7 @@ describe("settings that take effect without a new life of the agent", () => {
     expect(await board.keeper.rollback(3, false)).toMatchObject({ outcome: "done", result: { version: 3 } });
   });
 
-  test("are rolled back at once too", async () => {
+  test("are rolled back at once if they fail", async () => {
     const board = new Board();
     board.outcome = "taken";
     for (const version of [1, 2]) {
@@ -260,7 +260,7 @@ describe("settings that take effect without a new life of the agent", () => {
   });
 });
 
-test("a fault from before the trial does not fail it", async () => {
+test("a fault from before the trial does not make it fail", async () => {
   const board = new Board();
   board.vitals = { lease: false, api: false, mqtt: true };
   await board.send(1);
@@ -280,7 +280,7 @@ test("settings with which the agent cannot start are rolled back at once", async
   expect([board.state, board.inForce]).toEqual(["rolled-back -", undefined]);
 });
 
-test("a process that ends during a trial starts with the settings once more, and the one after that without them", async () => {
+test("a process that ends during a trial starts with the settings once more, and the next process starts without them", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();
@@ -297,10 +297,10 @@ test("a process that ends during a trial starts with the settings once more, and
 
 describe("no trial begins", () => {
   test.each([
-    ["no JSON", "{", "schema"],
+    ["text that is not JSON", "{", "schema"],
     ["not an object", "[1]", "schema"],
     ["no version", '{"v":1,"config":{}}', "schema"],
-    ["a version that is no number", '{"v":1,"version":"7","config":{}}', "schema"],
+    ["a version that is not a number", '{"v":1,"version":"7","config":{}}', "schema"],
     ["the highest possible version", `{"v":1,"version":${Number.MAX_SAFE_INTEGER},"config":{}}`, "schema"],
     ["another format", '{"v":2,"version":7,"config":{}}', "schema"],
     ["an unknown member", '{"v":1,"version":7,"config":{},"more":1}', "schema"],
@@ -309,7 +309,7 @@ describe("no trial begins", () => {
     ["too large", JSON.stringify({ v: 1, version: 7, config: { a: "x".repeat(40_000) } }), "schema"],
     ["a million brackets", "[".repeat(30_000), "schema"],
     ["an unknown setting", '{"v":1,"version":7,"config":{"leader":{"durations":"1s"}}}', "unknown-key"],
-    ["a name that every object has", '{"v":1,"version":7,"config":{"__proto__":{"x":1}}}', "unknown-key"],
+    ["the name of a built-in member", '{"v":1,"version":7,"config":{"__proto__":{"x":1}}}', "unknown-key"],
     ["a wrong value", '{"v":1,"version":7,"config":{"leader":{"duration":12}}}', "schema"],
     ["a section that is a list", '{"v":1,"version":7,"config":{"leader":[]}}', "schema"],
     ["the board's own name", '{"v":1,"version":7,"config":{"board":{"name":"x"}}}', "unsupported"],
@@ -367,7 +367,7 @@ describe("no trial begins", () => {
   });
 });
 
-test("an invalid document during a trial does not disturb it, and a new version has its turn afterwards", async () => {
+test("an invalid document during a trial does not disturb it, and a new version follows afterwards", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();
@@ -405,7 +405,7 @@ test("three good versions can be restored, and a version that was rolled back is
   expect(board.state).toBe("in-sync 5");
 });
 
-test("apply starts the latest version sooner, and no other", async () => {
+test("apply starts the latest version early, and no other", async () => {
   const board = new Board();
   board.locked = "log.*";
   await board.send(1, { log: { level: "debug" } });
@@ -421,7 +421,7 @@ test("apply starts the latest version sooner, and no other", async () => {
   expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ outcome: "done", result: { changed: false } });
 });
 
-test("the power fails at any write: the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
+test("if the power fails at any write, the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
   const tellAll = async (board: Board): Promise<void> => {
     await board.send(1);
     await board.turn();
@@ -451,7 +451,7 @@ test("the power fails at any write: the next start has the former settings or th
   }
 });
 
-test("a record that is damaged twice is lost: documents of the fleet are accepted, and one that passes its trial mends it", async () => {
+test("a record that is damaged twice counts as lost: the fleet's documents are accepted, and one that passes its trial replaces it", async () => {
   const current = { version: 1, hash: "a", config: {} };
   const endless = JSON.stringify({ v: 1, current, more: "x".repeat(2 ** 22) });
   const slips = ["", "{", "[]", '{"v":2}', '{"v":1,"current":7}', '{"v":1,"good":{}}', '{"v":1,"trial":{}}'];
@@ -578,7 +578,7 @@ test("settings that arrive while the disk is full are reported as not stored, an
   expect([board.state, board.inForce]).toEqual(["applying 3", 3]);
 });
 
-test("the outcome of a trial is written as soon as there is room for it", async () => {
+test("the outcome of a trial is written as soon as there is room", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();
@@ -655,7 +655,7 @@ test("a fault of the fleet is over when it publishes the version in force again"
   expect(board.state).toBe("in-sync 1");
 });
 
-test("a document without a required signature changes nothing, and hides no trial; signed, its counter counts", async () => {
+test("a document that lacks a required signature changes nothing and does not hide a trial; once signed, its counter counts", async () => {
   const board = new Board();
   const missing = { path: "", code: "signature-missing", message: "this document must be signed" } as const;
   const text = JSON.stringify({ v: 1, version: 2, config: {} });
@@ -697,7 +697,7 @@ test("thousands of refused documents are reported, and hardly cause writes", asy
   expect(board.state).toBe("in-sync 2");
 });
 
-test("stored settings that do not fit any more are reported as rejected, with their faults", async () => {
+test("stored settings that no longer fit are reported as rejected, with their faults", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();
@@ -717,7 +717,7 @@ test("stored settings that do not fit any more are reported as rejected, with th
   expect(fresh.keeper.reported()).toMatchObject({ desiredVersion: null, state: "rejected", errors: fresh.leftOut });
 });
 
-test("a command does not return to settings that do not fit any more", async () => {
+test("a command does not return to settings that no longer fit", async () => {
   const board = new Board();
   for (const version of [1, 2]) {
     await board.send(version);

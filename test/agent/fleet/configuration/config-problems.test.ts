@@ -19,7 +19,7 @@ test("a refused configuration is a problem that names the setting, the accepted 
   expect(problem.hint).toBe("publish a corrected document with a higher version (siteward config explain log.level)");
 });
 
-test("of many faults the first three are named and the rest are counted", () => {
+test("the first three of many faults are named and the rest are counted", () => {
   const config = Object.fromEntries(["a", "b", "c", "d", "e"].map((name) => [name, 1]));
   expect(verdictProblem(verdict(judgeRemote(config, undefined)), undefined).message).toBe(
     "version 47 of the fleet's settings is refused: a is not a setting; b is not a setting; c is not a setting; " +
@@ -27,7 +27,7 @@ test("of many faults the first three are named and the rest are counted", () => 
   );
 });
 
-test("one that was rolled back after a trial says what failed", () => {
+test("a configuration that was rolled back after a trial is a problem that says what failed", () => {
   const why = "worked before the trial and did not at its end: mqtt";
   const problem = verdictProblem(verdict([{ path: "", code: "unhealthy", message: why }], "rolled-back"), 43);
   expect(problem).toEqual({
@@ -38,7 +38,7 @@ test("one that was rolled back after a trial says what failed", () => {
   });
 });
 
-test("one that an operator rolled back is no problem", () => {
+test("a configuration that an operator rolled back is not a problem", () => {
   const problem = verdictProblem(verdict([{ path: "", code: "by-command" }], "rolled-back"), 43);
   expect(problem).toMatchObject({ type: "FleetConfigTakenBack", severity: "info" });
 });

@@ -35,7 +35,7 @@ const soon = <T>(promise: Promise<T>): Promise<T | "nothing yet"> =>
   Promise.race([promise, new Promise<"nothing yet">((resolve) => setTimeout(resolve, 2000, "nothing yet"))]);
 
 describe("a broker that acknowledges nothing", () => {
-  test("is left within the time of a goodbye, and pending calls end", async () => {
+  test("is left within the time allowed for a goodbye, and pending calls end", async () => {
     const broker = await hostile();
     broker.acknowledges.publish = false;
     const open = await link(broker);
@@ -67,7 +67,7 @@ describe("a broker that acknowledges nothing", () => {
     });
   });
 
-  test("has no effect where it acknowledges late, but in time", async () => {
+  test("is kept if it acknowledges late, but in time", async () => {
     const broker = await hostile();
     broker.acknowledges.publish = false;
     const clock = new FakeClock();
@@ -82,7 +82,7 @@ describe("a broker that acknowledges nothing", () => {
     await open.close(1000);
   });
 
-  test("not even pings, loses the link, and the error names the broker", async () => {
+  test("not even pings loses the link, and the error names the broker", async () => {
     const broker = await hostile();
     const open = await link(broker, { keepalive: 1000 });
     broker.answersPings = false;
@@ -164,7 +164,7 @@ test("a packet of 250 MB is refused at its first bytes", async () => {
   expect(seen).toEqual([]);
 });
 
-describe("bytes that are not MQTT 5, after a successful connection, are the broker's fault", () => {
+describe("bytes that are not MQTT 5 after a successful connection are the broker's fault", () => {
   const alias = { topicAlias: 3 };
   const packets: readonly (readonly [string, Packet | Buffer])[] = [
     ["an unsolicited AUTH", { cmd: "auth", reasonCode: 0x18, properties: { authenticationMethod: "x" } }],
@@ -191,7 +191,7 @@ test.each([
   [0x8b, "dismissed"],
   [0x95, "dismissed"],
   [0x87, "refused"],
-] as const)("a broker that sends 0x%x as it ends the connection: %s", async (reasonCode, kind) => {
+] as const)("a broker that sends 0x%x as it ends the connection: the link counts as %s", async (reasonCode, kind) => {
   const broker = await hostile();
   const open = await link(broker);
   broker.after = ({ cmd }, socket) => {
@@ -201,7 +201,7 @@ test.each([
   expect(await open.ended).toMatchObject({ kind });
 });
 
-test("files that are no certificates are reported as such, and ignored when the agent ends", async () => {
+test("files that are not certificates are reported as such, and ignored when the agent ends", async () => {
   const broker = await hostile();
   const stop = new AbortController();
   const tls = { ca: undefined, certificate: "no certificate", key: "no key" };

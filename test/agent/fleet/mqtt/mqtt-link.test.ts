@@ -36,7 +36,7 @@ function openingFor(broker: Mosquitto, more: Partial<LinkOptions> = {}): LinkOpt
 }
 
 describe.skipIf(lack)("a real broker", () => {
-  test("has a published message when the promise resolves, with its expiry and code", async () => {
+  test("has stored a published message when the promise resolves, with its expiry and code", async () => {
     const broker = await brokerWith();
     const ops = await broker.client("ops");
     const received: { topic: string; payload: string; properties: unknown }[] = [];
@@ -134,7 +134,7 @@ describe.skipIf(lack)("a real broker", () => {
     await link.close(1000);
   });
 
-  test("gets no message larger than its limit, and the connection stays", async () => {
+  test("sends no message larger than the board's limit, and the connection stays open", async () => {
     const broker = await brokerWith(["max_packet_size 2000"]);
     const link = await open(openingFor(broker), never);
     const large = link.publish({ topic: `sw1/${me}/event/x`, payload: "x".repeat(3000), retain: false });
@@ -148,7 +148,7 @@ describe.skipIf(lack)("a real broker", () => {
     await link.close(1000);
   });
 
-  test("dies: messages under way do not count as delivered", async () => {
+  test("that dies leaves the messages under way undelivered", async () => {
     const broker = await brokerWith();
     const link = await open(openingFor(broker), never);
     await broker.kill();
@@ -173,7 +173,7 @@ describe.skipIf(lack)("a real broker", () => {
     await expect(open(stranger, never)).rejects.toMatchObject({ kind: "certificate" });
   });
 
-  test("is not connected to after the opening was aborted", async () => {
+  test("is not connected to after the attempt was aborted", async () => {
     const silent = createServer(() => {});
     servers.push(silent);
     await new Promise<void>((resolve) => void silent.listen(0, "127.0.0.1", resolve));
@@ -190,7 +190,7 @@ describe.skipIf(lack)("a real broker", () => {
   });
 });
 
-describe("other brokers", () => {
+describe("another broker", () => {
   async function answering(bytes: readonly number[] | "close"): Promise<LinkOptions> {
     const server = createServer((socket) => {
       socket.on("error", () => {});
@@ -203,7 +203,7 @@ describe("other brokers", () => {
     return openingTo(`mqtt://127.0.0.1:${port}`, { sessionExpiry: 0, connectTimeout: 2000 });
   }
 
-  test("a real one that supports only MQTT 3.1.1 is named as such", async () => {
+  test("that is real and supports only MQTT 3.1.1 is named as such", async () => {
     const aedes = await Aedes.createBroker();
     const server = createServer((socket) => aedes.handle(socket));
     servers.push(server);
@@ -218,7 +218,7 @@ describe("other brokers", () => {
     await new Promise<void>((resolve) => aedes.close(() => resolve()));
   });
 
-  test("a simulated one that supports only MQTT 3.1.1 is named as such", async () => {
+  test("that is simulated and supports only MQTT 3.1.1 is named as such", async () => {
     await expect(open(await answering([0x20, 2, 0, 1]), never)).rejects.toMatchObject({
       kind: "protocol",
       message: expect.stringContaining("does not speak MQTT 5"),
@@ -226,12 +226,12 @@ describe("other brokers", () => {
     await expect(open(await answering([0x20, 3, 0, 0x84, 0]), never)).rejects.toMatchObject({ kind: "protocol" });
   });
 
-  test("one that refuses this board differs from one that is busy", async () => {
+  test("that refuses this board differs from one that is busy", async () => {
     await expect(open(await answering([0x20, 3, 0, 0x87, 0]), never)).rejects.toMatchObject({ kind: "refused" });
     await expect(open(await answering([0x20, 3, 0, 0x89, 0]), never)).rejects.toMatchObject({ kind: "unreachable" });
   });
 
-  test("bytes that are no MQTT end the connection, and nothing else", async () => {
+  test("that sends bytes other than MQTT ends the connection, and nothing else", async () => {
     const random = new SeededRandom(7);
     for (let round = 0; round < 150; round++) {
       const noise = Array.from({ length: 1 + random.integer(60) }, () => random.integer(256));
@@ -245,7 +245,7 @@ describe("other brokers", () => {
     }
   });
 
-  test("one that hangs up, and one that answers with something else, change nothing", async () => {
+  test("that hangs up, or answers with something else, changes nothing", async () => {
     await expect(open(await answering("close"), never)).rejects.toMatchObject({ kind: "unreachable" });
     await expect(open(await answering([0xff, 0xff, 0xff, 0xff, 0xff, 1]), never)).rejects.toMatchObject({
       name: "LinkError",

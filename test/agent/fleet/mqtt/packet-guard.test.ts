@@ -17,7 +17,7 @@ test.each([
   ["exactly the permitted size", 65_532, true],
   ["one byte more", 65_533, false],
   ["much more", 2_000_000, false],
-])("a packet with %s", (_, length, isAccepted) => {
+])("the guard's verdict on a packet with %s", (_, length, isAccepted) => {
   // In one piece, and byte by byte.
   expect(new PacketGuard(65_536).accepts(packet(length))).toBe(isAccepted);
   const guard = new PacketGuard(65_536);

@@ -64,7 +64,7 @@ test("a message left unacknowledged at the end of a connection is sent again wit
   expect(sent(broker)).toEqual(["status: status #1", "status: #1", "status: status #1"]);
 });
 
-test("where a broker permits two aliases, the one unused for longest is replaced", async () => {
+test("if a broker permits two aliases, the one unused for longest is replaced", async () => {
   const broker = await brokerThatAllows(2);
   const open = await link(broker);
   await publish(open, "status", "birth", "status", "up", "status", "birth");
@@ -91,8 +91,8 @@ test("a broker that permits any number gets no more than sixteen", async () => {
 });
 
 test.each([
-  ["where the setting is off", 10, false],
-  ["where the broker knows of none", undefined, true],
+  ["if the setting is off", 10, false],
+  ["if the broker does not support aliases", undefined, true],
 ])("topics are always sent in full %s", async (_, allowed, isOn) => {
   const broker = await brokerThatAllows(allowed);
   const open = await link(broker, isOn);

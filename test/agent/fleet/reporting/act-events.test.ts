@@ -56,14 +56,14 @@ test("an eviction reaches the fleet with its board, its pod and what it rests on
   });
 });
 
-test("an act that is only held back is no warning, and says why it is held", () => {
+test("an act that is only held back is not a warning, and says why it is held", () => {
   const { changes, events } = setUp();
   changes.add(eviction("web", "held", { restraints: [{ why: "quarantine", since: moment }] }));
   const event = events.due(at(0));
   expect(event).toMatchObject({ severity: "info", detail: { first: [{ state: "held", why: "quarantine" }] } });
 });
 
-test("a zone that goes dark is a message a minute: all acts counted, ten of them named", () => {
+test("a zone that goes dark causes one message a minute: all acts counted, ten of them named", () => {
   const { changes, events } = setUp();
   changes.add(eviction("first", "done"));
   expect(events.due(at(0))).toBeDefined();
@@ -81,7 +81,7 @@ test("a zone that goes dark is a message a minute: all acts counted, ten of them
   expect(events.due(at(120))).toBeUndefined();
 });
 
-test("what a minute has not yet reported is reported when the agent stops", () => {
+test("acts not reported within their minute are reported when the agent stops", () => {
   const { changes, events } = setUp();
   changes.add(eviction("web", "done"));
   events.due(at(0));

@@ -4,7 +4,7 @@ import type { FleetEventSeverity } from "../../../../agent/fleet/reporting/fleet
 import { Database } from "../../../../storage/database/database.ts";
 import { Outbox } from "../../../../storage/outbox.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
 import { SeededRandom } from "../../../support/seeded-random.ts";

@@ -8,7 +8,7 @@ import { States } from "../../../../agent/fleet/reporting/states.ts";
 import { Database } from "../../../../storage/database/database.ts";
 import { Outbox } from "../../../../storage/outbox.ts";
 import { stateMigrations } from "../../../../storage/schema.ts";
-import { pragmas } from "../../../storage/things.ts";
+import { pragmas } from "../../../storage/object-store.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { FakeLink } from "../../../support/links/fake-link.ts";
 import { RecordingLog } from "../../../support/recording-log.ts";
@@ -111,7 +111,7 @@ test("states are sent first, then answers, then events in their order", async ()
   await desk.disconnect(link);
 });
 
-test("after a day without the broker it gets ten messages a second, in order, each once, and a note of what is missing", async () => {
+test("after a day without the broker, ten messages a second are sent, in order, each once, with a note of those that are missing", async () => {
   const desk = new Desk(500);
   for (let n = 0; n < 2000; n++) {
     desk.happen("noise", n % 4 === 0 ? "warning" : "debug");
@@ -146,7 +146,7 @@ test("after a day without the broker it gets ten messages a second, in order, ea
   await desk.disconnect(link);
 });
 
-test("at most four wait for their acknowledgement, and a critical event waits alone", async () => {
+test("at most four messages wait for their acknowledgement, and a critical event waits alone", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   link.acknowledges = false;
@@ -190,7 +190,7 @@ test("messages not acknowledged when the link was lost are sent again under thei
 });
 
 describe("a broker that refuses", () => {
-  test("leaves the row in place, is retried less and less often, and is reported once", async () => {
+  test("a message gets it again less and less often, and is reported once; the row stays", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     let asked = 0;
@@ -219,7 +219,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("one event delays those of its topic only, in order, and shows in the status until it is delivered", async () => {
+  test("one event delays only the events of its topic, in order, and is shown in the status until it is delivered", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     const problems = () =>
@@ -240,7 +240,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("messages of a former identity never sees them: they are dropped at the start, and counted", async () => {
+  test("never sees messages of the board's former identity: they are dropped at the start, and counted", async () => {
     const desk = new Desk();
     for (let n = 0; n < 250; n++) {
       const topic = `sw1/acme/plant7/pi-0/event/leader.lost`;
@@ -263,7 +263,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("a state does not delay others", async () => {
+  test("a state delays no other messages", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     link.refuse = ({ topic }) =>
@@ -280,7 +280,7 @@ describe("a broker that refuses", () => {
   });
 });
 
-test("answers to one topic does not delay other answers, however many there are, and is reported once", async () => {
+test("answers to one topic delays no other answers, however many there are, and is reported once", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   let refused = 0;
@@ -417,7 +417,7 @@ test("a full disk does not stop reports: waiting messages are sent once, and del
   await desk.disconnect(next);
 });
 
-describe("a broker that hangs up on a message", () => {
+describe("a broker that hangs up", () => {
   /** Connections until the outbox is empty of the named class, or `most`; returns how often the message was sent on each. */
   async function reconnecting(desk: Desk, hangsUpOn: (topic: string) => boolean, most: number): Promise<FakeLink[]> {
     const links: FakeLink[] = [];
@@ -434,7 +434,7 @@ describe("a broker that hangs up on a message", () => {
     return links;
   }
 
-  test("loses this message after a few connections, gets all others, and is reported", async () => {
+  test("on a message loses this message after a few connections, gets all others, and is reported", async () => {
     const desk = new Desk();
     for (const type of ["one", "poison", "two"]) desk.happen(type);
     desk.respond(JSON.stringify("answer"));
@@ -459,7 +459,7 @@ describe("a broker that hangs up on a message", () => {
     await desk.disconnect(last);
   });
 
-  test("shows in the status until it acknowledges a message of the same kind", async () => {
+  test("on a message is shown in the status until it acknowledges a message of the same kind", async () => {
     const desk = new Desk();
     desk.happen("poison");
     const links = await reconnecting(desk, (topic) => topic.includes("/event/"), 4);
@@ -475,7 +475,7 @@ describe("a broker that hangs up on a message", () => {
     await desk.disconnect(link);
   });
 
-  test("no longer shows after two hours without messages of this kind", async () => {
+  test("is no longer shown after two hours without messages of this kind", async () => {
     const desk = new Desk();
     desk.respond('"poison"', "sw1/acme/plant7/pi-1/res/ping/1", 3_600_000);
     await reconnecting(desk, (topic) => topic.includes("/res/"), 4);
@@ -487,7 +487,7 @@ describe("a broker that hangs up on a message", () => {
     await desk.disconnect(link);
   });
 
-  test("on every event loses one event in a growing while, and is connected in between", async () => {
+  test("on every event costs one event after ever longer times, and is connected in between", async () => {
     const desk = new Desk();
     for (let n = 0; n < 50; n++) desk.happen("noise");
     let connections = 0;
@@ -504,7 +504,7 @@ describe("a broker that hangs up on a message", () => {
     expect(desk.outbox.usage("event").rows).toBeGreaterThan(35);
   });
 
-  test("is spared a document on which it hangs up, which is tried again less and less often", async () => {
+  test("on a document is sent it again less and less often", async () => {
     const desk = new Desk();
     let connections = 0;
     const link = () => {
@@ -556,7 +556,7 @@ describe("a link that often ends", () => {
     await desk.disconnect(good);
   });
 
-  test("at any moment loses no message, although each acknowledgement takes a second", async () => {
+  test("at any moment loses no message, even if each acknowledgement takes a second", async () => {
     const desk = new Desk();
     const chance = new SeededRandom(7);
     const delivered = new Set<number>();
@@ -579,7 +579,7 @@ describe("a link that often ends", () => {
     expect([desk.outbox.usage("event").rows, desk.outbox.usage("dead").rows, delivered.size]).toEqual([0, 0, 400]);
   });
 
-  test("by our own stop, or because another client takes its place, blames no message", async () => {
+  test("by our own stop, or because another client takes over, blames no message", async () => {
     const desk = new Desk();
     desk.happen("one");
     for (const kind of ["stopped", "taken", "stopped", "taken", "stopped", "taken"] as const) {

@@ -73,7 +73,7 @@ test("a flapping condition is reported once a minute, in its current state", () 
   expect(reported.length).toBeLessThanOrEqual(4);
 });
 
-test("a zone belongs to the site: its first state is not reported unless it is bad", () => {
+test("a zone's state is reported by the site: the first one only if it is bad", () => {
   expect(
     story(
       [0, {}],
@@ -92,7 +92,7 @@ test("leadership is reported by the site when it is won, and by the board when i
   ).toEqual([[], ["site leader.acquired info"], ["board leader.lost warning"]]);
 });
 
-test("more conditions than are remembered are reported once each, those beyond only when there is room", () => {
+test("if more conditions occur than can be remembered, those are reported once each, and the others when there is room", () => {
   const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
   const [first = [], ...later] = story(
     [0, { conditions: many }],
@@ -116,7 +116,7 @@ test("the leader is reported however many conditions there are", () => {
   expect(story([0, { conditions: many, leader: leads }])[0]).toContain("site leader.acquired info");
 });
 
-test("an outage is reported once, when the number of held acts is known; the next one again", () => {
+test("an outage is reported once, when the number of held acts is known, and so is the next one", () => {
   const after = (number: number) => ({
     link: {
       api: {

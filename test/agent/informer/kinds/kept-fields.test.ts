@@ -55,7 +55,7 @@ const pathsOf = (value: object, at = ""): readonly string[] =>
   });
 const kept = (object: object): readonly string[] => [...new Set(pathsOf(object))].sort();
 
-test("a change of what is cached comes with a migration that empties the cache", () => {
+test("a change of the cached fields comes with a migration that empties the cache", () => {
   const { trimPod, trimNode, trimLease } = trims;
   const of = {
     pod: kept(trimPod(whole.pod)),
@@ -73,7 +73,7 @@ test("a change of what is cached comes with a migration that empties the cache",
   expect({ migration: cacheMigrations.at(-1)?.number, ...of }).toMatchSnapshot();
 });
 
-test("every field that is kept of a pod is in the sample that a real API server answered in JSON and in protobuf", () => {
+test("the sample that a real API server answered in JSON and in protobuf has every pod field that is kept", () => {
   const folder = path.join(import.meta.dirname, "../../client/decoding/samples");
   const { items } = JSON.parse(readFileSync(path.join(folder, "pod-list.json"), "utf8")) as { items: readonly Pod[] };
   const sampled = new Set(items.flatMap((pod) => kept(trims.trimPod(pod))));

@@ -39,7 +39,7 @@ test.each(changes)("a Node is not quiet when %s", (_what, changed) => {
   expect(isNodeHeartbeat(stored, changed)).toBe(false);
 });
 
-test("a Lease that was only renewed is quiet; one with another holder or proof is not", () => {
+test("a Lease that was only renewed is quiet, but one with another holder or proof is not", () => {
   const held = trimLease(lease("pi-3"));
   expect(isLeaseRenewal(held, version(held, "9"))).toBe(true);
   expect(isLeaseRenewal(lease("pi-3"), version(lease("pi-3", "2026-01-01T00:00:10.000000Z"), "9"))).toBe(true);

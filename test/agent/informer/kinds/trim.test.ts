@@ -143,7 +143,7 @@ test("a Node keeps taints, conditions, addresses and allocatable resources, not 
   });
 });
 
-test("of a lease only the metadata is kept", () => {
+test("only the metadata of a lease is kept", () => {
   expect(Object.keys(trimLease(lease("pi-3")))).toEqual(["metadata"]);
 });
 
@@ -155,7 +155,7 @@ test("other kinds lose only the bookkeeping of servers and tools", () => {
   });
 });
 
-test("a DaemonSet keeps all its annotations: its revisions carry them", () => {
+test("a DaemonSet keeps all its annotations, since its revisions carry them", () => {
   const template = { spec: { containers: [{ name: "main", env: [{ name: "A", value: "b" }] }] } };
   const spec = { selector: {}, template };
   expect(trimDaemonSet({ apiVersion: "apps/v1", kind: "DaemonSet", metadata: bulky, spec })).toEqual({
@@ -171,7 +171,7 @@ test("trimming twice changes nothing more, and an empty object is accepted", () 
   expect(trimNode(bare)).toEqual({ ...bare, spec: {}, status: {} });
 });
 
-test("of a service only the text that no API server checks is dropped", () => {
+test("only the text that no API server checks is dropped from a service", () => {
   const spec = { selector: { app: "web" }, ports: [{ port: 80 }], clusterIP: "10.0.0.1", type: "LoadBalancer" };
   const service: Service = { metadata, spec: { ...spec, loadBalancerIP: "x".repeat(1000) } };
   expect(trimService(service)).toEqual({ metadata, spec });

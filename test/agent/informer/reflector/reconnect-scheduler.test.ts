@@ -55,7 +55,7 @@ function mostInASecond(moments: readonly Millis[]): number {
 }
 
 describe("a leader", () => {
-  test("of the only site reconnects at the pace of its streams, and delays its renewals no longer", async () => {
+  test("of the only site reconnects at the pace of its streams, and does not delay its renewals", async () => {
     const board = leaderOf(alone);
     expect(await all([returns(board), renewalWaits(board)])).toEqual([pace, pace]);
   });
@@ -70,12 +70,12 @@ describe("a leader", () => {
     },
   );
 
-  test("of one of few sites waits for less time", async () => {
+  test("of one of a few sites waits for less time", async () => {
     const waits = await all(sites(4).map((site) => returns(leaderOf(site, site.rank))));
     expect(Math.max(...waits)).toBeLessThanOrEqual(2000);
   });
 
-  test("without knowledge of other sites takes any moment before a reset has become an outage", async () => {
+  test("that knows of no other sites reconnects at any moment before a reset becomes an outage", async () => {
     const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(leaderOf(undefined, seed))));
     expect(Math.max(...waits)).toBeLessThanOrEqual(within);
     expect(mostInASecond(waits)).toBeLessThan(40);
@@ -156,7 +156,7 @@ describe("a leader", () => {
   });
 });
 
-test("a follower takes up to five minutes, if no request of its own is answered before", async () => {
+test("a follower reconnects within five minutes, or once a request of its own is answered", async () => {
   const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(standby(seed))));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(60_000);
   expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);

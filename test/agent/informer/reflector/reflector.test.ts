@@ -169,7 +169,7 @@ describe("a restart", () => {
     await end();
   });
 
-  test("after which the server has lost the history lists from the former position on, and finds deletions", async () => {
+  test("lists from the former position on if the server has lost the history, and finds deletions", async () => {
     api.put(pods, pod("web-1"));
     api.put(pods, pod("web-2"));
     start();
@@ -209,7 +209,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("is a problem to report only where the next attempt fails too", async () => {
+  test("is reported as a problem only if the next attempt fails too", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: expired("watch") });
@@ -223,7 +223,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("of lists too is answered at once by a list of the newest state", async () => {
+  test("is followed at once by a list of the newest state if the list is refused with 410 as well", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: expired("watch") });
@@ -323,7 +323,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a broken connection causes a pause and no list", async () => {
+  test("because of a broken connection causes a pause and no list", async () => {
     start();
     await clock.advance("1m");
     api.openWatch.break(apiError("watch", 0, "Reset"));
@@ -350,7 +350,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a failing link is reported by the link alone, even if a person could help", async () => {
+  test("because of a failing link is reported by the link alone, even if a person could help", async () => {
     start();
     await clock.advance("1m");
     const hint = "Renew the token in the kubeconfig.";
@@ -368,7 +368,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a server that answers with an error is reported once", async () => {
+  test("because of a server that answers with an error is reported once", async () => {
     start();
     await clock.advance("1m");
     api.fail("watch", apiError("watch", 500, "InternalError"), 3);
@@ -401,7 +401,7 @@ describe("an interrupted watch", () => {
     expect(Math.max(...perSecond.values())).toBeLessThanOrEqual(10);
   });
 
-  test("by too many requests continues from the same position, not before the server permits", async () => {
+  test("because of too many requests continues from the same position, not before the server permits", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: apiError("watch", 429, "TooManyRequests") });
@@ -411,7 +411,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by a server that returns without its history does not wait for as long as the server was away", async () => {
+  test("because of a server that returns without its history does not wait for as long as the server was away", async () => {
     start();
     await clock.advance("5m");
     api.fail("watch", refused("watch"), 4);
@@ -427,7 +427,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("by another error in the stream continues from the same position, where that is meaningful", async () => {
+  test("because of another error in the stream continues from the same position, if that is still possible", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: apiError("watch", 500, "InternalError") });
@@ -467,7 +467,7 @@ describe("an interrupted watch", () => {
   });
 });
 
-describe("the health of a watch", () => {
+describe("a watch", () => {
   test("counts as not live from the first list that fails, not while that list is under way", async () => {
     api.fail("list", apiError("list", 429, "TooManyRequests"), 1000);
     start();
@@ -498,7 +498,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is live with bookmarks alone; only those that moved prove something", async () => {
+  test("is live with bookmarks alone, but only bookmarks that moved are a proof", async () => {
     start();
     await clock.advance("1s");
     const begun = clock.now().mono - 1000;
@@ -532,7 +532,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is not asked about once it has delivered something: the server then sends bookmarks by itself", async () => {
+  test("needs no such list once it has delivered something: the server then sends bookmarks by itself", async () => {
     api.knowsProgress = false;
     start();
     await clock.advance("1s");
@@ -545,7 +545,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("ends although the server answers, if nothing arrives after the answer either", async () => {
+  test("ends, although the server answers, if nothing arrives after the answer either", async () => {
     start();
     await clock.settle();
     api.openWatch.freeze();
@@ -560,7 +560,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("ends at the stall bound if the server does not answer about it", async () => {
+  test("ends at the stall bound if the server does not answer that list", async () => {
     api.knowsProgress = false;
     start();
     await clock.settle();
@@ -572,7 +572,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("is not proven by an event after a pause: later ones may have been delayed with it", async () => {
+  test("is not proven by an event after a pause: later events may have been delayed with it", async () => {
     start();
     await clock.advance("45s");
     const proofs: (number | undefined)[] = [];
@@ -608,7 +608,7 @@ describe("the health of a watch", () => {
     await end();
   });
 
-  test("has no outage at a regular end of the watch", async () => {
+  test("has no outage when it ends regularly", async () => {
     start();
     await clock.advance("1h");
     expect(api.watches.length).toBeGreaterThan(5);
@@ -632,7 +632,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("in a burst of 10 000 waits outside once enough is pending, and none is lost", async () => {
+  test("in a burst of 10 000 waits outside once enough are pending, and none is lost", async () => {
     start();
     await clock.settle();
     for (let index = 0; index < 10_000; index++) api.put(pods, pod(`web-${index}`));
@@ -768,7 +768,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("for a listed object without a usable state leaves its pod in place, and an unknown one out", async () => {
+  test("for a listed object without a usable state leaves its pod in place, and adds no unknown pod", async () => {
     api.put(pods, pod("web", serving));
     api.put(pods, pod("gone", serving));
     start();
@@ -841,7 +841,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("before a stop is written before the stop", async () => {
+  test("received before a stop is written before the stop", async () => {
     start();
     await clock.settle();
     api.put(pods, pod("web"));
@@ -851,7 +851,7 @@ describe("an event", () => {
     expect(clock.timers).toBeLessThanOrEqual(2);
   });
 
-  test("that cannot be stored for a moment comes again with the next watch", async () => {
+  test("that cannot be stored for a moment is sent again with the next watch", async () => {
     start((store) => failing(store, "retry"));
     await clock.settle();
     api.put(pods, pod("web"));

@@ -17,12 +17,12 @@ function waits(random: typeof least, count: number, between: Millis = 0): number
   return all;
 }
 
-test("each wait is twice the one before, up to half a minute, plus up to the same again by chance", () => {
+test("each wait is twice the previous one, up to half a minute, plus a random part of up to the same length", () => {
   expect(waits(least, 8)).toEqual([800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
   expect(waits(most, 7)).toEqual([1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000]);
 });
 
-test("the sequence restarts more than two minutes after its last start, whatever happened between", () => {
+test("the sequence restarts once more than two minutes have passed since its last start, whatever happened in between", () => {
   expect(waits(least, 4, 120_000)).toEqual([800, 1600, 800, 1600]);
   expect(waits(least, 3, 120_001)).toEqual([800, 800, 800]);
   expect(waits(least, 6, 50_000)).toEqual([800, 1600, 3200, 800, 1600, 3200]);

@@ -6,7 +6,7 @@ import { type Change, type Delta, identityOf, type Key, keyOf, type StoredObject
 import { cacheMigrations } from "../../../../storage/schema.ts";
 import { inMemory } from "../../in-memory.ts";
 import { MalformedCase } from "../../malformed.ts";
-import { shown, shownObject } from "../../things.ts";
+import { shown, shownObject } from "../../object-form.ts";
 import type { Config, Event } from "./forms.ts";
 import { Marks, type ShownDelta } from "./marks.ts";
 

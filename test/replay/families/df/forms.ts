@@ -1,5 +1,5 @@
 import { choice, either, type FormOf, flag, list, optional, record, tagged, text, whole } from "../../form.ts";
-import { objectForm } from "../../things.ts";
+import { objectForm } from "../../object-form.ts";
 
 const objects = (about: string) => list(objectForm, { about });
 const resourceVersion = optional(

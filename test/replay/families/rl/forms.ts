@@ -13,8 +13,8 @@ import {
   text,
   whole,
 } from "../../form.ts";
+import { objectForm } from "../../object-form.ts";
 import { startTime } from "../../site/case-time.ts";
-import { objectForm } from "../../things.ts";
 import { errorForm } from "./answers.ts";
 
 const duration = (about: string) => number({ about: `${about} In milliseconds.`, min: 0, max: latest });

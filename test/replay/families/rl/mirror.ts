@@ -14,10 +14,10 @@ import type { Change } from "../../../../storage/object.ts";
 import { cacheMigrations } from "../../../../storage/schema.ts";
 import { VirtualClock } from "../../../support/virtual-clock.ts";
 import { inMemory } from "../../in-memory.ts";
+import { shownObject } from "../../object-form.ts";
 import { CaseTime } from "../../site/case-time.ts";
-import { shownObject } from "../../things.ts";
 import type { Config, Event, Given } from "./forms.ts";
-import { HeardLog } from "./heard-log.ts";
+import { InterruptionLog } from "./interruption-log.ts";
 import { Script } from "./script.ts";
 import { ScriptedServer } from "./server.ts";
 
@@ -39,7 +39,7 @@ export class Mirror {
   readonly notified: Notification[] = [];
   ended: string | undefined;
   readonly #script = new Script();
-  readonly #log: HeardLog;
+  readonly #log: InterruptionLog;
   readonly #config: Config;
   readonly #database = inMemory(cacheMigrations);
   #informer: SharedInformer<Namespace>;
@@ -48,7 +48,7 @@ export class Mirror {
 
   constructor(config: Config, given: Given) {
     this.clock = new VirtualClock(new CaseTime(config.startTime).begin);
-    this.#log = new HeardLog(this.clock);
+    this.#log = new InterruptionLog(this.clock);
     this.#config = config;
     this.#script.add(given);
     this.server = new ScriptedServer(this.clock, this.#script, config);
@@ -61,7 +61,7 @@ export class Mirror {
     this.#database.close();
   }
 
-  get interruptions(): HeardLog["interruptions"] {
+  get interruptions(): InterruptionLog["interruptions"] {
     return this.#log.interruptions;
   }
 

@@ -46,7 +46,7 @@ function complaintsAbout(
   return checkInnocence(history, [eviction]);
 }
 
-describe("an eviction after a restore that brought back the taint of a board that lives", () => {
+describe("an eviction after a restore that brought back the taint of a living board", () => {
   const restored = [
     state(500 * second, ...lost),
     state(500 * second, "True", "node.kubernetes.io/unreachable:NoExecute"),
@@ -57,7 +57,7 @@ describe("an eviction after a restore that brought back the taint of a board tha
     expect(complaintsAbout(522 * second, { policy: "kubernetes", restored })).toEqual([]);
   });
 
-  test("harms an innocent board once its Node has long been without the taint", () => {
+  test("harms an innocent board if its Node has long been without the taint", () => {
     expect(complaintsAbout(680 * second, { policy: "kubernetes", restored })).toEqual([
       "innocent: evict brief-pi-1 by process 1 at 680.000s: it had no fault since 523.000s",
     ]);

@@ -78,7 +78,7 @@ test("an act against the board that the leader runs on is marked as such", () =>
   expect(harmOf(history).falseActs).toMatchObject([{ own: true }]);
 });
 
-test("what was refused, or met a board without power, harms no living board", () => {
+test("an act that was refused, or met a board without power, harms no living board", () => {
   expect(harmOf(historyWith([], [eviction(200, "brief", 409)])).falseActs).toEqual([]);
   expect(harmOf(historyWith([trouble("no power", 100)], [eviction(200)])).falseActs).toEqual([]);
 });
@@ -90,7 +90,7 @@ test("a board that lost power for good was tainted and emptied after some time",
   ]);
 });
 
-test("a dead board with a pod left was not emptied, and one that nobody acted on was not tainted", () => {
+test("a dead board that still has a pod was not emptied, and one without an act against it was not tainted", () => {
   expect(harmOf(historyWith([trouble("no power", 100)], [taint(160), eviction(161)])).deaths).toEqual([
     { taintedAfter: 60 * second, emptiedAfter: undefined },
   ]);
@@ -99,14 +99,14 @@ test("a dead board with a pod left was not emptied, and one that nobody acted on
   ]);
 });
 
-test("boards that returned, and those that were taken for lost before, are no deaths", () => {
+test("boards that returned, or were already considered lost, do not count as deaths", () => {
   expect(harmOf(historyWith([trouble("no power", 100, 200)], [])).deaths).toEqual([]);
   const history = historyWith([trouble("no power", 100)], []);
   history.nodes.get("pi-1")?.push({ at: 90 * second, version: "2", ready: "Unknown", taints: [] });
   expect(harmOf(history).deaths).toEqual([]);
 });
 
-test("the tally names the schedules with false acts, what was wrong, and how long the dead waited", () => {
+test("the tally names the schedules with false acts, what was wrong, and how long the dead boards waited", () => {
   const cut = harmOf(historyWith([trouble("the whole link, silent", 100)], [taint(150), eviction(200)]));
   const dead = harmOf(historyWith([trouble("no power", 100)], [taint(160)]));
   const none = harmOf(historyWith([], []));

@@ -63,7 +63,7 @@ test("groups and resources are found one by one", async () => {
   });
 });
 
-test("all of it is found with one request", async () => {
+test("all groups and resources are found with one request", async () => {
   await using site = new TestSite();
   const accept =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";

@@ -21,7 +21,7 @@ async function ownersOf(site: TestSite, at: string): Promise<unknown> {
   return valueAt((await site.get(at)).body, "metadata", "ownerReferences");
 }
 
-describe("an owner that leaves orphans", () => {
+describe("an owner that is deleted and leaves orphans", () => {
   test("is deleted when its dependents of every kind are released", async () => {
     await using site = new TestSite();
     site.run();
@@ -41,7 +41,7 @@ describe("an owner that leaves orphans", () => {
     expect(valueAt((await site.get(`${pods}/a`)).body, "metadata", "deletionTimestamp")).toBeUndefined();
   });
 
-  test("still waits for other finalizers before", async () => {
+  test("still waits for other finalizers before that", async () => {
     await using site = new TestSite();
     site.run();
     const set = await owner(site, "set", { finalizers: ["example.org/hold"] });
@@ -103,7 +103,7 @@ describe("an owner that is deleted in the foreground", () => {
     expect(await ownersOf(site, `${pods}/a`)).toEqual([other]);
   });
 
-  test("does not wait for ever for one that waits for it", async () => {
+  test("does not wait for ever for a dependent that waits for it", async () => {
     await using site = new TestSite();
     site.run();
     const first = await owner(site, "first");

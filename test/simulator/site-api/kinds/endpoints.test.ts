@@ -37,14 +37,14 @@ test.each([
     'addressType: Unsupported value: "IPX": supported values: "FQDN", "IPv4", "IPv6"',
   ],
   ["no type", slice("", ["10.0.0.1"]), "addressType: Required value"],
-  ["no address", slice("IPv4", []), `${at}: Required value: must contain at least 1 address`],
-  ["a word for an address", slice("IPv4", ["x"]), `${at}[0]: Invalid value: "x": ${noAddress}`],
+  ["no addresses", slice("IPv4", []), `${at}: Required value: must contain at least 1 address`],
+  ["a word as an address", slice("IPv4", ["x"]), `${at}[0]: Invalid value: "x": ${noAddress}`],
   [
-    "one that octal could mean",
+    "an address that could be octal",
     slice("IPv4", ["010.0.0.1"]),
     `${at}[0]: Invalid value: "010.0.0.1": must not have leading 0s`,
   ],
-  ["one of IPv6 as IPv4", slice("IPv4", ["fd00::1"]), `${at}: Invalid value: "fd00::1": must be an IPv4 address`],
+  ["an IPv6 address as IPv4", slice("IPv4", ["fd00::1"]), `${at}: Invalid value: "fd00::1": must be an IPv4 address`],
   ["one of IPv4 as IPv6", slice("IPv6", ["10.0.0.1"]), `${at}: Invalid value: "10.0.0.1": must be an IPv6 address`],
   [
     "another spelling",
@@ -98,7 +98,7 @@ test.each([
     `subsets[0].addresses[0].ip: Invalid value: "300.1.1.1": ${noAddress}`,
   ],
   [
-    "none that is not ready either",
+    "an invalid address that is not ready",
     { notReadyAddresses: [{ ip: "x" }] },
     `subsets[0].notReadyAddresses[0].ip: Invalid value: "x": ${noAddress}`,
   ],
@@ -108,12 +108,12 @@ test.each([
     'subsets[0].addresses[0].ip: Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)',
   ],
   [
-    "one of IPv4 in the dress of IPv6",
+    "an IPv4 address written as IPv6",
     { addresses: [{ ip: "::ffff:1.2.3.4" }] },
     'subsets[0].addresses[0].ip: Invalid value: "::ffff:1.2.3.4": must not be an IPv4-mapped IPv6 address',
   ],
   [
-    "ports alone",
+    "ports only",
     { ports: [{ port: 1 }] },
     "subsets[0]: Required value: must specify `addresses` or `notReadyAddresses`",
   ],

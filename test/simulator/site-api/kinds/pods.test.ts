@@ -13,7 +13,7 @@ async function containerOf(more: JsonObject): Promise<JsonObject> {
 }
 
 describe("a pod gets its defaults", () => {
-  test("in its probes and hooks", async () => {
+  test("for its probes and hooks", async () => {
     const made = await containerOf({
       livenessProbe: { httpGet: { port: 80 } },
       readinessProbe: { tcpSocket: { port: 80 }, periodSeconds: 5 },
@@ -26,7 +26,7 @@ describe("a pod gets its defaults", () => {
     expect(made.lifecycle).toEqual({ preStop: { httpGet: { port: 1, path: "/bye", scheme: "HTTP" } } });
   });
 
-  test("in the fields that it exposes to its containers", async () => {
+  test("for the fields that it exposes to its containers", async () => {
     const made = await containerOf({
       env: [
         { name: "NAME", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
@@ -41,7 +41,7 @@ describe("a pod gets its defaults", () => {
     ]);
   });
 
-  test("in its init containers, as in its containers", async () => {
+  test("for its init containers, as for its containers", async () => {
     await using site = new TestSite();
     const first = { name: "i", image: "i", ports: [{ containerPort: 2 }], resources: { limits: { cpu: "1" } } };
     const created = await site.create(pods, pod("a", { initContainers: [first] }));
@@ -57,7 +57,7 @@ describe("a pod gets its defaults", () => {
     ]);
   });
 
-  test("in its volumes", async () => {
+  test("for its volumes", async () => {
     await using site = new TestSite();
     const self = { path: "p", fieldRef: { fieldPath: "metadata.name" } };
     const exposed = { path: "p", fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } };
@@ -91,7 +91,7 @@ describe("a pod gets its defaults", () => {
     ]);
   });
 
-  test("in the ports of one with host networking", async () => {
+  test("for its ports if it uses host networking", async () => {
     await using site = new TestSite();
     const spec = { hostNetwork: true, containers: [container({ ports: [{ containerPort: 81 }] })] };
     const created = await site.create(pods, pod("a", spec));
@@ -100,7 +100,7 @@ describe("a pod gets its defaults", () => {
     ]);
   });
 
-  test("and leaving them out again is no change", async () => {
+  test("and a replacement that leaves them out again changes nothing", async () => {
     await using site = new TestSite();
     const wish = pod("a", { containers: [container({ livenessProbe: { httpGet: { port: 80 } } })] });
     const created = await site.create(pods, wish);
@@ -151,7 +151,7 @@ describe("a pod is refused", () => {
     ]);
   });
 
-  test("until it has the volume that it mounts", async () => {
+  test("as long as it lacks the volume that it mounts", async () => {
     await using site = new TestSite();
     const spec = { containers: [container({ volumeMounts: [mount] })] };
     expect((await site.ask("POST", pods, pod("a", spec))).status).toBe(422);

@@ -35,7 +35,7 @@ describe("a service", () => {
     expect(itemsAt(shown, "rows").map((row) => itemsAt(row, "cells")[4])).toEqual([`80:${a}/TCP,81:${b}/TCP`]);
   });
 
-  test("gets other ports than those of services created before and after it", async () => {
+  test("gets ports other than those of services created before and after it", async () => {
     await using site = new TestSite();
     const all: unknown[] = [];
     for (let i = 0; i < 20; i++) {
@@ -58,7 +58,7 @@ describe("a service", () => {
     expect(nodePortsOf(balanced.body)).toEqual(nodePortsOf(body));
   });
 
-  test("gives one port to two protocols, and keeps requested ones", async () => {
+  test("gives one port to two protocols, and keeps requested ports", async () => {
     await using site = new TestSite();
     const dns = [
       { name: "t", port: 53, protocol: "TCP" },
@@ -70,7 +70,7 @@ describe("a service", () => {
     expect(nodePortsOf(await site.create(services, service("asked", asked)))).toEqual([30_080]);
   });
 
-  test("gives up its ports with its type, and its address for an external name", async () => {
+  test("loses its ports with its type, and its address for an external name", async () => {
     await using site = new TestSite();
     await site.create(services, service("s", { type: "NodePort", ports: [{ port: 80 }] }));
     const inner = (await patched(site, "s", { type: "ClusterIP" })).body;
@@ -83,7 +83,7 @@ describe("a service", () => {
     expect(nodePortsOf(back)).toEqual([expect.any(Number)]);
   });
 
-  test("that requests none gets none", async () => {
+  test("that requests no port gets none", async () => {
     await using site = new TestSite();
     const spec = { type: "LoadBalancer", allocateLoadBalancerNodePorts: false, ports: [{ port: 80 }] };
     expect(nodePortsOf(await site.create(services, service("s", spec)))).toEqual([undefined]);

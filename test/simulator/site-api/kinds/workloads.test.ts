@@ -65,7 +65,7 @@ describe("the update strategy of a workload gets defaults", () => {
     });
   });
 
-  test("and a strategy without rolling updates is not changed", async () => {
+  test("but a strategy without rolling updates is not changed", async () => {
     await using site = new TestSite();
     const kept = async (kind: string, name: string, given: JsonObject): Promise<unknown> =>
       valueAt((await site.ask("POST", `${at(kind)}?dryRun=All`, workload(kind, { [name]: given }))).body, "spec", name);
@@ -131,7 +131,7 @@ describe("a strategy that would replace nothing, or too much at once, is refused
     expect(causesOf(answer)).toEqual([422, [expect.objectContaining({ field, message })]]);
   });
 
-  test("values at the bounds are accepted, and values beyond are not", async () => {
+  test("values at the bounds are accepted, and values beyond them are not", async () => {
     await using site = new TestSite();
     const limits = [{ maxUnavailable: 0, maxSurge: 1 }, { maxUnavailable: "100%" }, { maxUnavailable: "101%" }];
     const codes = limits.map(async (rollingUpdate) => {

@@ -130,7 +130,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
   const wanted = [
     /^mqtt up for 59m46s, session 312, outbox 1 response \+ 3 events \(900ms\), 0 dropped$/,
     /^Zones plant7-a Normal 8\/8 ready 0\.1\/s FROZEN until \d\d:\d\d$/,
-    /^Eviction .*FROZEN: site until$/,
+    /^Eviction .* evicted by this board in the last hour, FROZEN:$/,
     /^pod-gc PAUSED until \d\d:\d\d by ops:alice$/,
     /^Memory 71 MiB RSS of 110 MiB soft, 140 MiB hard, heap 12 MiB, cgroup limit off$/,
     /^Board Raspberry Pi 4 Model B Rev 1\.5, 1\.8 GiB, 61\.2 °C, load 0\.42, sd 8\.5 GiB free, since$/,
@@ -143,7 +143,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
   expect(short.out).toContain("mqtt up");
 });
 
-test("a follower shows the leader", async () => {
+test("a follower shows who leads", async () => {
   written({
     leader: { ...leading(), role: "standby", holder: "edge-05", renewP95Ms: undefined, missedRenewals: undefined },
   });
@@ -151,7 +151,7 @@ test("a follower shows the leader", async () => {
   expect(out).toMatch(/^Leader +edge-05, term 17.*; lease of 1m, seen 2s ago; this board is standby$/m);
 });
 
-test("critical is 2", async () => {
+test("a critical status exits with 2", async () => {
   written({
     selectionConflicts: [{ site: "plant8", lease: "kube-system/siteward-plant8", boards: 1, some: ["edge-07"] }],
   });
@@ -199,7 +199,7 @@ test("freshness depends only on boot, process and boot clock", () => {
   expect(kinds).toEqual(["fresh", "fresh", "stale", "fresh", "stale", "stale", "stale"]);
 });
 
-test("no file: not running, with the next step", async () => {
+test("without a status file the agent counts as not running, and the next step is shown", async () => {
   const { code, out } = await status();
   expect(code).toBe(3);
   expect(out).toBe(`NOT RUNNING  there is no ${file}\n  -> start it: siteward run\n`);
@@ -209,7 +209,7 @@ test.each([
   ["half a file", '{"schema":"siteward.status/1",'],
   ["another schema", '{"schema":"siteward.status/2"}'],
   ["no status at all", "[1, 2, 3]"],
-])("%s: unreadable, 4, one line", async (_, source) => {
+])("%s is reported as unreadable, on one line and with exit code 4", async (_, source) => {
   writeFileSync(file, source);
   const { code, out, err } = await status();
   expect(code).toBe(4);
@@ -217,7 +217,7 @@ test.each([
   expect(err).toMatch(/^siteward: \S+ is not a valid status file: .*\n$/);
 });
 
-test("a folder in the file's place is unreadable too", async () => {
+test("a folder in place of the status file is unreadable too", async () => {
   mkdirSync(file);
   expect((await status()).code).toBe(4);
 });
@@ -244,7 +244,7 @@ test("--short prints one line", async () => {
   );
 });
 
-test("colour is used only on terminals, and not where NO_COLOR is set", async () => {
+test("colour is used only on terminals, and not if NO_COLOR is set", async () => {
   written();
   const asked = async (io: ReturnType<typeof recordingIo>): Promise<boolean> => {
     await dispatch(io, ["status", "--file", file]);
@@ -255,7 +255,7 @@ test("colour is used only on terminals, and not where NO_COLOR is set", async ()
   expect(await asked(recordingIo())).toBe(false);
 });
 
-test("text from the API cannot steer the terminal", async () => {
+test("text from the API cannot control the terminal", async () => {
   const problems = [{ type: "Odd", severity: "warning", message: "a\u001b[2Jb\u0007c\u009bd" }] as const;
   written({ problems });
   const io = recordingIo({ isTTY: true });
@@ -275,7 +275,7 @@ test("a narrow terminal gets narrow lines", async () => {
   ).toEqual([]);
 });
 
-test("--wait ready waits for the agent, and prints it once it is", async () => {
+test("--wait ready waits until the agent is ready, and then prints its status", async () => {
   const clock = new FakeClock();
   const io = recordingIo({ clock });
   const done = dispatch(io, ["status", "--file", file, "--wait", "ready", "--timeout", "2m"]);
@@ -332,7 +332,7 @@ test("the file is read from the run folder set in the environment", async () => 
   expect(io.out()).toContain("edge-09");
 });
 
-test.each(["constructor", "new"])("a level %s, which this version does not know, is exit code 4", async (level) => {
+test.each(["constructor", "new"])("a level %s that this version does not know gives exit code 4", async (level) => {
   const { health } = snapshot(healthy({}), undefined);
   written({}, { health: { ...health, level } } as unknown as Partial<Status>);
   expect((await status()).code).toBe(4);

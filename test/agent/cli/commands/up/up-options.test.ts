@@ -35,7 +35,7 @@ function written(text: string): string {
   return file;
 }
 
-test("without options: three boards in two zones, some pods, until Ctrl-C", () => {
+test("without options the site has three boards in two zones and some pods, and runs until Ctrl-C", () => {
   expect(given({})).toMatchObject({
     scenario: { boards: 3, zones: 2, workloads: [{ name: "web", replicas: 6 }] },
     isStory: false,
@@ -86,7 +86,7 @@ test("the help and the completion name exactly the scenarios that ship", () => {
   expect(option?.known).toEqual([...shippedScenarios.keys()]);
 });
 
-test("another program's kubeconfig is not overwritten; an old one of siteward up is", () => {
+test("siteward up overwrites its own old kubeconfig, but not another program's", () => {
   const theirs = path.join(folder, "config");
   writeFileSync(theirs, "apiVersion: v1\nkind: Config\ncurrent-context: production\n");
   expect(problemsOf({ kubeconfig: theirs })[0]).toMatch(/exists and was not written by siteward up/);
@@ -96,7 +96,7 @@ test("another program's kubeconfig is not overwritten; an old one of siteward up
   expect(given({ kubeconfig: ours }).kubeconfig).toBe(ours);
 });
 
-test("a mistyped path of a kubeconfig creates no folder; paths in the site's folder may be created", () => {
+test("a mistyped kubeconfig path creates no folder; paths in the site's folder may be created", () => {
   const mistyped = path.join(folder, "nope", "x");
   expect(problemsOf({ kubeconfig: mistyped })).toEqual([
     `--kubeconfig: the folder ${path.dirname(mistyped)} does not exist`,

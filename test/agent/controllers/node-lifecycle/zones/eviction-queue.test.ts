@@ -52,7 +52,7 @@ describe("a queue of boards", () => {
     expect(names(addAll(removeAll(over, ["pi"]), ["pi"], at(3)))).toEqual(["pi"]);
   });
 
-  test("permits removing one of three before its turn", () => {
+  test("allows one of three boards to be removed before its turn", () => {
     const queue = removeAll(addAll(eager, ["first", "second", "third"], at(0)), ["second", "unknown"]);
     expect(handled(queue, 0)).toEqual(["first", "third"]);
   });
@@ -70,7 +70,7 @@ describe("a queue of boards", () => {
     expect(handled(queue, 1)).toEqual(["second", "first"]);
   });
 
-  test("can move a board before those that are due earlier, without adding another", () => {
+  test("can move a board ahead of those that are due earlier, without adding another", () => {
     const queue = addAll(addAll(eager, ["first", "second"], at(0)), ["third"], at(2));
     expect(names(putFirst(queue, ["third", "unknown"]))).toEqual(["third", "first", "second"]);
     expect(handled(putFirst(queue, ["third"]), 0)).toEqual(["third", "first", "second"]);
@@ -87,7 +87,7 @@ describe("a queue of boards", () => {
 describe("the allowance of a zone", () => {
   const slow = newQueue(0.1, fullBucket(start, 1));
 
-  test("one board per ten seconds, the first at once", () => {
+  test("permits one board per ten seconds, the first at once", () => {
     const queue = addAll(slow, ["a", "b"], at(0));
     const first = turn(queue, anyone, at(0));
     expect(first.entry?.name).toBe("a");
@@ -97,7 +97,7 @@ describe("the allowance of a zone", () => {
     expect(turn(rest, anyone, at(10)).entry?.name).toBe("b");
   });
 
-  test("the token is taken before checking whether the head is due", () => {
+  test("loses its token before the head is checked for being due", () => {
     const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
     const tooEarly = turn(queue, anyone, at(0));
     expect(tooEarly.entry).toBeUndefined();
@@ -105,33 +105,36 @@ describe("the allowance of a zone", () => {
     expect(turn(tooEarly.queue, anyone, at(10)).entry?.name).toBe("pi");
   });
 
-  test("no turn is planned before its board is due, and none if no board waits", () => {
+  test("plans no turn before a board is due, and none if no board waits", () => {
     const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
     expect(nextTurnAt(queue, anyone, at(0))).toEqual(at(5));
     expect(nextTurnAt(slow, anyone, at(0))).toBeUndefined();
   });
 
-  test("a rate of 0 gives no turn, another rate takes effect", () => {
+  test("gives no turn at a rate of 0, and follows a new rate", () => {
     const never = withRate(addAll(slow, ["pi"], at(0)), 0, at(0));
     expect(turn(never, anyone, at(100_000)).entry).toBeUndefined();
     expect(nextTurnAt(never, anyone, at(0))).toBeUndefined();
     expect(withRate(never, 5.5, at(0)).rate).toBe(5.5);
   });
 
-  test("the same rate changes nothing", () => {
+  test("is unchanged if the rate is set again to the same value", () => {
     expect(withRate(slow, 0.1, at(3))).toBe(slow);
   });
 
-  test("a new rate comes with a token only if the old one had one", () => {
+  test("has a token at a new rate only if it had one at the old rate", () => {
     expect(withRate(slow, 0.01, at(0)).bucket.level).toBe(1);
     expect(withRate(newQueue(0.1, emptyBucket(at(0))), 0.01, at(9)).bucket.level).toBe(0);
     expect(withRate(newQueue(0.1, emptyBucket(at(0))), 0.01, at(10)).bucket.level).toBe(1);
   });
 
-  test.each([0.1, 1, 10])("after a standstill the first turn takes a whole interval, at %f per second", (rate) => {
-    const stopped = withRate(addAll(newQueue(rate, fullBucket(start, 1)), ["pi"], at(0)), 0, at(0));
-    const resumed = withRate(stopped, rate, at(60));
-    expect(resumed.rate).toBe(rate);
-    expect(nextTurnAt(resumed, anyone, at(60))).toEqual(at(60 + 1 / rate));
-  });
+  test.each([0.1, 1, 10])(
+    "gives the first turn after a standstill a whole interval later, at %f per second",
+    (rate) => {
+      const stopped = withRate(addAll(newQueue(rate, fullBucket(start, 1)), ["pi"], at(0)), 0, at(0));
+      const resumed = withRate(stopped, rate, at(60));
+      expect(resumed.rate).toBe(rate);
+      expect(nextTurnAt(resumed, anyone, at(60))).toEqual(at(60 + 1 / rate));
+    },
+  );
 });

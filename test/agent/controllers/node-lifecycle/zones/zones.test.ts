@@ -24,11 +24,11 @@ describe("the state of a zone", () => {
     ["just below 55 %", zone(6, 5), "normal"],
     ["exactly 55 %", zone(11, 9), "partial"],
     ["just above 55 %", zone(12, 9), "partial"],
-    ["two of three lost: never more than two", zone(2, 1), "normal"],
+    ["two of three lost, since more than two must be lost", zone(2, 1), "normal"],
     ["three of four lost", zone(3, 1), "partial"],
     ["all lost", zone(3, 0), "full"],
-    ["many, one of them ready", zone(999, 1), "partial"],
-  ] as const)("%s", (_name, counted, state) => {
+    ["one of many ready", zone(999, 1), "partial"],
+  ] as const)("with %s", (_name, counted, state) => {
     expect(zoneState(counted, kubernetes)).toBe(state);
   });
 
@@ -56,7 +56,7 @@ test.each([
   ["full", 10, 0.1],
   ["partial", 50, 0],
   ["partial", 51, 0.01],
-] as const)("a zone that is %s with %i boards is evicted at %f boards per second", (state, size, rate) => {
+] as const)("a %s zone of %i boards has %f evictions per second", (state, size, rate) => {
   expect(evictionRate(state, size, kubernetes)).toBe(rate);
 });
 
@@ -68,9 +68,9 @@ describe("the key of a zone", () => {
     ["a zone", { [`${stable}/zone`]: "a" }, ":\u0000:a"],
     ["a region", { [`${stable}/region`]: "r" }, "r:\u0000:"],
     ["both", { [`${stable}/region`]: "r", [`${stable}/zone`]: "a" }, "r:\u0000:a"],
-    ["the old label wins", { [`${beta}/zone`]: "b", [`${stable}/zone`]: "a" }, ":\u0000:b"],
-    ["an empty old label hides the stable one", { [`${beta}/zone`]: "", [`${stable}/zone`]: "a" }, ""],
-  ])("%s", (_name, labels, key) => {
+    ["an old label, which takes precedence", { [`${beta}/zone`]: "b", [`${stable}/zone`]: "a" }, ":\u0000:b"],
+    ["an empty old label, which hides the stable one", { [`${beta}/zone`]: "", [`${stable}/zone`]: "a" }, ""],
+  ])("from %s", (_name, labels, key) => {
     expect(zoneOf(node("pi", { labels }))).toBe(key);
   });
 });
@@ -80,17 +80,17 @@ test("a board that is excluded from disruption does not count, whatever the labe
   expect(isCounted(node("pi", { labels: { "node.kubernetes.io/exclude-disruption": "false" } }))).toBe(false);
 });
 
-describe("the change of a site between two passes", () => {
+describe("the change of a site between two passes: full disruption", () => {
   const states = (...all: readonly ZoneState[]) => new Map(all.map((state, index) => [`zone-${index}`, state]));
   test.each([
-    ["nothing to count", states(), states(), "all-silent"],
-    ["all were full and are", states("full", "full"), states("full", "full"), "all-silent"],
-    ["the first pass finds all full", states("initial"), states("full"), "silenced"],
-    ["the last ready zone goes", states("full", "normal"), states("full", "full"), "silenced"],
-    ["one comes back", states("full", "full"), states("full", "normal"), "resumed"],
-    ["one is full, one is not", states("normal", "normal"), states("full", "normal"), "usual"],
-    ["a zone is new among full ones", states("full"), states("full", "full"), "silenced"],
-    ["a vanished zone does not count", states("full", "normal"), states("full"), "all-silent"],
+    ["is neither entered nor left without boards", states(), states(), "all-silent"],
+    ["stays if all zones were full and still are", states("full", "full"), states("full", "full"), "all-silent"],
+    ["is entered if the first pass finds all zones full", states("initial"), states("full"), "silenced"],
+    ["is entered when the last ready zone is lost", states("full", "normal"), states("full", "full"), "silenced"],
+    ["is left when one zone comes back", states("full", "full"), states("full", "normal"), "resumed"],
+    ["is not entered while one zone is not full", states("normal", "normal"), states("full", "normal"), "usual"],
+    ["is left when a new zone appears among full ones", states("full"), states("full", "full"), "silenced"],
+    ["does not depend on a vanished zone", states("full", "normal"), states("full"), "all-silent"],
   ] as const)("%s", (_name, before, after, kind) => {
     expect(disruption(before, after)).toBe(kind);
   });

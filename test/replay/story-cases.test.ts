@@ -9,7 +9,7 @@ const caseText = (family: string, more: object): string => JSON.stringify({ id: 
 
 async function problemsOf(source: string): Promise<readonly string[]> {
   try {
-    await replay(source);
+    await replay(source, "-");
     return [];
   } catch (error) {
     if (error instanceof MalformedCase) return error.problems;
@@ -19,7 +19,7 @@ async function problemsOf(source: string): Promise<readonly string[]> {
 
 const at = (atMs: number, word: string, more: object = {}): object => ({ atMs, event: { do: word, ...more } });
 
-describe("a case that tells what cannot be is refused with a sentence", () => {
+describe("a case with an impossible story is refused with a sentence", () => {
   test.each([
     ["TE", { steps: [at(0, "deletePod", { pod: "web" })] }, 'there is no pod "web" at that time'],
     [
@@ -67,17 +67,17 @@ describe("a case that tells what cannot be is refused with a sentence", () => {
   });
 });
 
-test("the same case told twice has the same outcome, to the letter", async () => {
+test("the same case has the same outcome each time, to the letter", async () => {
   const source = caseText("LE", {
     config: { latencyMs: 7, jitter: 0.3 },
     given: { candidates: { baz: {}, qux: {}, foo: { startsAtMs: 3 } } },
     steps: [at(5000, "kill", { candidate: "baz" }), at(60_000, "look")],
   });
-  const [first, second] = [await replay(source), await replay(source)];
+  const [first, second] = [await replay(source, "-"), await replay(source, "-")];
   expect(printOutcome(first.outcome)).toBe(printOutcome(second.outcome));
 });
 
-test("a schema that is longer than a pipe holds arrives whole", () => {
+test("a schema that is longer than a pipe's buffer arrives whole", () => {
   const program = path.resolve(import.meta.dirname, "main.ts");
   const slowly = `"${process.execPath}" "${program}" --schema RL | (sleep 1; cat)`;
   const { stdout } = spawnSync("sh", ["-c", slowly], { encoding: "utf8" });

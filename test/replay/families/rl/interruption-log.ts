@@ -12,7 +12,7 @@ export interface Interruption {
 }
 
 /** Records the reflector's log entries about failed attempts. */
-export class HeardLog implements Logger {
+export class InterruptionLog implements Logger {
   readonly interruptions: Interruption[] = [];
   readonly #clock: Clock;
 
@@ -21,26 +21,26 @@ export class HeardLog implements Logger {
   }
 
   error(message: string, fields?: LogFields): void {
-    this.#hear("error", message, fields);
+    this.#record("error", message, fields);
   }
 
   warn(message: string, fields?: LogFields): void {
-    this.#hear("warn", message, fields);
+    this.#record("warn", message, fields);
   }
 
   info(message: string, fields?: LogFields): void {
-    this.#hear("info", message, fields);
+    this.#record("info", message, fields);
   }
 
   debug(message: string, fields?: LogFields): void {
-    this.#hear("debug", message, fields);
+    this.#record("debug", message, fields);
   }
 
   child(): Logger {
     return this;
   }
 
-  #hear(level: LogLevel, message: string, { error, wait }: LogFields = {}): void {
+  #record(level: LogLevel, message: string, { error, wait }: LogFields = {}): void {
     if (message !== "watch interrupted" || typeof wait !== "number") return;
     this.interruptions.push({
       atMs: Math.round(this.#clock.now().mono),

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import {
-  type ServiceSight,
+  type ServiceState,
   standstill,
-  type UnitSight,
-} from "../../../../../agent/cli/commands/status/service-sight.ts";
+  type UnitState,
+} from "../../../../../agent/cli/commands/status/service-state.ts";
 
-const stopped: UnitSight = {
+const stopped: UnitState = {
   LoadState: "loaded",
   UnitFileState: "enabled",
   ActiveState: "inactive",
@@ -13,14 +13,19 @@ const stopped: UnitSight = {
   ExecMainStatus: "0",
 };
 
-const seen = (unit: Partial<UnitSight>, isEnrolled = true): ServiceSight => ({
+const seen = (unit: Partial<UnitState>, isEnrolled = true): ServiceState => ({
   unit: { ...stopped, ...unit },
   isEnrolled,
 });
 
-test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
-  ["no systemd", { unit: undefined, isEnrolled: false }, /no systemd/, /siteward run/],
-  ["no package", seen({ LoadState: "not-found", UnitFileState: "" }, false), /not installed/, /apt install/],
+test.each<[what: string, state: ServiceState, why: RegExp, next: RegExp]>([
+  ["a machine without systemd", { unit: undefined, isEnrolled: false }, /systemd is not running/, /siteward run/],
+  [
+    "a board without the package",
+    seen({ LoadState: "not-found", UnitFileState: "" }, false),
+    /not installed/,
+    /apt install/,
+  ],
   ["a masked unit", seen({ LoadState: "masked" }), /masked/, /unmask/],
   ["a board that was never enrolled", seen({}, false), /never enrolled/, /^sudo siteward enroll, then/],
   [
@@ -30,14 +35,19 @@ test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
     /enable --now siteward$/,
   ],
   ["a service that was stopped", seen({}), /stopped$/, /^sudo systemctl start siteward$/],
-  ["one that was disabled", seen({ UnitFileState: "disabled" }), /not enabled/, /enable --now siteward$/],
+  ["a service that was disabled", seen({ UnitFileState: "disabled" }), /not enabled/, /enable --now siteward$/],
   [
-    "one for which this user cannot find out whether it was enrolled",
+    "a board whose enrolment this user cannot read",
     { ...seen({}), isEnrolled: undefined },
     /stopped/,
     /start.*siteward enroll$/,
   ],
-  ["settings that cannot be used", seen({ ActiveState: "failed", ExecMainStatus: "78" }), /status 78/, /config check/],
+  [
+    "a configuration that cannot be used",
+    seen({ ActiveState: "failed", ExecMainStatus: "78" }),
+    /status 78/,
+    /config check/,
+  ],
   ["a crash", seen({ ActiveState: "failed", Result: "signal" }), /failed \(signal\)/, /journalctl/],
   ["a start that continues", seen({ ActiveState: "activating" }), /activating/, /^wait.*journalctl/],
   [
@@ -53,8 +63,8 @@ test.each<[what: string, sight: ServiceSight, why: RegExp, next: RegExp]>([
     /doctor --only creds,mqtt, then sudo siteward enroll/,
   ],
   ["an agent that hangs", seen({ ActiveState: "active" }), /is running/, /watchdog/],
-])("%s: it is reported, with the one step that helps", (_, sight, why, next) => {
-  const found = standstill(sight);
+])("%s is reported with the one step that helps", (_, state, why, next) => {
+  const found = standstill(state);
   expect(found.why).toMatch(why);
   expect(found.next).toMatch(next);
 });

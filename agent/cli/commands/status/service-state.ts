@@ -9,15 +9,15 @@ import { places } from "../../../enroll/enrolment.ts";
 import { configOf } from "../../../process/load-config.ts";
 
 /** The state of the systemd service of an agent that is not running, and whether the board was enrolled. */
-export interface ServiceSight {
+export interface ServiceState {
   /** What systemd reports about the unit; undefined if systemd does not answer. */
-  readonly unit: UnitSight | undefined;
+  readonly unit: UnitState | undefined;
   /** Whether the board was enrolled; undefined if this user lacks the permission to find out. */
   readonly isEnrolled: boolean | undefined;
 }
 
 /** The properties of the unit that `systemctl show` prints. */
-export interface UnitSight {
+export interface UnitState {
   readonly LoadState: string;
   readonly UnitFileState: string;
   readonly ActiveState: string;
@@ -45,8 +45,9 @@ const causes: Readonly<Record<string, Standstill>> = {
   },
 };
 
-export function standstill({ unit, isEnrolled }: ServiceSight): Standstill {
-  if (unit === undefined) return { why: "no systemd answers here", next: "siteward run starts it in the foreground" };
+export function standstill({ unit, isEnrolled }: ServiceState): Standstill {
+  if (unit === undefined)
+    return { why: "systemd is not running here", next: "siteward run starts it in the foreground" };
   const { LoadState, UnitFileState, ActiveState, Result, ExecMainStatus } = unit;
   if (LoadState === "not-found")
     return {
@@ -88,17 +89,17 @@ export function standstill({ unit, isEnrolled }: ServiceSight): Standstill {
 }
 
 /** Queries systemd and the file system. Takes up to 3 s and changes nothing. */
-export async function seeService(io: Io): Promise<ServiceSight> {
+export async function readServiceState(io: Io): Promise<ServiceState> {
   const names = ["LoadState", "UnitFileState", "ActiveState", "Result", "ExecMainStatus"] as const;
   const program = programRunner(io.clock, { path: io.env.PATH, signal: io.signal, limit: 3_000 });
   const shown = await program("systemctl", ["show", "siteward.service", "-p", names.join(",")]);
   const properties = new Map(
     shown?.stdout.split("\n").map((line) => [line.replace(/=.*/, ""), line.replace(/^[^=]*=/, "")]),
   );
-  const of = (name: keyof UnitSight): string => properties.get(name) ?? "";
+  const of = (name: keyof UnitState): string => properties.get(name) ?? "";
   const unit =
     shown?.code === 0
-      ? (Object.fromEntries(names.map((name) => [name, of(name)])) as Record<keyof UnitSight, string>)
+      ? (Object.fromEntries(names.map((name) => [name, of(name)])) as Record<keyof UnitState, string>)
       : undefined;
   return { unit, isEnrolled: isEnrolled(io) };
 }

@@ -28,7 +28,7 @@ interface Options {
 }
 
 /** A server on a loopback port that counts its connections and can cut them. */
-export class LocalServer {
+export class LoopbackServer {
   readonly sockets = new Set<Socket>();
   readonly sessions = new Set<ServerHttp2Session>();
   connections = 0;
@@ -51,7 +51,7 @@ export class LocalServer {
     server.on("tlsClientError", () => {});
   }
 
-  static async start(options: Options): Promise<LocalServer> {
+  static async start(options: Options): Promise<LoopbackServer> {
     const tls = {
       ...options.pair,
       ...(options.clientAuthority ? { ca: options.clientAuthority, requestCert: true } : {}),
@@ -68,7 +68,7 @@ export class LocalServer {
         : options.protocol === "HTTPS/1.1"
           ? createHttps(tls, answer)
           : createHttp(answer);
-    const local = new LocalServer(server, options.protocol === "HTTP/1.1" ? "http" : "https");
+    const local = new LoopbackServer(server, options.protocol === "HTTP/1.1" ? "http" : "https");
     await new Promise<void>((resolve) => server.listen(options.port ?? 0, "127.0.0.1", resolve));
     return local;
   }

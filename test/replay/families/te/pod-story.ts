@@ -24,11 +24,11 @@ interface PodStory {
 }
 
 /** The acts on each pod, by its key. */
-export function toldOf({ writes, events }: Journal, keys: readonly string[]): ReadonlyMap<string, PodStory> {
-  const stories = new Map<string, PodStory>(keys.map((key) => [key, untold()]));
+export function podStoriesOf({ writes, events }: Journal, keys: readonly string[]): ReadonlyMap<string, PodStory> {
+  const stories = new Map<string, PodStory>(keys.map((key) => [key, emptyStory()]));
   const storyOf = (object: string): PodStory => {
     const key = object.replace(/^pod\//, "");
-    const story = stories.get(key) ?? untold();
+    const story = stories.get(key) ?? emptyStory();
     stories.set(key, story);
     return story;
   };
@@ -46,7 +46,7 @@ export function toldOf({ writes, events }: Journal, keys: readonly string[]): Re
   return stories;
 }
 
-const untold = (): PodStory => ({ deletedMs: null, deletes: [], cancelledMs: [], markedMs: [] });
+const emptyStory = (): PodStory => ({ deletedMs: null, deletes: [], cancelledMs: [], markedMs: [] });
 
 const times = (description: string): JsonSchema => ({ type: "array", items: { type: "number" }, description });
 

@@ -11,7 +11,7 @@ import { FakeClock } from "../../support/fake-clock.ts";
 
 const at = (minutes: number) => ({ mono: minutes * 60_000, wall: 0 });
 
-test("a Fifo returns items in order, over any number of them", () => {
+test("a Fifo returns any number of items in order", () => {
   const fifo = new Fifo<number>();
   let next = 0;
   for (let item = 0; item < 1000; item++) {
@@ -26,7 +26,7 @@ test("a Fifo returns items in order, over any number of them", () => {
   expect(fifo.shift()).toBe(1);
 });
 
-describe("our own writes into the Lease", () => {
+describe("our own writes to the Lease", () => {
   const began = (wall: number) => ({ mono: 0, wall });
   const mark = (renewTime: unknown) => renewalMark(renewTime) ?? Number.NaN;
 
@@ -39,13 +39,13 @@ describe("our own writes into the Lease", () => {
     expect(own.has(mark("2026-01-01T00:00:00Z"))).toBe(false);
   });
 
-  test("are remembered even if the clock is in 1970, and only the newest of them", () => {
+  test("are remembered even if the clock is in 1970, but only the newest of them", () => {
     const own = new OwnWrites();
     for (let write = 0; write < 100; write++) own.add(began(write));
     expect([0, 35, 36, 99].map((wall) => own.has(wall))).toEqual([false, false, true, true]);
   });
 
-  test("exclude refused ones: another process may have written at that very moment", () => {
+  test("do not include refused writes, since another process may have written at that very moment", () => {
     const own = new OwnWrites();
     own.add(began(5));
     own.add(began(6));
@@ -53,7 +53,7 @@ describe("our own writes into the Lease", () => {
     expect([5, 6].map((wall) => own.has(wall))).toEqual([false, true]);
   });
 
-  test.each([undefined, "", "yesterday", 5])("are not concluded from a time like %j", (renewTime) => {
+  test.each([undefined, "", "yesterday", 5])("are not recognised by a time like %j", (renewTime) => {
     expect(renewalMark(renewTime)).toBeUndefined();
   });
 });
@@ -127,7 +127,7 @@ describe("permits of several lanes", () => {
     expect([permits.take(), permits.take(), permits.take()]).toEqual([true, true, false]);
   });
 
-  test("go to workloads once in a while when boards never stop requesting", async () => {
+  test("go to workloads once in a while if boards never stop requesting", async () => {
     const permits = new Permits(8);
     const got: string[] = [];
     for (let one = 0; one < 1000; one++) void permits.acquire(signal).then(() => got.push("board"));
@@ -141,7 +141,7 @@ describe("permits of several lanes", () => {
     expect(got.filter((lane) => lane === "workload").length).toBe(11);
   });
 
-  test.each([1, 2, 3, 16])("let each lane have one of %d, and none too many", async (most) => {
+  test.each([1, 2, 3, 16])("give each lane one of %d, and no lane too many", async (most) => {
     for (const lane of lanes) expect(new Permits(most).take(lane)).toBe(true);
     const permits = new Permits(most);
     const held: Lane[] = [];

@@ -1,0 +1,81 @@
+import type { KubeObject } from "../../../agent/api/meta.ts";
+import { type Resource, resourceName } from "../../../agent/api/resources.ts";
+import type { Clock } from "../../../agent/base/clock.ts";
+import {
+  closed,
+  neverConnected,
+  opened,
+  proven,
+  received,
+  type WatchHealth,
+  type WatchLimits,
+} from "../../../agent/informer/watch-health.ts";
+
+/**
+ * The link to the API server. `half-open`: connected, requests are answered, and the watches deliver nothing.
+ * `unwatched`: requests are answered, and the watches are broken, as while the cache cannot be written.
+ */
+export type LinkState = "up" | "cut" | "half-open" | "unwatched";
+
+/** A link that can fail, and what the watches on it show of their health. */
+export class SiteLink {
+  state: LinkState = "up";
+  readonly #clock: Clock;
+  readonly #limits: WatchLimits;
+  readonly #healths = new Map<string, WatchHealth>();
+
+  constructor(clock: Clock, limits: WatchLimits) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  get answers(): boolean {
+    return this.state !== "cut";
+  }
+
+  get delivers(): boolean {
+    return this.state === "up";
+  }
+
+  healthOf(resource: Resource<KubeObject>): WatchHealth {
+    const name = resourceName(resource);
+    const found = this.#healths.get(name) ?? this.#opened(neverConnected);
+    this.#healths.set(name, found);
+    return found;
+  }
+
+  received(resource: Resource<KubeObject>): void {
+    const health = received(this.healthOf(resource), this.#limits, this.#clock.now());
+    this.#healths.set(resourceName(resource), proven(health, this.#clock.now()));
+  }
+
+  /** Every watch receives one. It is a proof unless the link is half-open. */
+  bookmark(): void {
+    if (this.state === "cut" || this.state === "unwatched") return;
+    const now = this.#clock.now();
+    this.#change((health) => {
+      const next = received(health, this.#limits, now);
+      return this.delivers ? proven(next, now) : next;
+    });
+  }
+
+  /** Ends the watches. */
+  fail(state: "cut" | "unwatched"): void {
+    this.state = state;
+    this.#change((health) => closed(health, this.#limits, this.#clock.now()));
+  }
+
+  /** Opens the watches again, whatever they may deliver. */
+  open(): void {
+    this.#change((health) => this.#opened(health));
+  }
+
+  #opened(health: WatchHealth): WatchHealth {
+    const now = this.#clock.now();
+    return proven(opened(health, this.#limits, now), now);
+  }
+
+  #change(next: (health: WatchHealth) => WatchHealth): void {
+    for (const [name, health] of this.#healths) this.#healths.set(name, next(health));
+  }
+}
