@@ -24,6 +24,9 @@ export interface LayoutParts {
 const program = "usr/lib/siteward";
 const docs = "usr/share/doc/siteward";
 
+/** The guide for operators and the pages that it refers to. */
+const pages = ["operator", "judgement", "security", "late-writes", "interfaces", "signed-commands", "third-party"];
+
 /** Every file that dpkg installs. Files that belong to the board itself (credentials, conf.d) are not among them. */
 export function layout(parts: LayoutParts): readonly PackageFile[] {
   const { root, architecture, version, node, sqlite, bundle } = parts;
@@ -55,9 +58,7 @@ export function layout(parts: LayoutParts): readonly PackageFile[] {
     packed("usr/share/man/man8/siteward.8.gz", parts.man),
     text("usr/share/bash-completion/completions/siteward", parts.completion),
     from("packaging/debian/lintian-overrides", "usr/share/lintian/overrides/siteward"),
-    from("docs/operator.md", `${docs}/operator.md`),
-    from("docs/signed-commands.md", `${docs}/signed-commands.md`),
-    from("docs/third-party.md", `${docs}/third-party.md`),
+    ...pages.map((page) => from(`docs/${page}.md`, `${docs}/${page}.md`)),
     from("systemd/siteward.example.yaml", `${docs}/examples/siteward.yaml`),
     from("systemd/rbac.yaml", `${docs}/examples/rbac.yaml`),
     ...allOf("systemd/drop-ins", ".conf", `${docs}/examples`),

@@ -53,6 +53,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/client",
       "agent/config",
       "agent/board",
+      "agent/site",
       "agent/status",
       "agent/fleet",
       "agent/witness",

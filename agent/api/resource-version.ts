@@ -8,3 +8,16 @@ export function compareVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length - b.length;
   return inTextOrder(a, b);
 }
+
+const decimal = /^(?:0|[1-9][0-9]*)$/;
+
+/**
+ * Whether a cache that holds everything up to `position` holds a change made at `version`, perhaps of another resource:
+ * resources that share a store share its counter. False where the two cannot be compared.
+ */
+export const covers = (position: string | undefined, version: string): boolean =>
+  position !== undefined && decimal.test(position) && decimal.test(version) && compareVersions(position, version) >= 0;
+
+/** The earliest of several positions; undefined if there is none, or if one is unknown or cannot be compared. */
+export const earliestOf = (positions: readonly (string | undefined)[]): string | undefined =>
+  positions.find((position) => position !== undefined && positions.every((other) => covers(other, position)));

@@ -10,7 +10,7 @@ import type { QuietHours } from "../holds/hold-book.ts";
 import { type Hold, type Holds, isRunning } from "../holds/holds.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { ServerRestoredError } from "../informer/server-history.ts";
+import { afterRestore } from "../informer/server-history.ts";
 import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
@@ -34,7 +34,7 @@ import { type LanWitness, witnessProblems } from "./witness.ts";
 
 export interface ReportedAgent
   extends Pick<Edges, "config" | "folder" | "rebuilt">,
-    Pick<SiteConnection, "link" | "permissions" | "traffic">,
+    Pick<SiteConnection, "link" | "permissions" | "traffic" | "history">,
     Pick<Election, "elector" | "holds">,
     Pick<SiteCaches, "informers" | "claims" | "home">,
     Pick<Execution, "executor"> {
@@ -56,7 +56,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
   const sizes = database.sizes();
   const holds = agent.holds.ordered;
   const quiet = election.role === "leader" ? agent.holds.quiet(now) : undefined;
-  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, forbidden, now));
+  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, now));
   return {
     leader: leaderPart(election, config),
     api: apiPart(link, agent, informers, now),
@@ -82,9 +82,9 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
       rebuilt: {
         at: openedAt,
         why: rebuilt.message,
-        ...(rebuilt instanceof ServerRestoredError && { restored: { hint: rebuilt.hint } }),
       },
     }),
+    ...(agent.history.mayBeFormer && { restored: { hint: afterRestore } }),
     selectionConflicts: current.isActing ? claims.conflicts() : [],
     problems: problemParts(agent, { election, link, informers, forbidden, now }),
   };
@@ -107,17 +107,12 @@ const recent: Millis = 300_000;
 export function controllerPart(
   loop: Pick<Loop, "stats" | "reads">,
   informers: Pick<InformerSet, "missing">,
-  forbidden: readonly MissingPermission[],
   now: Instant,
 ): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
-  const { missing } = lastError ?? {};
   const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
-  // Errors caused by a missing permission are ignored: missing permissions are reported separately.
-  const isFailing =
-    lastError !== undefined &&
-    elapsed(lastError.at, now) < recent &&
-    !forbidden.some(({ verb, resource }) => verb === missing?.verb && resource === missing.resource);
+  // Errors caused by a missing permission do not count: it is reported separately, and only until it is granted.
+  const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
     state: state === "standby" || state === "paused" ? state : isFailing ? "failing" : "running",
@@ -176,11 +171,11 @@ function apiPart(
 }
 
 function outagePart(
-  { number, began, ended }: NonNullable<ApiLinkView["lastOutage"]>,
+  { number, began, ended, kind }: NonNullable<ApiLinkView["lastOutage"]>,
   work: ReportedAgent["work"],
 ): ApiPart["lastOutage"] {
   const { boards, pods } = work.heldSince(began);
-  return { number, from: began, to: ended, boardsHeld: boards, podsHeld: pods };
+  return { number, from: began, to: ended, why: kind, boardsHeld: boards, podsHeld: pods };
 }
 
 function watchPart(
@@ -275,6 +270,7 @@ function problemParts(
       severity: "info",
       message: "another site may claim the same boards: this agent may not list the Leases of other sites",
       hint: `permit to list leases in namespace ${claims.unseen.join(" and ")}`,
+      isOfSite: true,
     });
   }
   if (election.namesake) {
@@ -290,6 +286,7 @@ function problemParts(
       type: "NotStanding",
       severity: "warning",
       message: `this board does not stand for election: ${election.notStanding}`,
+      hint: "another board leads meanwhile; this one stands again when the cause is over, after a planned step-down by itself",
     });
   }
   if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {

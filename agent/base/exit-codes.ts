@@ -11,6 +11,7 @@ export const exit = {
   output: 74,
   permission: 77,
   config: 78,
+  interrupted: 130,
 } as const;
 
 /** One sentence for each exit code, as printed by `siteward help` and in the man page. */
@@ -26,4 +27,5 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.output]: "the output cannot be written, for example to a full disk",
   [exit.permission]: "this user lacks the permission",
   [exit.config]: "the configuration cannot be used; systemd does not restart the agent",
+  [exit.interrupted]: "interrupted before the command had ended",
 };

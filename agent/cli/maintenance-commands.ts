@@ -48,7 +48,7 @@ export const maintenanceCommands: readonly Command[] = [
       { name: "offline", summary: "Contact neither the API server nor the broker." },
       { name: "only", value: "ID,...", summary: "Run only these checks or groups of checks: api, creds.files." },
     ],
-    exits: [exit.ok, exit.failed, exit.usage],
+    exits: [exit.ok, exit.failed, exit.usage, exit.interrupted],
     examples: ["siteward doctor", "siteward doctor --only api,clock", "siteward doctor --offline --json"],
     load: async () => (await import("./commands/doctor.ts")).run,
   },

@@ -30,6 +30,8 @@ export interface Outage {
   readonly number: number;
   readonly began: Instant;
   readonly ended: Instant;
+  /** Why its first request failed. */
+  readonly kind: ApiFailure["kind"];
 }
 
 export interface ApiFailure {
@@ -53,8 +55,8 @@ export class ApiLink {
   #state: ApiLinkView["state"] = "starting";
   #since: Instant;
   #failure: ApiFailure | undefined;
-  /** While the link is down: when the first request that failed was sent. */
-  #lostAt: Instant | undefined;
+  /** While the link is down: when the first request that failed was sent, and why it failed. */
+  #lost: Pick<Outage, "began" | "kind"> | undefined;
   #lastOutage: Outage | undefined;
   #skew: Millis | undefined;
 
@@ -134,17 +136,17 @@ export class ApiLink {
     if (state === this.#state && failure?.message === this.#failure?.message) return;
     const now = this.#ambient.clock.now();
     const turned = state !== this.#state;
-    const lostAt = this.#lostAt;
+    const lost = this.#lost;
     this.#state = state;
     this.#failure = failure;
     if (turned) {
       // The outage began, at the latest, when its first unanswered request was sent.
       this.#since = state === "down" ? begun : now;
-      this.#lostAt = state === "down" ? begun : undefined;
+      this.#lost = failure && { began: begun, kind: failure.kind };
     }
-    const isOutage = state === "up" && lostAt !== undefined && elapsed(lostAt, now) > this.#blip;
-    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, began: lostAt, ended: now };
-    this.#log(failure, lostAt && elapsed(lostAt, now));
+    const isOutage = state === "up" && lost !== undefined && elapsed(lost.began, now) > this.#blip;
+    if (isOutage) this.#lastOutage = { number: (this.#lastOutage?.number ?? 0) + 1, ...lost, ended: now };
+    this.#log(failure, lost && elapsed(lost.began, now));
     this.#changed();
   }
 

@@ -81,6 +81,8 @@ export interface PageInLine {
 export interface WatchOptions extends Selection, Refusable {
   /** After this time the server ends the watch. */
   readonly timeoutSeconds: number;
+  /** Called for each part of the answer, with its bytes: a large event arrives in many. */
+  readonly arrived?: ((bytes: number) => void) | undefined;
 }
 
 /**
@@ -192,7 +194,8 @@ export class KubeClient {
       signal,
       refused: options.refused,
     };
-    return watchEvents(await this.#exchange.stream(call), { resource, metadataOnly: options.metadataOnly }, call);
+    const body = reported(await this.#exchange.stream(call), options.arrived);
+    return watchEvents(body, { resource, metadataOnly: options.metadataOnly }, call);
   }
 
   create<T extends KubeObject>(
@@ -359,6 +362,16 @@ export class KubeClient {
 
   #headers(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     return { "user-agent": this.#deps.userAgent, ...headers };
+  }
+}
+
+async function* reported(
+  body: AsyncIterable<Uint8Array>,
+  arrived: WatchOptions["arrived"],
+): AsyncGenerator<Uint8Array, void, void> {
+  for await (const chunk of body) {
+    arrived?.(chunk.length);
+    yield chunk;
   }
 }
 

@@ -98,7 +98,12 @@ export const checkIds: readonly string[] = checks.map(({ id }) => id);
 export const checksNamed = (word: string): readonly string[] =>
   checkIds.filter((id) => id === word || id.startsWith(`${word}.`));
 
-/** Runs the selected checks concurrently and returns their findings in order. A check that throws has failed. */
+const interrupted = skip("interrupted");
+
+/**
+ * Runs the selected checks concurrently and returns their findings in order. A check that throws has failed. A check
+ * that an interrupt ends is skipped, whatever it found: it did not see everything.
+ */
 export function examine(
   patient: Patient,
   { only, offline }: { readonly only?: readonly string[] | undefined; readonly offline: boolean },
@@ -109,8 +114,10 @@ export function examine(
     chosen.map(async ({ id, usesNetwork, run }): Promise<Finding> => {
       if (offline && usesNetwork) return { id, ...skip("--offline") };
       try {
-        return { id, ...(await run(patient, broker)) };
+        const found = await run(patient, broker);
+        return { id, ...(patient.signal.aborted ? interrupted : found) };
       } catch (error) {
+        if (patient.signal.aborted) return { id, ...interrupted };
         return { id, ...fail(`this check could not be completed: ${sentenceOf(error)}`) };
       }
     }),

@@ -1,3 +1,4 @@
+import { counted } from "../base/text/counted.ts";
 import { type Text, type Tone, toned } from "../base/text/terminal-text.ts";
 import { wrap } from "../base/text/wrap.ts";
 import type { Finding } from "./examination.ts";
@@ -41,5 +42,5 @@ export function summaryLine(findings: readonly Finding[]): string {
     findings.filter(({ level }) => levels.includes(level)).length;
   const [failed, warned, skipped] = [count("fail"), count("warn"), count("skip")];
   const result = failed + warned === 0 ? "no faults found" : `${failed} failed, ${warned} with a warning`;
-  return `${findings.length} checks: ${result}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
+  return `${counted(findings.length, "check")}: ${result}${skipped > 0 ? `, ${skipped} skipped` : ""}`;
 }

@@ -32,6 +32,8 @@ export interface Informer<T extends KubeObject> {
   /** The cache includes everything that happened before the current run began, and listeners have received it. */
   readonly isCurrent: boolean;
   readonly health: WatchHealth;
+  /** The resourceVersion up to which everything is in the cache; undefined if not known. */
+  readonly position: string | undefined;
   /** The watches of this informer, one by one: `health` and `isCurrent` are those of all together. */
   readonly parts: readonly InformerPart[];
   /** Adds a listener. The returned function removes it. */

@@ -1,6 +1,7 @@
 import type { IndexFunctions } from "../../storage/object.ts";
 import type { Node } from "../api/core.ts";
 import { type KubeObject, keyOf } from "../api/meta.ts";
+import { earliestOf } from "../api/resource-version.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
@@ -97,6 +98,11 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   /** The health of the worst of all watches, including the one on the boards. */
   get health(): WatchHealth {
     return worstOf([this.#deps.boards.health, ...this.#informers().map(({ health }) => health)]);
+  }
+
+  /** That of the watch that is furthest behind. */
+  get position(): string | undefined {
+    return earliestOf(this.#informers().map(({ position }) => position));
   }
 
   get parts(): readonly InformerPart[] {

@@ -23,12 +23,15 @@ export interface Witness {
   readonly renewal: number | undefined;
 }
 
+/** What to do after a restore. */
+export const afterRestore =
+  "No action is needed on this board. After a restore, restart every API server, and use etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted so that all clients notice it.";
+
 /** The API server's store was restored to an earlier state, so nothing in the cache is reliable. */
 export class ServerRestoredError extends Error implements HasDisposition {
   override readonly name = "ServerRestoredError";
   readonly disposition = "rebuild";
-  readonly hint =
-    "No action is needed on this board. After a restore, restart every API server, and use etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted so that all clients notice it.";
+  readonly hint = afterRestore;
 }
 
 /** Writes a new version of the site's Lease. Rejects if this board does not lead. */

@@ -138,6 +138,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     return { ...this.#reflector.health, behindSince: this.#backlog.since };
   }
 
+  get position(): string | undefined {
+    return this.#fifo.depth === 0 ? this.#fifo.resourceVersion : undefined;
+  }
+
   get parts(): readonly InformerPart[] {
     return [this];
   }

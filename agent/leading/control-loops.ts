@@ -18,6 +18,7 @@ import { ControlLoop } from "../loop/control-loop.ts";
 import type { Controller } from "../loop/controller.ts";
 import { FairTurns } from "../loop/fair-turns.ts";
 import { CachedSiteView, type Caches } from "../loop/site-view.ts";
+import { type LeavingPods, leavingPods } from "./leaving-pods.ts";
 
 /** The part of a control loop that does not depend on its controller. */
 export type Loop = Pick<
@@ -44,6 +45,8 @@ export interface TermLoops {
   readonly judgeMemory?: () => SiteMemory | undefined;
   /** Counts the pods with an eviction timer; undefined: taint eviction is turned off. */
   readonly timers?: (now: Instant) => TimerCounts;
+  /** Counts the pods of these boards that have an eviction timer; undefined: taint eviction is turned off. */
+  readonly leaving?: (boards: ReadonlySet<string>) => ReadonlyMap<string, LeavingPods>;
 }
 
 /** Workers of a controller of boards; as many as in kube-controller-manager. */
@@ -100,6 +103,9 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
   return {
     loops,
     ...(judge && { judgeMemory: () => judge.memoryOf(siteKey) }),
-    ...(evicting && { timers: (now: Instant) => countTimers(evicting.memories(), now) }),
+    ...(evicting && {
+      timers: (now: Instant) => countTimers(evicting.memories(), now),
+      leaving: (boards: ReadonlySet<string>) => leavingPods(evicting.memories(), boards),
+    }),
   };
 }

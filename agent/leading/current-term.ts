@@ -4,6 +4,7 @@ import type { TimerCounts } from "../controllers/taint-eviction/timer.ts";
 import type { Term } from "../execution/fence.ts";
 import { type Holds, isRunning } from "../holds/holds.ts";
 import type { Loop, TermLoops } from "./control-loops.ts";
+import type { LeavingPods } from "./leaving-pods.ts";
 
 /**
  * The control loops of the current term; none while another board leads. TermWork begins and ends the term. Other parts
@@ -62,6 +63,11 @@ export class CurrentTerm {
   /** Counts of the eviction timers; undefined: taint eviction is turned off, or another board leads. */
   timers(now: Instant): TimerCounts | undefined {
     return this.#running?.timers?.(now);
+  }
+
+  /** Counts the pods of these boards that have an eviction timer; empty as long as no pod can be evicted. */
+  leaving(boards: ReadonlySet<string>): ReadonlyMap<string, LeavingPods> {
+    return this.#running?.leaving?.(boards) ?? new Map();
   }
 
   /** Processes every key of every loop again. */

@@ -1,15 +1,18 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
 import { elapsed, type Instant } from "../base/clock.ts";
+import { inTextOrder } from "../base/text/text-order.ts";
 import type { Config } from "../config/settings.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
+import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { freezeOn, type Holds } from "../holds/holds.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
+import { isSilent } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
   ControllerPart,
@@ -24,7 +27,7 @@ import type { CurrentTerm } from "./current-term.ts";
 
 export interface ReportedSite {
   readonly config: Config;
-  readonly current: Pick<CurrentTerm, "site" | "timers">;
+  readonly current: Pick<CurrentTerm, "site" | "timers" | "leaving">;
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts">;
   readonly holds: Holds;
@@ -39,7 +42,7 @@ export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" |
   if (site === undefined) return {};
   return {
     zones: zoneParts(site, of, now),
-    boards: boardsPart(site, of.config, now),
+    boards: boardsPart(site, of, now),
     judgement: judgementPart(site, of),
     eviction: evictionPart(site, of, now),
   };
@@ -56,11 +59,17 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
   const boards = [...site.boards.values()];
   return [...site.zones].map(([zone, { state, queue }]) => {
     const members = boards.filter((board) => board.zone === zone);
-    const ready = members.filter((board) => board.ready === "True" && !board.unwritten).length;
+    const ready = members.filter((board) => board.ready === "True" && !isMute(board)).length;
     const rate = isStopped(of, { zone }, now) ? 0 : queue.rate;
     return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
   });
 }
+
+/**
+ * Whether the board counts as silent. Its Ready condition does not show that while it cannot be written, for example
+ * because the agent lacks the permission.
+ */
+const isMute = ({ verdict, unwritten }: BoardRecord): boolean => unwritten || isSilent(verdict);
 
 function judgementPart(
   { boards, judgedAt, behindSince }: SiteMemory,
@@ -112,11 +121,27 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     due: timers?.due ?? 0,
     evicted1h: acts.find(({ act }) => act === "pod-evicted")?.lastHour,
     acts,
-    heldActs: of.decisions.heldCounts(),
+    heldActs: ofEachReason(of.decisions.heldCounts()),
     oldestMs: oldest && elapsed(oldest, now),
     held: since && { why: "quarantine after an outage: not every board has reported again", since },
   };
 }
+
+/** Counts of all reasons for which acts can be held: a reason that appears with its first hold would hide that hold. */
+function ofEachReason(counts: ReturnType<DecisionBook["heldCounts"]>): EvictionPart["heldActs"] {
+  const known = new Map(counts.map((count) => [count.why, count]));
+  return reasons.map((why) => known.get(why) ?? { why, now: 0, total: 0 });
+}
+
+const reasonSet: Readonly<Record<Restraint["why"], true>> = {
+  "not-live": true,
+  quarantine: true,
+  verdict: true,
+  zone: true,
+  freeze: true,
+  turn: true,
+};
+const reasons = Object.keys(reasonSet) as readonly Restraint["why"][];
 
 /** The resources whose watches must be live for a board to count as silent. */
 const judgedBy = [nodes, leases].map(resourceName);
@@ -126,7 +151,8 @@ const judgedBy = [nodes, leases].map(resourceName);
  * period. After a change of leader or an outage, a lost board stays lost until it reports, even during its new grace
  * period.
  */
-function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: Config, now: Instant): BoardsPart {
+function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, now: Instant): BoardsPart {
+  const { gracePeriod } = config.nodeLifecycle;
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
     reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
   const silent: NamedBoard[] = [];
@@ -135,13 +161,21 @@ function boardsPart({ boards }: SiteMemory, { nodeLifecycle: { gracePeriod } }: 
   let tainted = 0;
   for (const [name, record] of boards) {
     if (record.taint) tainted++;
-    const { ready, health, unwritten } = record;
+    const { ready, health } = record;
     // A board that renews its Lease but not its Ready condition is alive, but out of use until its kubelet reports.
-    const isNotReady = !unwritten && (ready === "False" || (ready === "Unknown" && hasReported(record)));
+    const isNotReady = !isMute(record) && (ready === "False" || (ready === "Unknown" && hasReported(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
-    else if (unwritten || ready === "Unknown") (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
+    else if (isMute(record) || ready === "Unknown")
+      (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
   }
-  return { lost: named(silent), off: named(off), notReady: named(notReady), tainted };
+  const leaving = current.leaving(new Set(off.map(({ name }) => name)));
+  return {
+    lost: named(silent),
+    off: named(off),
+    notReady: named(notReady),
+    tainted,
+    undrained: [...leaving].map(([name, pods]) => ({ name, ...pods })).sort((a, b) => inTextOrder(a.name, b.name)),
+  };
 }
 
 const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name"> =>

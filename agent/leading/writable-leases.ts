@@ -39,6 +39,9 @@ export class WritableLeases implements Caches {
       get health() {
         return health();
       },
+      get position() {
+        return cache.position;
+      },
       onChange: (listen) => cache.onChange(listen),
     };
   }

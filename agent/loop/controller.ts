@@ -131,4 +131,6 @@ export interface SiteView {
   inTurns<T>(steps: Steps<T>): T | Promise<T>;
   /** The health of a resource's watch. */
   watch(resource: Resource<KubeObject>): WatchHealth;
+  /** The resourceVersion up to which everything of a resource is in the cache; undefined if not known. */
+  position(resource: Resource<KubeObject>): string | undefined;
 }

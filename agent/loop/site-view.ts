@@ -14,6 +14,8 @@ import type { FairTurns } from "./fair-turns.ts";
 export interface Cache<T> {
   readonly lister: Lister<T>;
   readonly health: WatchHealth;
+  /** The resourceVersion up to which everything is in the cache; undefined if not known. */
+  readonly position: string | undefined;
   /**
    * Calls back with every group of changes, in order, until the returned function is called. If a callback returns a
    * promise, the next group waits for it.
@@ -83,5 +85,9 @@ export class CachedSiteView implements SiteView {
 
   watch(resource: Resource<KubeObject>): WatchHealth {
     return this.#caches.informer(resource).health;
+  }
+
+  position(resource: Resource<KubeObject>): string | undefined {
+    return this.#caches.informer(resource).position;
   }
 }

@@ -140,7 +140,9 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   if (!failure) return [];
   const { message, hint } = userMessageOf(failure.error);
   const rest =
-    isHeld && life ? "; until then this board reports and answers, but neither leads nor changes anything" : "";
+    isHeld && life
+      ? "; until the state folder can be written, this board reports and answers, but neither leads nor changes anything"
+      : "";
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 

@@ -35,6 +35,9 @@ export class FilteredCaches implements Caches {
       get health() {
         return cache.health;
       },
+      get position() {
+        return cache.position;
+      },
       onChange: (listen) =>
         cache.onChange((changes) => listen(isOpen() ? changes : changes.flatMap((one) => visible(one, shows)))),
     };

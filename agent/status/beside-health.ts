@@ -1,14 +1,13 @@
 import { elapsed, type Millis } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import type { HoldsPart, Parts, ProblemPart } from "./parts.ts";
+import type { Parts, ProblemPart } from "./parts.ts";
 
-/** Problems of the fleet's broker, the clock, the state folder and the cache's log; and the holds in force. */
+/** Problems of the fleet's broker, the clock, the state folder and the cache's log. */
 export const besideProblems = (parts: Parts): readonly ProblemPart[] => [
   ...brokerProblems(parts),
   ...clockProblems(parts),
   ...placeProblems(parts),
   ...logProblems(parts),
-  ...(parts.holds ? holdProblems(parts.holds, parts) : []),
 ];
 
 /**
@@ -80,7 +79,9 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
 }
 
 /** Holds are not faults; they are listed so that operators can see why nothing is evicted. */
-function holdProblems({ freezes, pauses, quietUntil }: HoldsPart, { now }: Parts): readonly ProblemPart[] {
+export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
+  if (holds === undefined) return [];
+  const { freezes, pauses, quietUntil } = holds;
   const reported = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;
   return [

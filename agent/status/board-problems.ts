@@ -1,6 +1,7 @@
 import { elapsed, type Instant } from "../base/clock.ts";
+import { counted } from "../base/text/counted.ts";
 import { isoTime } from "../base/time/iso-time.ts";
-import type { NamedBoard, NamedBoards, Parts, ProblemPart } from "./parts.ts";
+import type { NamedBoard, NamedBoards, Parts, ProblemPart, UndrainedBoard } from "./parts.ts";
 
 /**
  * Boards that are not in use: one problem per cause, with the names of the first few boards. The texts have times instead
@@ -8,7 +9,7 @@ import type { NamedBoard, NamedBoards, Parts, ProblemPart } from "./parts.ts";
  */
 export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
   if (boards === undefined) return [];
-  const { lost, off, notReady } = boards;
+  const { lost, off, notReady, undrained = [] } = boards;
   const found: ProblemPart[] = [];
   if (lost.count > 0)
     found.push({
@@ -18,7 +19,7 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
         one: "is lost: it has been silent since",
         several: "boards are lost: they have been silent since",
       }),
-      hint: "check power, network and kubelet; to take a board out of use on purpose: kubectl cordon NODE",
+      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; kubectl cordon NODE alone silences this only once its pods are gone",
     });
   if (notReady.count > 0)
     found.push({
@@ -39,8 +40,26 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
         several: "cordoned boards have been silent since",
       }),
     });
+  if (undrained.length > 0)
+    found.push({
+      type: "CordonedNotDrained",
+      severity: "warning",
+      message: undrainedText(undrained),
+      hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods remain until the board returns or its Node is deleted",
+    });
   return found;
 }
+
+function undrainedText(boards: readonly UndrainedBoard[]): string {
+  const some = boards.slice(0, mostNamed).map(({ name, staying, evicted }) => {
+    const [gone, due] = [`${evicted} of its pods have been evicted`, `${staying} of its pods will be evicted`];
+    return `${name} is cordoned and silent; ${staying === 0 ? gone : evicted === 0 ? due : `${gone}, and ${staying} will be`}`;
+  });
+  const rest = boards.length - some.length;
+  return `${some.join("; ")}${rest > 0 ? `; and ${counted(rest, "more board")}` : ""}`;
+}
+
+const mostNamed = 3;
 
 function sentence(
   { count, some }: NamedBoards,

@@ -1,7 +1,7 @@
 import { elapsed, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { besideProblems } from "./beside-health.ts";
+import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
 import { lagProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
@@ -9,8 +9,6 @@ import type { StatusLevel } from "./schema.ts";
 
 /** Time for which a rebuilt cache is reported, in milliseconds. */
 const rebuiltIsNews = 3_600_000;
-/** Time for which a restored server is reported, in milliseconds. */
-const restoredIsNews = 900_000;
 
 /** All problems, most severe first. The consequences of a broken link are not listed separately. */
 export function problems(parts: Parts): readonly ProblemPart[] {
@@ -18,15 +16,16 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
-    ...siteProblems(parts),
-    ...boardProblems(parts),
-    ...lagProblems(parts),
+    ...ofSite(siteProblems(parts), boardProblems(parts), lagProblems(parts), holdProblems(parts)),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),
   ];
   return found.sort((a, b) => rankOf(a) - rankOf(b));
 }
+
+const ofSite = (...found: readonly (readonly ProblemPart[])[]): readonly ProblemPart[] =>
+  found.flat().map((problem) => ({ ...problem, isOfSite: true }));
 
 /** Sort key. An agent that is held or has ended comes first: it does nothing, so its other problems do not matter. */
 const rankOf = ({ type, severity }: ProblemPart): number =>
@@ -45,35 +44,56 @@ export function isReady({ api, leader, watches = [] }: Parts): boolean {
   return leader.role === "standby" || watches.every(({ state }) => state === "live");
 }
 
-function linkProblems({ api, now }: Parts): readonly ProblemPart[] {
+function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
   const error = api?.error;
   if (!api || !error || api.state === "up") return [];
   const since = api.state === "down" ? ` (for ${formatDuration(elapsed(api.since, now))})` : "";
-  const { type, severity, hint } = linkTexts[error.kind];
-  const meanwhile =
-    api.state === "down" ? "; while the link is down this board evicts nothing, and pods keep running" : "";
-  return [{ type, severity, message: `${error.message}${since}${meanwhile}`, hint: error.hint ?? hint }];
+  const { type, severity, until, hint } = linkTexts[error.kind];
+  const meanwhile = api.state === "down" ? `; ${until} this board evicts nothing, and pods keep running` : "";
+  const next = error.hint ?? hint;
+  return [
+    {
+      type,
+      severity,
+      message: `${error.message}${since}${meanwhile}`,
+      hint: severity === "critical" && clock?.state === "unsynced" ? `${clockFirst}; then: ${next}` : next,
+    },
+  ];
 }
 
-const linkTexts: Readonly<Record<ApiProblem["kind"], Pick<ProblemPart, "type" | "severity" | "hint">>> = {
+/** Certificates and tokens are refused by the clock, and renewing them does not help then. */
+const clockFirst =
+  "this board's clock was not set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
+
+interface LinkText extends Pick<ProblemPart, "type" | "severity"> {
+  /** How long this board evicts nothing. */
+  readonly until: string;
+  readonly hint: string;
+}
+
+const linkTexts: Readonly<Record<ApiProblem["kind"], LinkText>> = {
   unreachable: {
     type: "ApiUnreachable",
     severity: "warning",
+    until: "while the link is down",
     hint: "check the link and the API server; the agent keeps trying",
   },
   credentials: {
     type: "CredentialsInvalid",
     severity: "critical",
+    until: "until they are accepted",
     hint: "renew the credentials in the kubeconfig (siteward config explain api.kubeconfig)",
   },
   certificate: {
     type: "ServerNotTrusted",
     severity: "critical",
+    until: "until it is trusted",
     hint: "check the kubeconfig's certificate authority, and this board's clock",
   },
   forbidden: {
     type: "PermissionMissing",
     severity: "critical",
+    until: "until it is granted",
     hint: "grant the agent's user this permission",
   },
 };
@@ -126,7 +146,11 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         type: "WatchStalled",
         subject: resource,
         severity: "warning",
-        message: `${resource}: ${silence}; until the watch recovers, no board is judged by its silence`,
+        message: `${resource}: ${silence}; until the watch recovers, ${
+          /^(nodes|leases)\b/.test(resource)
+            ? "no board is judged by its silence"
+            : "the controllers may act on what they knew before"
+        }`,
         hint: "the agent opens the watch again by itself; if the problem stays, check the link",
       });
     }
@@ -206,20 +230,21 @@ function claimed({ boards, some, namespaces }: SelectionConflictPart): string {
   return found.join("; and ");
 }
 
-function ownProblems({ controllers = [], rebuilt, config, process, now }: Parts): readonly ProblemPart[] {
+function ownProblems({ controllers = [], rebuilt, restored, config, process, now }: Parts): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
   for (const { name, state, lastError } of controllers) {
     if (state !== "failing") continue;
     const message = lastError ? `${name}: ${lastError}` : name;
     found.push({ type: "ControllerFailing", subject: name, severity: "warning", message, hint: "see the agent's log" });
   }
-  if (rebuilt?.restored && elapsed(rebuilt.at, now) < restoredIsNews) {
-    const ago = formatDuration(elapsed(rebuilt.at, now));
+  if (restored) {
+    const dropped =
+      rebuilt && `${rebuilt.why}; ${formatDuration(elapsed(rebuilt.at, now))} ago this board deleted its cache`;
     found.push({
       type: "ServerRestored",
       severity: "warning",
-      message: `${rebuilt.why}; ${ago} ago this board deleted its cache; the leading board lists the site again`,
-      hint: rebuilt.restored.hint,
+      message: `${dropped ?? "the API server was restored from a backup lately"}; this board still checks whether a server shows what was undone`,
+      hint: restored.hint,
     });
   } else if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
     const ago = formatDuration(elapsed(rebuilt.at, now));

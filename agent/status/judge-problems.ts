@@ -30,6 +30,7 @@ export const judgeProblem = (
   severity: "critical",
   message: `${manager} judges the boards of this site too: this program wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
   hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here. This is shown for a day after its last write, or until the agent restarts`,
+  isOfSite: true,
 });
 
 /** The problem of a deaf leader: the API server answers it, but its watches of boards deliver nothing new. */

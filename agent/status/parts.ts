@@ -39,9 +39,9 @@ export interface Parts {
   readonly rebuilt?: {
     readonly at: Instant;
     readonly why: string;
-    /** Set if the cache was dropped because the API server's store was restored to an earlier state. */
-    readonly restored?: { readonly hint: string };
   };
+  /** Set for as long as the agent is cautious because the API server's store was restored to an earlier state. */
+  readonly restored?: { readonly hint: string };
   /** Older sites that also claim boards or namespaces of this one; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
   /** Further problems, which do not follow from the members above (see health.ts). */
@@ -133,7 +133,19 @@ export interface NamedBoards {
 export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoards } & Pick<
   Section<"boards">,
   "tainted"
->;
+> & {
+    /** Those boards among `off` whose pods are being evicted, by name; absent: none. */
+    readonly undrained?: readonly UndrainedBoard[];
+  };
+
+/** A cordoned silent board with pods. */
+export interface UndrainedBoard {
+  readonly name: string;
+  /** Pods that will be evicted. */
+  readonly staying: number;
+  /** Pods that were evicted and still exist. */
+  readonly evicted: number;
+}
 
 /** Progress of judging the boards. */
 export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
@@ -170,4 +182,6 @@ export interface ProblemPart {
   readonly severity: Severity;
   readonly message: string;
   readonly hint?: string | undefined;
+  /** The problem is one of the site, which only the leading board knows of. */
+  readonly isOfSite?: true;
 }

@@ -38,6 +38,8 @@ const condition = record({
   message: text,
   /** The next step for an operator; absent if there is none. */
   hint: optional(text),
+  /** True: the condition is one of the site, which only the leading board knows of. */
+  isOfSite: optional(yesNo),
 });
 
 const leader = record({
@@ -64,7 +66,17 @@ const api = record({
   failed1h: optional(count),
   lastError: optional(text),
   /** The last outage that has ended, with the peak number of boards and pods held back. */
-  lastOutage: optional(record({ number: count, from: text, to: text, boardsHeld: count, podsHeld: count })),
+  lastOutage: optional(
+    record({
+      number: count,
+      from: text,
+      to: text,
+      /** Why it began. */
+      why: optional(word<"unreachable" | "credentials" | "certificate">()),
+      boardsHeld: count,
+      podsHeld: count,
+    }),
+  ),
   watch: record({ open: count, restarts: count, restarts1h: optional(count) }),
 });
 
@@ -133,7 +145,7 @@ const boards = record({
   off: named,
   /** Boards that send heartbeats, but whose Ready condition is not True. */
   notReady: named,
-  /** Boards with a NoExecute taint set by the agent. */
+  /** Boards with the NoExecute taint of an unreachable or not ready board, whoever set it. */
   tainted: count,
 });
 

@@ -133,6 +133,7 @@ class Site {
       fetch: () => Promise.reject(new Error("the pass asked the API")),
       inTurns: atOnce,
       watch: () => health,
+      position: () => undefined,
     };
   }
 

@@ -42,7 +42,7 @@ test("every doctor check that the page names exists", () => {
   expect(asked.filter((word) => checksNamed(word).length === 0)).toEqual([]);
 });
 
-test("the page explains only problems that exist, and all severe ones", () => {
+test("the page explains each problem that a status can have, and no others", () => {
   const sources = (folder: string): readonly string[] =>
     readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
       const at = path.join(folder, entry.name);
@@ -55,9 +55,9 @@ test("the page explains only problems that exist, and all severe ones", () => {
   );
   expect(explained.length).toBeGreaterThan(25);
   expect(explained.filter((type) => !code.includes(`"${type}"`))).toEqual([]);
-  const critical = [...code.matchAll(/type: "([A-Z][A-Za-z]+)",(?:\s*subject: [^\n]+,)?\s*severity: "critical"/g)].map(
-    ([, type]) => type,
+  const types = [...code.matchAll(/type: "([A-Z][A-Za-z]+)",\s*(?:subject(?:: [^\n]+)?,\s*)?severity\b/g)].map(
+    ([, type = ""]) => type,
   );
-  expect(critical.length).toBeGreaterThan(4);
-  expect([...new Set(critical)].filter((type) => !explained.includes(type ?? ""))).toEqual([]);
+  expect(types.length).toBeGreaterThan(50);
+  expect([...new Set(types)].filter((type) => !explained.includes(type))).toEqual([]);
 });

@@ -154,13 +154,15 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     await conditions(`${podsAt}/${name}`, "Ready", more.phase === undefined ? "True" : "False");
   }
 
-  async function evicts(name: string, key: string, method: string): Promise<Held> {
+  async function evicts(name: string, key: string, method: string, isRead = false): Promise<Held> {
     await makePod(name, { on: board });
     const state = {
       kind: "bound",
       pod: await pod(name),
       board,
       taints: [{ key, effect: "NoExecute" }],
+      isRead,
+      isGone: false,
       isInStep: true,
       mayBeFormer: false,
       ready: "Unknown",
@@ -389,6 +391,17 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
         held: await evicts("a5", "example.com/maintenance", "DELETE"),
         meanwhile: kubeletWrites("a5"),
         after: isGone("a5"),
+      }),
+    ],
+    [
+      "the same after a read of Node and pod, once",
+      "uid, version",
+      "the kubelet wrote the pod",
+      409,
+      async () => ({
+        held: await evicts("a5r", "example.com/maintenance", "DELETE", true),
+        meanwhile: kubeletWrites("a5r"),
+        after: stays("a5r"),
       }),
     ],
     [

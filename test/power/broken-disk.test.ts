@@ -202,7 +202,7 @@ mounting(
     agent.start();
     await when("it is held", agent, () => conditionMessage(agent, "AgentHeld") !== undefined);
     expect(conditionMessage(agent, "AgentHeld")).toMatch(
-      /cannot be read or written; until then this board reports and answers/,
+      /cannot be read or written; until the state folder can be written, this board reports and answers/,
     );
     const held = agent.pid;
     expect(held).not.toBe(pid);

@@ -135,7 +135,7 @@ describe("a board that dies", () => {
     );
   });
 
-  test("is only informational if an operator cordoned it before", async () => {
+  test("is no fault if an operator cordoned it before, but for the pods that it still has", async () => {
     const site = await begun();
     const victim = site.follower("a");
     const path = `/api/v1/nodes/${victim.plate.name}`;
@@ -145,10 +145,13 @@ describe("a board that dies", () => {
     expect(site.site.api.handle({ method: "PATCH", path, headers, body, signal }).status).toBe(200);
     await site.run(10 * second);
     victim.powerOff("none");
-    await site.run(2 * minute);
-    expect(site.problems()).toEqual([
-      expect.stringMatching(`^info BoardsOff: ${victim.plate.name} is cordoned, and has been silent since`),
-    ]);
+    await site.run(75 * second);
+    const { name } = victim.plate;
+    const off = expect.stringMatching(`^info BoardsOff: ${name} is cordoned, and has been silent since`);
+    const undrained = `warning CordonedNotDrained: ${name} is cordoned and silent`;
+    expect(site.problems()).toEqual([`${undrained}; 2 of its pods have been evicted, and 1 will be`, off]);
+    await site.run(minute);
+    expect(site.problems()).toEqual([`${undrained}; 3 of its pods have been evicted`, off]);
   });
 });
 
@@ -194,7 +197,7 @@ describe("an outage of a whole site", () => {
       ),
     ]);
     expect(site.row("Leader", leader)).toMatch(
-      /^not known, no answer from the API server; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
+      /^not known, the API cannot be used; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
     );
     expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
   });

@@ -33,6 +33,7 @@ export async function run(io: Io, args: Args): Promise<number> {
     const chosen = only?.flatMap((word) => checksNamed(word));
     const findings = await examine(patient, { only: chosen, offline: args.flags.has("offline") });
     print(io, args, findings);
+    if (io.signal.aborted) return exit.interrupted;
     return codeOf(findings, args.flags.has("warnings-as-errors"));
   } finally {
     close();

@@ -187,7 +187,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
 
 const controllerStates = ["running", "standby", "off", "failing", "paused"] as const;
 
-function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Metric[] {
+function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Status): Metric[] {
   const byZone = (value: (zone: (typeof zones)[number]) => number): readonly Sample[] =>
     zones.map((zone) => ({ labels: { zone: zone.name }, value: value(zone) }));
   const byController = (value: (one: (typeof controllers)[number]) => number | undefined): readonly Sample[] =>
@@ -249,11 +249,15 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
           ]
         : [],
     ),
-    gauge("boards_tainted", "Boards with a NoExecute taint set by the agent.", one(boards?.tainted)),
+    gauge(
+      "boards_tainted",
+      "Boards with the NoExecute taint of a silent or not ready board, whoever set it.",
+      one(boards?.tainted),
+    ),
     gauge(
       "eviction_held",
-      "1 while silent boards are not tainted and their pods stay, for example after an outage of the link.",
-      one(eviction && yes(eviction.held !== undefined)),
+      "1 while no silent board of the site is tainted: in a quarantine after an outage, a freeze of the site, or quiet hours.",
+      one(eviction && yes(isHeld(eviction, holds))),
     ),
     gauge(
       "controller_state",
@@ -279,6 +283,10 @@ function ofSite({ zones = [], boards, eviction, controllers = [] }: Status): Met
     ),
   ];
 }
+
+/** Whether evictions from all silent boards of the site are held. */
+const isHeld = ({ held, frozen = [] }: NonNullable<Status["eviction"]>, holds: Status["holds"]): boolean =>
+  held !== undefined || holds?.quietUntil !== undefined || frozen.some(({ scope }) => scope === "site");
 
 function ofBoard({ board, journal }: Status): Metric[] {
   const { throttled, storage } = board ?? {};

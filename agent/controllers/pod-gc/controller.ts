@@ -1,5 +1,6 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
+import { covers } from "../../api/resource-version.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { outOfServiceKey, taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
@@ -67,7 +68,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const next = inTurns(due).slice(0, mostRequests);
     const fates = await fatesOf(names(next), site);
     const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
-    return { kind: "pass", ...toGo, missing: names(missing), fates };
+    const outOfService = await stillOutOfService(toGo.outOfService, site);
+    return { kind: "pass", ...toGo, outOfService, missing: names(missing), fates };
   },
   decide,
   remember,
@@ -109,8 +111,26 @@ async function stillToGo(
   );
   return {
     orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], isPart: false })),
-    outOfService: outOfService.map(({ pod }) => pod),
+    outOfService: await stillOutOfService(
+      outOfService.map(({ pod }) => pod),
+      site,
+    ),
   };
+}
+
+/**
+ * Those of the pods whose board was out of service when they were last written. The cached Node may be older, from
+ * before the board came back; the API is then asked about it. A pod whose board is not known now waits for a later pass.
+ */
+async function stillOutOfService(found: readonly Pod[], site: SiteView): Promise<readonly Pod[]> {
+  const position = site.position(nodes);
+  const isCovered = ({ metadata }: Pod): boolean => covers(position, metadata.resourceVersion);
+  const doubtful = new Set(found.flatMap((pod) => (isCovered(pod) ? [] : (boardOf(pod) ?? []))));
+  const confirmed = new Set<string>();
+  await forEachConcurrently([...doubtful].slice(0, mostRequests), async (board) => {
+    if (isOutOfService(await site.fetch(nodes, board))) confirmed.add(board);
+  });
+  return found.filter((pod) => isCovered(pod) || confirmed.has(boardOf(pod) ?? ""));
 }
 
 function* podsToGo(

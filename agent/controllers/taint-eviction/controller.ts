@@ -1,6 +1,7 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
+import { covers } from "../../api/resource-version.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import { isSameJson } from "../../api/same-json.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
@@ -78,7 +79,8 @@ export const taintEviction = ({
       const isDoubted = memory?.doubted === true;
       const taints = node && isDoubted ? noExecuteTaints((await site.fetch(nodes, board)) ?? node) : seen.taints;
       const isRead = isDoubted || (memory?.overtaken === true && link.live);
-      const pod = isRead ? reduced(await livePod(seen.pod, site), taints) : seen.pod;
+      const live = isRead ? await livePod(seen.pod, site) : undefined;
+      const pod = live ? reduced(live, taints) : seen.pod;
       if (node === undefined)
         return memory && { kind: "orphan", pod, board, fate: await fateOf(board, memory, site), link, hold };
       if (taints.length === 0 && memory === undefined) return undefined;
@@ -90,8 +92,10 @@ export const taintEviction = ({
         pod,
         board,
         taints,
-        isInStep: isDoubted || [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)),
-        mayBeFormer: !isDoubted && mayBeFormer(),
+        isRead: isDoubted,
+        isGone: live === seen.pod,
+        isInStep: isOneMoment(node, pod, site, settings),
+        mayBeFormer: mayBeFormer(),
         ready,
         link,
         silence,
@@ -103,6 +107,15 @@ export const taintEviction = ({
     remember,
   };
 };
+
+/**
+ * Whether the caches show Node and pod as the server had them at one moment. Both watches may be live, and one of them
+ * minutes late: they share a link, and a large event delays what follows on its own stream.
+ */
+const isOneMoment = (node: Node, pod: Pod, site: SiteView, settings: NodeLifecycleSettings): boolean =>
+  [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)) &&
+  covers(site.position(pods), node.metadata.resourceVersion) &&
+  covers(site.position(nodes), pod.metadata.resourceVersion);
 
 interface SeenPod {
   readonly pod: Pod;

@@ -51,7 +51,11 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** The cached pod and taints are up to date, except for changes made moments ago. */
+      /** The pod and taints were read from the API for this pass. */
+      readonly isRead: boolean;
+      /** The API no longer has the pod, which the cache still shows. */
+      readonly isGone: boolean;
+      /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
       readonly isInStep: boolean;
       /** The pod and taints may be those of a history that a restore of the server undid. */
       readonly mayBeFormer: boolean;
@@ -127,7 +131,9 @@ export function remember(
   const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
   const overtaken = failures.some(isConflict);
-  const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken };
+  // The next attempt would be doubted. Doubting it in a pass of its own would end the backoff: that pass succeeds.
+  const doubted = !decision.memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken, doubted };
   if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
   if (!overtaken) return { ...rest, memory };
   const events = tries === reportAfter ? outcomes.flatMap(tooBusy) : [];
@@ -157,9 +163,11 @@ function decideBound(
   if (length === Number.POSITIVE_INFINITY) return released(memory, pod);
   const timer = timerOf(state, limited(windows), length, memory, now);
   const ran = ranFor(timer, now);
-  const keys = windows.filter(({ length }) => length <= ran).map(({ taint }) => taint.key);
-  if (keys.length === 0) return waiting(timer, now);
-  const isCertain = !state.mayBeFormer && (keys.every(isLifecycleKey) || state.isInStep);
+  const due = windows.filter(({ length }) => length <= ran);
+  if (due.length === 0) return waiting(timer, now);
+  const keys = due.map(({ taint }) => taint.key);
+  const isFromCaches = isAtOnce(timer, due) && state.isInStep;
+  const isCertain = state.isRead || (!state.mayBeFormer && (keys.every(isLifecycleKey) || isFromCaches));
   const gate = {
     ...readyFact(state.ready),
     ...(timer.former && { former: true as const }),
@@ -168,6 +176,13 @@ function decideBound(
   const cause = isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
   return decideDue(state, { timer, keys, gate, cause }, settings, now);
 }
+
+/**
+ * Whether the pod has to go as soon as it and the taints exist together. The caches then need to show no more than one
+ * moment at which they did. Time to tolerate a taint, or a deletion that failed, gives them time to change.
+ */
+const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boolean =>
+  tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
 
 /**
  * The timer of a pod. A window keeps its start as long as one of its taints remains; its length may change. Other
@@ -301,7 +316,11 @@ function decideDue(
     const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
     return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
   }
-  return evict(pod, timer, { isCertain: ruling === "act", cause, grounds }, now);
+  const isRead = state.kind === "bound" && state.isRead;
+  if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
+  // The first deletion after a read names the version, for a toleration that came meanwhile.
+  const isOfVersion = isOfLifecycle(grounds) || (isRead && timer.tries === 0);
+  return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
 /** The ruling as a restraint with its details; undefined: the eviction is not held back. */
@@ -357,10 +376,13 @@ function evict(
   pod: Pod,
   timer: EvictionTimer,
   {
+    isOfVersion,
     isCertain,
     cause,
     grounds,
   }: {
+    /** Only the version that was read is deleted: a pod changed since then survives. */
+    readonly isOfVersion: boolean;
     /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
     readonly isCertain: boolean;
     readonly cause: Cause | undefined;
@@ -381,10 +403,10 @@ function evict(
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
    * A request may arrive long after it was sent, under another leader. So for our own taints the target is only the
-   * version that was read: a pod changed since then survives. A taint of another client applies to every version, so
-   * that a constantly changing pod does not escape it.
+   * version that was read. A taint of another client applies to every version, so that a constantly changing pod does
+   * not escape it; only the first deletion after a read names the version, for a toleration that came meanwhile.
    */
-  const target = isOfLifecycle(grounds) ? refTo(pods, pod) : refOf(pod);
+  const target = isOfVersion ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
   // A pod that is already being deleted still gets the condition, as in kube-controller-manager 1.36.
   if (isTerminating(pod)) return { actions: marks, memory: { ...timer, sentAt: now } };

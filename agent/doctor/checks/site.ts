@@ -1,62 +1,138 @@
+import { parseObject } from "../../api/parse.ts";
+import { leases, nodes } from "../../api/resources.ts";
+import { matchesLabels } from "../../api/selectors.ts";
 import { asRecord } from "../../base/json.ts";
+import { counted } from "../../base/text/counted.ts";
 import { siteAnnotation } from "../../board/sick-leader.ts";
 import { leaseNamespaces } from "../../config/claim-settings.ts";
 import type { Config } from "../../config/settings.ts";
+import { olderClaims, type SiteLease, siteLeaseOf, siteSelector } from "../../site/site-lease.ts";
+import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, ok, skip, unreached, warn } from "../verdict.ts";
+import { type CheckVerdict, fail, gravest, ok, skip, unreached, warn } from "../verdict.ts";
 
-/** Number of boards that are read. */
-const mostBoards = 500;
+/** Number of boards, and of sites in a namespace, that are read. */
+const most = 500;
+const mostNamed = 3;
 
-/** A board that this site selects, with the site that its agent belongs to. */
-export interface BoardOrigin {
-  readonly board: string;
-  /** Namespace and name of that site's Lease, from the annotation that the agent writes on its Node. */
-  readonly lease: string;
+const partialList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/** A board that this configuration selects. */
+export interface SelectedBoard {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Namespace and name of the Lease of its agent's site, as that agent writes it on its Node; undefined: it does not. */
+  readonly lease: string | undefined;
+}
+
+/** The facts about this site and others. */
+export interface Surroundings {
+  readonly boards: readonly SelectedBoard[];
+  /** False if there are more boards than were read. */
+  readonly isWhole: boolean;
+  /** The Leases of all sites, in the namespaces that this site reads. */
+  readonly sites: readonly SiteLease[];
+  /** Those of these namespaces in which Leases may not be listed. */
+  readonly unread: readonly string[];
 }
 
 /**
- * Checks whether boards that this site selects run agents of another site. Sites that do not read each other's Leases
- * cannot detect this otherwise. The annotations of Nodes can be trusted, because tenants cannot write them.
+ * Checks whether boards that this site selects belong to another one: by the Lease of an older site, whose claim the
+ * leader respects, or by the annotation of their agents. Also works before the first start, when this site has no Lease
+ * and all others are older. The annotations of Nodes can be trusted, because tenants cannot write them.
  */
 export async function nodeSite(patient: Patient): Promise<CheckVerdict> {
   const { api } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
   try {
-    const query = new URLSearchParams({ limit: String(mostBoards), labelSelector: config.site.nodeSelector ?? "" });
-    const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`);
+    const query = new URLSearchParams({ limit: String(most), labelSelector: config.site.nodeSelector ?? "" });
+    const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`, undefined, "application/json", partialList);
     if (status !== 200 || !Array.isArray(body?.items)) return skip(`the Nodes cannot be listed (HTTP ${status})`);
-    return siteVerdict(body.items.flatMap(originOf), config.leader);
+    const boards = body.items.flatMap(boardOf);
+    const isWhole = (asRecord(body.metadata).continue ?? "") === "";
+    return siteVerdict({ boards, isWhole, ...(await sitesIn(api, leaseNamespaces(config.leader))) }, config);
   } catch {
     return unreached;
   }
 }
 
-function originOf(item: unknown): readonly BoardOrigin[] {
-  const { name, annotations } = asRecord(asRecord(item).metadata);
-  const lease = asRecord(annotations)[siteAnnotation];
-  return typeof name === "string" && typeof lease === "string" ? [{ board: name, lease }] : [];
+function boardOf(item: unknown): readonly SelectedBoard[] {
+  const parsed = parseObject(item, nodes, true);
+  if (!parsed.ok) return [];
+  const { name, labels, annotations } = parsed.object.metadata;
+  return [{ name, labels, lease: annotations?.[siteAnnotation] }];
 }
 
-/**
- * The verdict on boards of other sites. Omits sites whose Leases this site reads: their claims are known from the
- * Leases.
- */
-export function siteVerdict(
-  origins: readonly BoardOrigin[],
-  leader: Pick<Config["leader"], "namespace" | "otherNamespaces">,
+async function sitesIn(api: ApiProbe, namespaces: readonly string[]): Promise<Pick<Surroundings, "sites" | "unread">> {
+  const sites: SiteLease[] = [];
+  const unread: string[] = [];
+  for (const namespace of namespaces) {
+    const query = new URLSearchParams({ limit: String(most), labelSelector: siteSelector });
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases?${query}`;
+    const { status, body } = await api.ask("GET", path, undefined, "application/json", partialList);
+    if (status !== 200 || !Array.isArray(body?.items)) unread.push(namespace);
+    else sites.push(...body.items.flatMap(siteOf));
+  }
+  return { sites, unread };
+}
+
+function siteOf(item: unknown): readonly SiteLease[] {
+  const parsed = parseObject(item, leases, true);
+  return parsed.ok ? siteLeaseOf(parsed.object) : [];
+}
+
+type Settings = {
+  readonly site: Pick<Config["site"], "name">;
+  readonly leader: Pick<Config["leader"], "namespace" | "otherNamespaces">;
+  readonly board: Pick<Config["board"], "node">;
+};
+
+/** The verdict on boards of other sites. */
+export function siteVerdict(around: Surroundings, { site, leader, board }: Settings): CheckVerdict {
+  const own = `${leader.namespace}/siteward-${site.name}`;
+  const claims = olderClaims(around.sites, own, () => {});
+  const byLease = new Map<string, string[]>();
+  for (const { name, labels, lease } of around.boards) {
+    // This board's own Node may still name the site from before an enrolment.
+    const annotated = lease === own || name === board.node ? undefined : lease;
+    const other = claims.find(({ selector }) => matchesLabels(selector, labels))?.lease ?? annotated;
+    if (other !== undefined) byLease.set(other, [...(byLease.get(other) ?? []), name]);
+  }
+  const found = [...byLease].map(([lease, names]) => foreign(lease, names, around, leader));
+  if (found.length > 0) return gravest(found);
+  if (around.unread.length > 0)
+    return skip(`the Leases of other sites in namespace ${around.unread.join(" and ")} cannot be listed (api.rbac)`);
+  const read = `${around.isWhole ? "" : "first "}${counted(around.boards.length, "board")} that this site selects`;
+  return ok(`none of the ${read} belongs to another site`);
+}
+
+/** The verdict on the boards `names`, which belong to the site with another Lease. */
+function foreign(
+  lease: string,
+  names: readonly string[],
+  { sites, unread }: Surroundings,
+  leader: Settings["leader"],
 ): CheckVerdict {
-  const read = leaseNamespaces(leader);
-  const strangers = origins.filter(({ lease }) => !read.includes(lease.split("/")[0] ?? ""));
-  const [first] = strangers;
-  if (first === undefined)
-    return ok(`none of the ${origins.length} boards with an annotated site belongs to another site`);
-  const named = strangers.slice(0, 3).map(({ board }) => board);
-  return warn(
-    `${strangers.length} of the boards that this site selects run agents of the site with Lease ${first.lease}, which this site ` +
-      `does not read: ${named.join(", ")}${strangers.length > 3 ? ", …" : ""}`,
-    `Correct site.nodeSelector of one of the two sites, or set leader.otherNamespaces: "${first.lease.split("/")[0]}" here, and ` +
-      `"${leader.namespace}" on the boards of that site.`,
+  const [namespace = "", name = ""] = lease.split("/");
+  const isOne = names.length === 1;
+  const boards = `${counted(names.length, "board")} that this site selects`;
+  const named = `${names.slice(0, mostNamed).join(", ")}${names.length > mostNamed ? ", …" : ""}`;
+  if (!leaseNamespaces(leader).includes(namespace))
+    return warn(
+      `${boards} ${isOne ? "runs an agent" : "run agents"} of the site with Lease ${lease}, which this site does not read: ${named}`,
+      `Correct site.nodeSelector of one of the two sites, or set leader.otherNamespaces: "${namespace}" here, and ` +
+        `"${leader.namespace}" on the boards of that site.`,
+    );
+  const other = sites.find(({ key }) => key === lease)?.site;
+  if (other === undefined && !unread.includes(namespace))
+    return warn(
+      `${boards} last ran ${isOne ? "an agent" : "agents"} of the site with Lease ${lease}, which does not exist: ${named}`,
+      "Enrol these boards for this site, or start their agents again.",
+    );
+  return fail(
+    `${boards} ${isOne ? "belongs" : "belong"} to site ${other ?? lease} (${named})`,
+    `Correct site.nodeSelector of one of the two sites, or, if ${other ?? "that site"} no longer exists: ` +
+      `kubectl -n ${namespace} delete lease ${name}`,
   );
 }

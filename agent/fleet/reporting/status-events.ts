@@ -22,6 +22,11 @@ interface Fact {
   readonly eventOf: (before: string | undefined) => FleetEvent | undefined;
   /** The event for the end of the fact; absent if the end is not reported. */
   readonly cleared?: FleetEvent;
+  /**
+   * The event when this board does not know any longer whether the fact lasts; absent if it always knows. Such a fact
+   * ends only when this board, leading the site again, finds that it is over.
+   */
+  readonly unknown?: FleetEvent;
 }
 
 /** Derives events from changes between two statuses: conditions, zones, leadership. */
@@ -36,7 +41,10 @@ export class StatusEvents {
   /** The events for all changes since the last call. */
   changes(status: Status, now: Instant): readonly FleetEvent[] {
     const facts = new Map(factsOf(status).map((fact) => [fact.key, fact]));
-    for (const [key, { fact }] of this.#reported) if (!facts.has(key)) facts.set(key, gone(fact));
+    const isJudge = judgesSite(status);
+    for (const [key, { fact }] of this.#reported) {
+      if (!facts.has(key)) facts.set(key, fact.unknown && !isJudge ? lostSight(fact) : gone(fact));
+    }
     const found = [...facts.values()].flatMap((fact) => this.#changeOf(fact, now));
     this.#isFirst = false;
     return found;
@@ -59,14 +67,27 @@ export class StatusEvents {
 /** A placeholder for a fact that is no longer in the status. */
 const gone = ({ key, cleared }: Fact): Fact => ({ key, value: "", eventOf: () => cleared });
 
+/** A placeholder for a fact of the site on a board that does not lead. */
+const lostSight = (fact: Fact): Fact => ({ ...fact, value: "unknown", eventOf: () => fact.unknown });
+
+/**
+ * Whether this board leads and has judged the site in this term. Until then conditions of the site are missing from the
+ * status without being over.
+ */
+const judgesSite = ({ leader, controllers = [], judgement }: Status): boolean =>
+  leader?.role === "leader" &&
+  controllers.length > 0 &&
+  (judgement?.ageMs !== undefined || controllers.every(({ name }) => name !== "node-lifecycle"));
+
 function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[] {
-  const conditions = health.conditions.map(({ type, subject, severity, message }): Fact => {
+  const conditions = health.conditions.map(({ type, subject, severity, message, isOfSite }): Fact => {
     const about = { ...(subject !== undefined && { subject }), detail: { condition: type, message } };
     return {
       key: `condition ${type} ${subject ?? ""}`,
       value: severity,
       eventOf: () => ({ type: "condition.raised", severity, ...about }),
       cleared: { type: "condition.cleared", severity: "info", ...about },
+      ...(isOfSite && { unknown: { type: "condition.unknown", severity: "info", ...about } }),
     };
   });
   const states = zones.map(

@@ -20,7 +20,8 @@ import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts"
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { reporting } from "./reporting-client.ts";
 import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
-import { guardAgainstStall, StalledError, type StallGuard } from "./stall-guard.ts";
+import { guardAgainstStall, IncompleteEventError, StalledError, type StallGuard } from "./stall-guard.ts";
+import { StuckEvents } from "./stuck-events.ts";
 import {
   castsDoubt,
   hintFor,
@@ -28,6 +29,7 @@ import {
   isUnavailable,
   isUsable,
   OtherHistoryError,
+  problemOf,
   ShortWatchError,
   UnreadableError,
 } from "./watch-errors.ts";
@@ -78,7 +80,10 @@ export interface ReflectorStats {
   /** Number of watches opened. */
   readonly watches: number;
   readonly rejected: Rejected;
-  /** Why the last attempt failed, with a hint; undefined as soon as a list or watch works. */
+  /**
+   * Why the last attempt failed, with a hint; undefined as soon as a list or watch works. An event that did not arrive
+   * completely remains until the position moves.
+   */
   readonly problem: string | undefined;
 }
 
@@ -147,8 +152,7 @@ export class Reflector<T extends KubeObject> {
   #watches = 0;
   /** Number of usable events of the last watch. */
   #events = 0;
-  /** The position after which the last unreadable event arrived. */
-  #unreadableAt: string | undefined;
+  readonly #stuck = new StuckEvents();
   /** See ReflectorStats. */
   #problem: string | undefined;
   /**
@@ -180,7 +184,7 @@ export class Reflector<T extends KubeObject> {
       lists: this.#lists,
       watches: this.#watches,
       rejected: this.#rejections.seen,
-      problem: this.#problem,
+      problem: this.#problem ?? this.#stuck.problemAt(this.#deps.store.resourceVersion),
     };
   }
 
@@ -247,7 +251,7 @@ export class Reflector<T extends KubeObject> {
   #report(error: unknown, wait: Millis, what = "watch interrupted"): void {
     const isRelist = dispositionOf(error) === "relist";
     const hint = hintFor(error);
-    const problem = hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
+    const problem = problemOf(error);
     // Failures of the link are reported elsewhere, once for all watches.
     const isNew = problem !== this.#logged && !isRelist && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
@@ -271,19 +275,10 @@ export class Reflector<T extends KubeObject> {
   #positionAfter(error: unknown): PositionState {
     if (error instanceof OtherHistoryError || isMeaningless(error)) return "useless";
     if (dispositionOf(error) === "relist") return "expired";
-    if (error instanceof UnreadableError) return this.#isUnreadableAgain() ? "expired" : "usable";
+    if (error instanceof UnreadableError || error instanceof IncompleteEventError) {
+      return this.#stuck.isAgain(error, this.#deps.store.resourceVersion) ? "expired" : "usable";
+    }
     return error instanceof ShortWatchError || castsDoubt(error, this.#events) ? "doubted" : "usable";
-  }
-
-  /**
-   * After an unreadable event the watch resumes at the stored position, where an event that was truncated by chance
-   * arrives intact. If it is unreadable again, a list replaces it.
-   */
-  #isUnreadableAgain(): boolean {
-    const { resourceVersion } = this.#deps.store;
-    const isAgain = this.#unreadableAt === resourceVersion;
-    this.#unreadableAt = resourceVersion;
-    return isAgain;
   }
 
   /**
@@ -352,6 +347,7 @@ export class Reflector<T extends KubeObject> {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * random.next()),
+      arrived: guard.arrived,
     };
     const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
     let last = began;

@@ -1,12 +1,14 @@
-import type { Clock, Millis, Timer } from "../../base/clock.ts";
+import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../../base/clock.ts";
 import { IdleTimer } from "../../client/transport/idle-timer.ts";
 
 /** Ends a stream that was silent for too long. The time runs from the first `touch`. */
 export interface StallGuard {
   /** Aborts with the parent signal, with a `StalledError`, or by `abort`. */
   readonly signal: AbortSignal;
-  /** Called when the stream was opened, or data arrived. */
+  /** Called when the stream was opened, or an event arrived. */
   touch(): void;
+  /** Called when part of an event arrived. Over a slow link, a large event takes longer than the limit. */
+  arrived(bytes: number): void;
   /** Ends the stream for another reason. */
   abort(reason: unknown): void;
   dispose(): void;
@@ -27,8 +29,15 @@ export interface StallGuardOptions {
 
 /** A stream was silent for too long. Its connection may be half-open, which goes unnoticed while nothing is written. */
 export class StalledError extends Error {
-  override readonly name = "StalledError";
+  override readonly name: string = "StalledError";
   readonly disposition = "retry";
+}
+
+/** A stream stalled within an event, so the next stream that begins at the same position may do so, too. */
+export class IncompleteEventError extends StalledError {
+  override readonly name = "IncompleteEventError";
+  readonly hint =
+    "The link may be too slow for a large object. The agent lists the resource if this happens twice: lists are compressed.";
 }
 
 /**
@@ -37,15 +46,28 @@ export class StalledError extends Error {
  */
 const askAfter = 5 / 6;
 
+/** So many bytes within the limit keep a stream open: a server that sends fewer does not get an event through. */
+const leastProgress = 16 * 1024;
+/**
+ * An event ends the stream if it takes longer than this many limits. With the default of 90 s that is 15 min, in which 8
+ * MB, the longest event, arrive at 75 kbit/s.
+ */
+const longestEvent = 10;
+
 export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: StallGuardOptions): StallGuard {
   const controller = new AbortController();
   const asking = new AbortController();
   const follow = (): void => controller.abort(parent.reason);
   if (parent.aborted) follow();
   else parent.addEventListener("abort", follow, { once: true });
-  const timer = new IdleTimer(clock, limit, () =>
-    controller.abort(new StalledError(`${what}: received nothing for ${Math.round(limit / 1000)} s`)),
-  );
+  /** The event that is arriving. `unsettled`: the bytes since the limit last started anew. */
+  let partial: { readonly began: Instant; bytes: number; unsettled: number } | undefined;
+  const timer = new IdleTimer(clock, limit, () => controller.abort(stalled()));
+  const stalled = (): StalledError => {
+    if (partial === undefined) return new StalledError(`${what}: received nothing for ${Math.round(limit / 1000)} s`);
+    const [seconds, kilobytes] = [elapsed(partial.began, clock.now()) / 1000, partial.bytes / 1000].map(Math.round);
+    return new IncompleteEventError(`${what}: an event is incomplete after ${seconds} s and ${kilobytes} kB`);
+  };
   const question = async (): Promise<void> => {
     const signal = AbortSignal.any([controller.signal, asking.signal]);
     try {
@@ -58,9 +80,20 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
   return {
     signal: controller.signal,
     touch: () => {
+      partial = undefined;
       if (asked === undefined) asked = clock.after(limit * askAfter, () => void question());
       else asked.cancel();
       timer.start();
+      timer.touch();
+    },
+    arrived: (bytes) => {
+      // A resource that rests sends nothing, so there is nothing to ask.
+      asked?.cancel();
+      partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
+      partial.bytes += bytes;
+      partial.unsettled += bytes;
+      if (partial.unsettled < leastProgress || elapsed(partial.began, clock.now()) >= longestEvent * limit) return;
+      partial.unsettled = 0;
       timer.touch();
     },
     abort: (reason) => controller.abort(reason),

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/meta.ts";
-import { hintOf } from "../../base/errors.ts";
+import { hintOf, sentenceOf } from "../../base/errors.ts";
 import { ApiError, isGone, isInternalError, isNotFound, isTooLargeResourceVersion } from "../../client/api-error.ts";
 import type { WatchEvent } from "../../client/watch-stream.ts";
 import { StalledError } from "./stall-guard.ts";
@@ -50,3 +50,9 @@ const notServed =
 
 /** A hint for the operator; undefined if a retry may help. */
 export const hintFor = (error: unknown): string | undefined => (isNotFound(error) ? notServed : hintOf(error));
+
+/** The failure as the status shows it. */
+export function problemOf(error: unknown): string {
+  const hint = hintFor(error);
+  return hint === undefined ? sentenceOf(error) : `${sentenceOf(error)}. ${hint}`;
+}

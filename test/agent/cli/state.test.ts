@@ -191,7 +191,7 @@ mounting("on a read-only file system the agent waits, says what to check, and st
   expect(lastWords(agent)).toEqual(
     expect.arrayContaining([
       expect.stringMatching(
-        /^AgentHeld: \S+state\.db: the file cannot be read or written; until then this board reports and answers/,
+        /^AgentHeld: \S+state\.db: the file cannot be read or written; until the state folder can be written, this board reports and answers/,
       ),
       expect.stringMatching(/^StorageReadOnly: /),
       expect.stringMatching(/^NotStanding: /),

@@ -150,6 +150,16 @@ test("an outage is reported after its end, from its first unanswered request; a 
   await clock.advance("78s");
   await send(refused);
   await send(200);
-  expect(link.view().lastOutage).toEqual({ number: 1, began, ended: clock.now() });
+  expect(link.view().lastOutage).toEqual({ number: 1, began, ended: clock.now(), kind: "unreachable" });
   expect(log.lines.at(-1)).toMatchObject({ level: "info", message: "API server reached", fields: { awayMs: 78_000 } });
+});
+
+test("an outage keeps the reason why it began: refused credentials are not a missing answer", async () => {
+  const { clock, link, send } = setUp();
+  await send(200);
+  await send(401);
+  await clock.advance("78s");
+  await send(refused);
+  await send(200);
+  expect(link.view().lastOutage?.kind).toBe("credentials");
 });

@@ -359,6 +359,22 @@ test("a watch requests bookmarks and no compression, and stays open for as long 
   expect(requests[0]?.headers["accept-encoding"]).toBeUndefined();
 });
 
+test("a watch reports each part of an event that arrives, before the event is whole", async () => {
+  const line = `${JSON.stringify({ type: "ADDED", object: node })}\n`;
+  const parts: number[] = [];
+  const seen: string[] = [];
+  async function* slowly(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from(line.slice(0, 20));
+    seen.push(`${parts.length} parts`);
+    yield Buffer.from(line.slice(20));
+  }
+  const { client } = site([{ chunks: slowly() }]);
+  const arrived = (bytes: number): void => void parts.push(bytes);
+  for await (const { type } of await client.watch(nodes, { timeoutSeconds: 400, arrived }, signal)) seen.push(type);
+  expect(seen).toEqual(["1 parts", "ADDED"]);
+  expect(parts).toEqual([20, line.length - 20]);
+});
+
 test("an unusable answer becomes an error with its reason and disposition", async () => {
   const outcome = async (answer: Answer, call = "get"): Promise<unknown[]> => {
     const { client } = site([answer]);

@@ -45,6 +45,7 @@ export function countedSite(objects: readonly (readonly [Resource<KubeObject>, r
       }
     },
     watch: () => live,
+    position: () => undefined,
   };
   return { site, reads };
 }

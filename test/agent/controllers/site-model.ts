@@ -10,6 +10,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
+import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
 import type { Acts } from "../../../agent/execution/executor.ts";
@@ -210,6 +211,11 @@ export class SiteModel {
     this.api.deliver();
   }
 
+  /** The watch of this kind stays live, and what it brings is on its way from now on. */
+  delay(kind: "Node" | "Pod"): void {
+    this.#site.link?.late.add(kind);
+  }
+
   set link(state: LinkState) {
     if (this.#site.link) this.#site.link.state = state;
   }
@@ -238,6 +244,12 @@ export class SiteModel {
     return (this.#loopOf("node-lifecycle")?.memoryOf(siteKey) as SiteMemory | undefined) ?? firstMemory;
   }
 
+  /** The timers of taint eviction. */
+  get timers(): readonly EvictionTimer[] {
+    const memories = this.#loopOf("taint-eviction")?.memories() ?? [];
+    return [...memories].filter((memory) => memory !== undefined) as EvictionTimer[];
+  }
+
   /** What taint eviction keeps on this board's disk. */
   get kept(): readonly (readonly [string, string])[] {
     return [...this.#store];
@@ -253,6 +265,7 @@ export class SiteModel {
       fetch: view.fetch.bind(view),
       inTurns: view.inTurns.bind(view),
       watch: view.watch.bind(view),
+      position: view.position.bind(view),
     };
   }
 

@@ -94,6 +94,8 @@ class CountedSite implements SiteView {
     return proven(received(opened(neverConnected, settings, now), settings, now), now);
   }
 
+  position(): undefined {}
+
   #countRead(resource: string): void {
     this.read.set(resource, (this.read.get(resource) ?? 0) + 1);
   }

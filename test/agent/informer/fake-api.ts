@@ -42,6 +42,8 @@ export class FakeApi implements InformerClient {
   #version = 100;
   #compacted = 0;
   sendsBookmarks = true;
+  /** False: watches opened from now on deliver no event as a whole. */
+  arrivesWhole = true;
   /**
    * False: the server learns nothing of a resource that rests, as with an etcd that reports no progress, until it has an
    * event or is asked for the newest state. It sends no bookmark with the version at which a watch began.
@@ -170,8 +172,9 @@ export class FakeApi implements InformerClient {
     };
     return this.#answer(request, () => {
       const from = Number(options.resourceVersion);
-      const watch = new FakeWatch(this.#clock, request, signal);
+      const watch = new FakeWatch(this.#clock, request, signal, options.arrived);
       this.watches.push(watch);
+      if (!this.arrivesWhole) watch.freeze();
       if (from < this.#compacted) watch.say({ type: "ERROR", error: expired("watch") });
       else for (const revision of this.#history) if (revision.version > from) this.#send(watch, revision);
       if (this.sendsBookmarks) watch.remind(() => this.#bookmarkAfter(from, request.resource));
@@ -218,6 +221,7 @@ export class FakeWatch {
   readonly request: Request;
   readonly #clock: Clock;
   readonly #signal: AbortSignal;
+  readonly #arrived: (bytes: number) => void;
   readonly #waiting: WatchEvent<KubeObject>[] = [];
   #wake: () => void = () => {};
   #end: { readonly error: unknown } | undefined;
@@ -227,12 +231,18 @@ export class FakeWatch {
   /** How many events the client has taken. */
   taken = 0;
 
-  constructor(clock: Clock, request: Request, signal: AbortSignal) {
+  constructor(clock: Clock, request: Request, signal: AbortSignal, arrived: WatchOptions["arrived"] = () => {}) {
+    this.#arrived = arrived;
     this.#clock = clock;
     this.request = request;
     this.#signal = signal;
     signal.addEventListener("abort", () => this.break(signal.reason), { once: true });
     clock.after((request.options.timeoutSeconds ?? 0) * 1000, () => this.close());
+  }
+
+  /** Part of an event arrives. */
+  dribble(bytes: number): void {
+    if (this.isOpen) this.#arrived(bytes);
   }
 
   say(event: WatchEvent<KubeObject>): void {
@@ -290,6 +300,7 @@ export class FakeWatch {
         const event = this.#waiting.shift();
         if (event) {
           this.taken++;
+          this.#arrived(500);
           yield event;
         } else if (this.#end) {
           if (this.#end.error !== undefined) throw this.#end.error;
@@ -327,6 +338,9 @@ function isSelected(object: KubeObject, { namespace, labelSelector, fieldSelecto
   );
 }
 
-/** The options without the callback that every reflector passes. */
-const withoutReport = <Options extends Refusable>({ refused: _, ...options }: Options): Omit<Options, "refused"> =>
-  options;
+/** The options without the callbacks that every reflector passes. */
+const withoutReport = <Options extends Refusable & Partial<Pick<WatchOptions, "arrived">>>({
+  refused: _,
+  arrived: __,
+  ...options
+}: Options): Omit<Options, "refused" | "arrived"> => options;

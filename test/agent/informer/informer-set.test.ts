@@ -326,6 +326,8 @@ describe("a site that is the whole cluster", () => {
     const indexer = new Indexer<Pod>({ database, resource: "pods", indices: podIndices, decodedBytes: 0 });
     const fifo = new DeltaFIFO<Pod>({ database, resource: "pods", indexer, deltasPerObject: 16 });
     fifo.append([{ type: "Updated", object: changed }], changed.metadata.resourceVersion);
+    // What waits in the journal is not in the cache.
+    expect(new Run().set.informer(pods).position).toBeUndefined();
     api.put(pods, { ...changed, status: { phase: "Succeeded" } });
     api.put(pods, late);
 
@@ -531,6 +533,20 @@ describe("a site of selected boards", () => {
       api.put(leases, lease(board));
       api.put(pods, pod(`web-${board}`, { node: board }));
     }
+  });
+
+  test("knows everything only up to where the watch of each board is", async () => {
+    const run = await new Run(scope).start();
+    await clock.advance("70s");
+    const { position } = run.set.informer(pods);
+    expect(position).toBe(api.version);
+    api.put(pods, pod("another", { node: "pi-1" }));
+    await clock.advance("1s");
+    expect(run.names(pods)).toContain("another");
+    expect(run.set.informer(pods).position).toBe(position);
+    await clock.advance("70s");
+    expect(run.set.informer(pods).position).toBe(api.version);
+    await run.stop();
   });
 
   test("knows its boards, their leases and their pods, and nothing else", async () => {

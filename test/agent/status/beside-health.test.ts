@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { besideProblems } from "../../../agent/status/beside-health.ts";
+import { besideProblems, holdProblems } from "../../../agent/status/beside-health.ts";
 import { problems } from "../../../agent/status/health.ts";
 import { judgeProblem } from "../../../agent/status/judge-problems.ts";
 import type { HoldsPart, MqttPart, Parts } from "../../../agent/status/parts.ts";
@@ -67,7 +67,7 @@ describe("an operator's hold", () => {
   };
 
   test("is reported with author, reason and remaining time, and is not a fault", () => {
-    const found = besideProblems(healthy({ holds }));
+    const found = holdProblems(healthy({ holds }));
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
       ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
       ["info", "nothing is evicted in the site for 30m more, by local:1000"],

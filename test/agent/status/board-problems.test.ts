@@ -47,6 +47,25 @@ test("boards that are not ready have a line of their own; silent boards that are
   ]);
 });
 
+test("a cordoned silent board with pods is a warning that says what becomes of them", () => {
+  const off = { count: 5, some: away("pi-4", "pi-5", "pi-6") };
+  const texts = said({
+    off,
+    undrained: [
+      { name: "pi-4", staying: 3, evicted: 0 },
+      { name: "pi-5", staying: 0, evicted: 2 },
+      { name: "pi-6", staying: 1, evicted: 4 },
+    ],
+  });
+  expect(texts[1]).toBe(
+    "warning CordonedNotDrained: pi-4 is cordoned and silent; 3 of its pods will be evicted; " +
+      "pi-5 is cordoned and silent; 2 of its pods have been evicted; " +
+      "pi-6 is cordoned and silent; 4 of its pods have been evicted, and 1 will be",
+  );
+  const many = ["pi-4", "pi-5", "pi-6", "pi-7"].map((name) => ({ name, staying: 1, evicted: 0 }));
+  expect(said({ off, undrained: many })[1]).toMatch(/pi-6 is cordoned and silent; 1 of its pods .*; and 1 more board$/);
+});
+
 test("the text stays the same while the board is away, so the fleet gets it once", () => {
   const boards = { lost: { count: 1, some: away("pi-3") }, off: none, notReady: none, tainted: 1 };
   const [now] = boardProblems(healthy({ boards }));

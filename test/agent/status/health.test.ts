@@ -16,15 +16,15 @@ test("a healthy site has no conditions, and the agent is ready", () => {
 });
 
 test.each([
-  ["unreachable", "warning ApiUnreachable", "degraded"],
-  ["credentials", "critical CredentialsInvalid", "critical"],
-  ["certificate", "critical ServerNotTrusted", "critical"],
-  ["forbidden", "critical PermissionMissing", "critical"],
-] as const)("a link that is down because of %s: %s, with a next step", (kind, expected, level) => {
+  ["unreachable", "warning ApiUnreachable", "degraded", "while the link is down"],
+  ["credentials", "critical CredentialsInvalid", "critical", "until they are accepted"],
+  ["certificate", "critical ServerNotTrusted", "critical", "until it is trusted"],
+  ["forbidden", "critical PermissionMissing", "critical", "until it is granted"],
+] as const)("a link that is down because of %s: %s, with a next step", (kind, expected, level, until) => {
   const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
   const found = problems(healthy({ api: down }));
   expect(conditionsOf({ api: down })).toEqual([
-    `${expected}: no answer (for 2m); while the link is down this board evicts nothing, and pods keep running`,
+    `${expected}: no answer (for 2m); ${until} this board evicts nothing, and pods keep running`,
   ]);
   expect(found[0]?.hint).toBeTruthy();
   expect(levelOf(found)).toBe(level);
@@ -34,6 +34,18 @@ test.each([
 test("the hint of the part that saw the error goes before the general hint", () => {
   const error = { kind: "credentials", message: "token expired", hint: "run kubeadm token" } as const;
   expect(problems(healthy({ api: { ...api, state: "down", error } }))[0]?.hint).toBe("run kubeadm token");
+});
+
+test("credentials or a certificate that fail under an unset clock: the clock comes first", () => {
+  const hintOf = (kind: "certificate" | "unreachable", state: "synced" | "unsynced") =>
+    problems(healthy({ api: { ...api, state: "down", error: { kind, message: "no answer" } }, clock: { state } })).find(
+      ({ type }) => type !== "ClockUnsynced",
+    )?.hint;
+  expect(hintOf("certificate", "unsynced")).toMatch(
+    /^this board's clock was not set since boot: .*; then: check the kube/,
+  );
+  expect(hintOf("certificate", "synced")).toMatch(/^check the kubeconfig/);
+  expect(hintOf("unreachable", "unsynced")).toMatch(/^check the link/);
 });
 
 test("a link that was never up is reported with its error, without a duration", () => {
@@ -93,6 +105,15 @@ test("watches that fell silent are named with their silence", () => {
   ]);
 });
 
+test("a silent watch of pods keeps no board from being judged", () => {
+  const said = (resource: string) =>
+    conditionsOf({ watches: [{ ...nodes, resource, state: "silent", heardMs: 125_000 }] });
+  expect(said("pods")).toEqual([
+    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on what they knew before",
+  ]);
+  expect(said("leases.coordination.k8s.io")[0]).toContain("no board is judged by its silence");
+});
+
 test("changes that wait to be applied for a minute are a problem, but a burst of a few seconds is not", () => {
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
@@ -137,6 +158,23 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
   ]);
 });
 
+test("conditions that only a leader knows are marked as the site's, those of the board are not", () => {
+  const none = { count: 0, some: [] };
+  const found = problems(
+    healthy({
+      boards: { lost: { count: 1, some: [{ name: "pi-3", since: at(3000) }] }, off: none, notReady: none, tainted: 0 },
+      zones: [{ name: "plant7-b", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 }],
+      eviction: { queue: 0, pending: 0, held: { why: "quarantine", since: at(3540) } },
+      holds: { freezes: [{ scope: "site", until: at(7200), by: "ops:alice" }], pauses: [], confirmed: [] },
+      controllers: [{ name: "pod-gc", state: "failing", queue: 0 }],
+    }),
+  );
+  const types = (isOfSite: boolean) =>
+    found.filter((one) => (one.isOfSite ?? false) === isOfSite).map(({ type }) => type);
+  expect(types(true)).toEqual(["ZoneDisrupted", "QuarantineHold", "BoardsLost", "EvictionFrozen"]);
+  expect(types(false)).toEqual(["ControllerFailing"]);
+});
+
 test("objects that two sites select are reported: boards, namespaces, or all of them", () => {
   const conflict = { site: "a", lease: "kube-system/siteward-a", boards: 1, some: ["pi-1"] };
   const said = (more: object): readonly string[] => conditionsOf({ selectionConflicts: [{ ...conflict, ...more }] });
@@ -148,6 +186,18 @@ test("objects that two sites select are reported: boards, namespaces, or all of 
   expect(said({ boards: 0, some: [], namespaces: "every" })).toEqual([
     `${first}every namespace; nothing is done with workloads`,
   ]);
+});
+
+test("a restored server is reported as long as the agent is cautious, also by a process that started later", () => {
+  const restored = { hint: "restart every API server" };
+  const rebuilt = { at: at(0), why: "the server was restored" };
+  expect(conditionsOf({ restored, rebuilt })).toEqual([
+    "warning ServerRestored: the server was restored; 1h ago this board deleted its cache; this board still checks whether a server shows what was undone",
+  ]);
+  expect(conditionsOf({ restored })).toEqual([
+    "warning ServerRestored: the API server was restored from a backup lately; this board still checks whether a server shows what was undone",
+  ]);
+  expect(conditionsOf({ rebuilt })).toEqual([]);
 });
 
 test("a rebuilt cache is reported for an hour, and is not a fault", () => {

@@ -59,6 +59,8 @@ interface Table {
   readonly unseen: Set<string>;
   /** Keys of objects whose changes are still on their way to the caches. */
   readonly pending: Set<string>;
+  /** The version up to which the caches have received everything. */
+  position: string;
 }
 
 /**
@@ -135,6 +137,8 @@ export class MemoryApi implements Writer, ApiReader, Caches {
   /** The watches deliver what is on its way. */
   deliver(): void {
     for (const table of this.#tables.values()) {
+      if (this.#deps.link?.brings(table.resource) === false) continue;
+      table.position = String(this.#version);
       const keys = [...table.pending];
       table.pending.clear();
       if (keys.length > 0) this.#deps.link?.received(table.resource);
@@ -166,6 +170,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
     return {
       lister: this.#lister(resource),
       health,
+      position: table.position,
       onChange: (listen) => {
         // Its changes concern objects of this resource.
         const entry = listen as (changes: readonly Seen<KubeObject>[]) => void;
@@ -351,6 +356,7 @@ export class MemoryApi implements Writer, ApiReader, Caches {
       cached: new Map(),
       unseen: new Set(),
       pending: new Set(),
+      position: String(this.#version),
     };
     this.#tables.set(name, table);
     return table;

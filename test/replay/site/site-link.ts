@@ -20,6 +20,8 @@ export type LinkState = "up" | "cut" | "half-open" | "unwatched";
 /** A link that can fail, and what the watches on it show of their health. */
 export class SiteLink {
   state: LinkState = "up";
+  /** The kinds whose watches are live and late: their changes stay on the way. */
+  readonly late = new Set<string>();
   readonly #clock: Clock;
   readonly #limits: WatchLimits;
   readonly #healths = new Map<string, WatchHealth>();
@@ -35,6 +37,11 @@ export class SiteLink {
 
   get delivers(): boolean {
     return this.state === "up";
+  }
+
+  /** Whether what happens now reaches the caches. */
+  brings(resource: Resource<KubeObject>): boolean {
+    return this.delivers && !this.late.has(resource.kind);
   }
 
   healthOf(resource: Resource<KubeObject>): WatchHealth {

@@ -63,6 +63,8 @@ function groupHelp(table: CommandTable, group: string): string {
 /** The help of a command. `typed`: how a user invokes it. */
 export function commandHelp(command: Command, typed = `siteward ${command.name}`): string {
   const { summary, details, words, options, exits, examples } = command;
+  // Every command prints something, and its reader may be a full disk.
+  const codes = [...exits, exit.output].sort((a, b) => a - b);
   return [
     summary,
     ...(details ? ["", ...wrap(details, width)] : []),
@@ -74,7 +76,7 @@ export function commandHelp(command: Command, typed = `siteward ${command.name}`
     ...(examples ? ["", "Examples:", ...examples.map((example) => `  ${example}`)] : []),
     "",
     "Exit codes:",
-    ...columns(exits.map((code) => [String(code), meanings[code] ?? ""])),
+    ...columns(codes.map((code) => [String(code), meanings[code] ?? ""])),
     "",
   ].join("\n");
 }

@@ -1,4 +1,5 @@
 import type { Millis } from "../../../base/clock.ts";
+import { counted } from "../../../base/text/counted.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status } from "../../../status/schema.ts";
@@ -38,7 +39,7 @@ const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ 
 function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
   if (!leader) return [];
   const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals, ended } = leader;
-  const unknown = link && link.api.state !== "up" ? "not known, no answer from the API server" : "none";
+  const unknown = link && link.api.state !== "up" ? "not known, the API cannot be used" : "none";
   const who = role === "leader" ? "this board" : (holder ?? unknown);
   const facts = [
     `${who}${holder === undefined ? "" : `, term ${term}`}`,
@@ -64,7 +65,8 @@ const leaseText = (role: string, age: string, duration: string): string =>
 function linkRows({ link, writtenAt }: Status): readonly string[] {
   if (!link) return [];
   const { state, since, rttP50Ms, rttP95Ms, requests1h, failed1h, watch } = link.api;
-  const again = watch.restarts1h === undefined ? `${watch.restarts} restarts` : `${watch.restarts1h} restarts/h`;
+  const again =
+    watch.restarts1h === undefined ? counted(watch.restarts, "restart") : `${counted(watch.restarts1h, "restart")}/h`;
   const facts = joined([
     `api ${state} for ${ago(since, writtenAt)}`,
     rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
@@ -78,18 +80,24 @@ function linkRows({ link, writtenAt }: Status): readonly string[] {
 function outageRows({ link, eviction }: Status): readonly string[] {
   const outage = link?.api.lastOutage;
   if (outage === undefined) return [];
-  const { from, to, boardsHeld, podsHeld } = outage;
+  const { from, to, why = "unreachable", boardsHeld, podsHeld } = outage;
   const held = [
     ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
     ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
   ];
   const effect = held.length === 0 ? "nothing had to be held" : `${held.join(" and ")} held, nothing evicted`;
   return [
-    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): no answer from the API server; ${effect}${
+    `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}; ${effect}${
       eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
     }`,
   ];
 }
+
+const outageCauses: Readonly<Record<string, string>> = {
+  unreachable: "no answer from the API server",
+  credentials: "no usable credentials for the API server",
+  certificate: "the API server's certificate was not trusted",
+};
 
 function brokerRow(mqtt: NonNullable<NonNullable<Status["link"]>["mqtt"]>, writtenAt: string): string {
   const { state, since, session, rttMs, outbox, dropped, server } = mqtt;
@@ -114,7 +122,7 @@ const watchRows = ({ watches = [] }: Status): readonly string[] =>
     return [
       resource.padEnd(wide(watches.map((one) => one.resource))),
       state.padEnd(8),
-      `${objects} objects`.padEnd(15),
+      counted(objects, "object").padEnd(15),
       lastEvent + refused,
     ].join(" ");
   });
@@ -135,7 +143,7 @@ const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
 const judgementRow = (ageMs: number, unwritten: number): string =>
   joined([
     `judged ${formatDuration(ageMs)} ago`,
-    unwritten === 0 ? undefined : `${counted(unwritten, "silent board", "not marked in the API yet")}`,
+    unwritten === 0 ? undefined : `${counted(unwritten, "silent board")} not marked in the API yet`,
   ]);
 
 function evictionRow(
@@ -149,18 +157,15 @@ function evictionRow(
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
   ]);
   return joined([
-    boards && counted(boards.tainted, "board", "tainted"),
-    `${counted(queue, "board", "queued")}${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
+    boards && `${counted(boards.tainted, "board")} tainted`,
+    `${counted(queue, "board")} queued${queueHeld > 0 ? ` (${queueHeld} held)` : ""}`,
     oldestMs === undefined ? undefined : `oldest ${formatDuration(oldestMs)}`,
-    counted(pending, "pod", "waiting"),
-    due === 0 ? undefined : counted(due, "pod", stopped ? "held" : "due"),
-    evicted1h === undefined ? undefined : counted(evicted1h, "pod", "evicted by this board in the last hour"),
+    `${counted(pending, "pod")} waiting`,
+    due === 0 ? undefined : `${counted(due, "pod")} ${stopped ? "held" : "due"}`,
+    evicted1h === undefined ? undefined : `${counted(evicted1h, "pod")} evicted by this board in the last hour`,
     stopped || "not held",
   ]);
 }
-
-const counted = (count: number, what: string, state = ""): string =>
-  `${count} ${what}${count === 1 ? "" : "s"} ${state}`.trimEnd();
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
   `${target === undefined ? scope : `${scope} ${target}`} until ${clockTime(until)} by ${by}${reason ? ` (${reason})` : ""}`;
@@ -172,7 +177,7 @@ const controllerRows = ({ controllers = [] }: Status): readonly string[] =>
     if (state === "paused" && until)
       return [...first, `until ${clockTime(until)}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}`].join(" ");
     const speed = syncP95Ms === undefined ? "" : `${syncP95Ms} ms`;
-    const errors = errors1h ? `${errors1h} error${errors1h === 1 ? "" : "s"}/h` : "";
+    const errors = errors1h ? `${counted(errors1h, "error")}/h` : "";
     return [...first, `q${queue}`.padEnd(5), speed.padEnd(8), errors].join(" ");
   });
 

@@ -87,9 +87,10 @@ const tones: ReadonlyMap<StatusLevel | "stale", Tone> = new Map([
 ]);
 
 function headWord(found: Known): readonly [tone: Tone, word: string] {
-  const { level: reported, ready } = found.status.health;
-  const level = found.kind === "stale" ? "stale" : reported;
-  return [tones.get(level) ?? "boldBad", level === "ok" && !ready ? "STARTING" : level.toUpperCase()];
+  const { health, ending } = found.status;
+  const level = found.kind === "stale" ? "stale" : health.level;
+  const unready = ending === undefined ? "STARTING" : "STOPPING";
+  return [tones.get(level) ?? "boldBad", level === "ok" && !health.ready ? unready : level.toUpperCase()];
 }
 
 /** One line of at most `width` characters: line breaks within the text become spaces. */

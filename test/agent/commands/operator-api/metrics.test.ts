@@ -232,6 +232,22 @@ test("an agent that has just started exports known values, and omits the others 
   expect(found.get("siteward_ready")?.samples).toEqual([{ labels: {}, value: 0 }]);
 });
 
+test("evictions of a site are held by a quarantine, by a freeze of the whole site and by quiet hours", () => {
+  const held = (changes: Partial<Status>): string | undefined =>
+    /^siteward_eviction_held\S* (\d)$/m.exec(exposition(metricsOf({ ...full, ...changes }, counts)))?.[1];
+  const eviction = { queue: 0, pending: 0 };
+  const none = { freezes: [], pauses: [], confirmed: [] };
+  const frozen = (scope: "site" | "zone") => ({
+    eviction: { ...eviction, frozen: [{ scope, until: "2026-11-20T13:00:00.000Z", by: "ops:alice" }] },
+    holds: none,
+  });
+  expect(held({ eviction, holds: none })).toBe("0");
+  expect(held({ eviction: { ...eviction, held: "quarantine" }, holds: none })).toBe("1");
+  expect(held(frozen("site"))).toBe("1");
+  expect(held(frozen("zone"))).toBe("0");
+  expect(held({ eviction, holds: { ...none, quietUntil: "2026-11-20T13:00:00.000Z" } })).toBe("1");
+});
+
 test("the parser of this test finds faults", () => {
   const ok = "# HELP a b\n# TYPE a gauge\na 1\n";
   expect(parseExposition(ok).size).toBe(1);

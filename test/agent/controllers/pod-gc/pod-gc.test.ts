@@ -390,6 +390,55 @@ describe("pods of a board whose Node was deleted", () => {
   });
 });
 
+describe("of terminating pods on boards that an operator marked out of service", () => {
+  const marked: Node = node("pi", {
+    conditions: { Ready: "Unknown" },
+    taints: [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }],
+  });
+  const leaving = pod("web", { on: "pi", version: "8", deletionTimestamp: "2026-01-01T00:00:00Z" });
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+
+  async function pass(position: string | undefined, live?: () => Node | undefined) {
+    const { site } = countedSite([
+      [pods, [leaving]],
+      [nodes, [marked]],
+    ]);
+    const asked: string[] = [];
+    const view: SiteView = {
+      ...site,
+      position: () => position,
+      async fetch<T>(_: unknown, name: string): Promise<T | undefined> {
+        asked.push(name);
+        // Only Nodes are asked for.
+        return live?.() as T | undefined;
+      },
+    };
+    const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, firstGcMemory);
+    if (state?.kind !== "pass") throw new Error(state?.kind);
+    return { deleted: state.outOfService.map(({ metadata }) => metadata.name), asked };
+  }
+
+  test("those go that the Nodes in the cache are not older than", async () => {
+    expect(await pass("8")).toEqual({ deleted: ["web"], asked: [] });
+  });
+
+  test.each([
+    ["is still out of service", () => marked, ["web"]],
+    ["is back, which its late watch does not show yet", () => node("pi"), []],
+    ["was deleted", () => undefined, []],
+    [
+      "cannot be read",
+      () => {
+        throw refusal("get", 0, "Unreadable");
+      },
+      [],
+    ],
+  ])("of a later one the board is read: it %s", async (_name, live, deleted) => {
+    expect(await pass("7", live)).toEqual({ deleted, asked: ["pi"] });
+    expect(await pass(undefined, live)).toEqual({ deleted, asked: ["pi"] });
+  });
+});
+
 test("a pod that takes the name of a terminated one while the pods are read is not deleted in its place", async () => {
   const cached = [ended("a"), ended("b"), ended("c")];
   const { site } = countedSite([[pods, cached]]);

@@ -9,6 +9,7 @@ import type { Cache, Caches } from "../../../../agent/loop/site-view.ts";
 export class SmallCache implements Cache<KubeObject> {
   readonly objects = new Map<string, KubeObject>();
   health: WatchHealth = neverConnected;
+  position: string | undefined;
   readonly listeners = new Set<(changes: readonly Seen<KubeObject>[]) => void>();
 
   readonly lister: Lister<KubeObject> = {

@@ -3,22 +3,25 @@ import { StatusEvents } from "../../../../agent/fleet/reporting/status-events.ts
 import type { Status } from "../../../../agent/status/schema.ts";
 import { bareStatus } from "../../../support/bare-status.ts";
 
-type Part = Partial<Pick<Status, "leader" | "zones" | "link" | "eviction">> & {
+type Part = Partial<Pick<Status, "leader" | "zones" | "link" | "eviction" | "controllers" | "judgement">> & {
   readonly conditions?: readonly string[];
+  /** Conditions that only a leader knows. */
+  readonly ofSite?: readonly string[];
 };
 
-function status({ conditions = [], ...more }: Part): Status {
+function status({ conditions = [], ofSite = [], ...more }: Part): Status {
   return {
     ...bareStatus,
     health: {
       level: "ok",
       ready: true,
-      conditions: conditions.map((type) => ({
+      conditions: [...conditions, ...ofSite].map((type) => ({
         type,
         status: true,
         severity: "warning",
         since: "2026-01-01T00:00:00Z",
         message: `${type} it is`,
+        ...(ofSite.includes(type) && { isOfSite: true }),
       })),
     },
     ...more,
@@ -90,6 +93,50 @@ test("leadership is reported by the site when it is won, and by the board when i
   expect(
     story([0, {}], [2, { leader: leads }], [100, { leader: { ...leads, role: "standby", holder: "pi-2" } }]),
   ).toEqual([[], ["site leader.acquired info"], ["board leader.lost warning"]]);
+});
+
+const judge = { name: "node-lifecycle", state: "running", queue: 0 } as const;
+const judging = { leader: leads, controllers: [judge], judgement: { ageMs: 800, unwritten: 0 } };
+const follows = { leader: { ...leads, role: "standby", holder: "pi-2" } } as const;
+const conditionsOnly = (reported: readonly string[][]) =>
+  reported.map((all) => all.filter((one) => /condition/.test(one)));
+
+test("a condition of the site is not over because this board leads no longer: it does not know", () => {
+  const lost = { ofSite: ["BoardsLost"] };
+  expect(
+    conditionsOnly(story([0, judging], [2, { ...judging, ...lost }], [70, follows], [72, follows], [140, follows])),
+  ).toEqual([[], ["board condition.raised warning"], ["board condition.unknown info"], [], []]);
+});
+
+test("a board that leads again clears a condition once it has judged the site, or raises it again", () => {
+  const lost = { ofSite: ["BoardsLost"] };
+  const begins = { ...judging, judgement: { unwritten: 0 } };
+  const before = [
+    [0, { ...judging, ...lost }],
+    [70, follows],
+    [140, begins],
+  ] as const;
+  const raised = ["board condition.raised warning"];
+  const unknown = ["board condition.unknown info"];
+  expect(conditionsOnly(story(...before, [142, judging]))).toEqual([
+    raised,
+    unknown,
+    [],
+    ["board condition.cleared info"],
+  ]);
+  expect(conditionsOnly(story(...before, [142, { ...judging, ...lost }]))).toEqual([raised, unknown, [], raised]);
+});
+
+test("a leader that judges no boards clears conditions of the site all the same", () => {
+  const pausing = { leader: leads, controllers: [{ ...judge, name: "pod-gc" }] };
+  const frozen = { ...pausing, ofSite: ["EvictionFrozen"] };
+  expect(conditionsOnly(story([0, frozen], [70, pausing]))[1]).toEqual(["board condition.cleared info"]);
+});
+
+test("a condition of the board itself ends with it, whoever leads", () => {
+  expect(conditionsOnly(story([0, { ...judging, conditions: ["Hot"] }], [70, follows]))[1]).toEqual([
+    "board condition.cleared info",
+  ]);
 });
 
 test("if more conditions occur than can be remembered, those are reported once each, and the others when there is room", () => {

@@ -572,6 +572,82 @@ describe("a watch", () => {
     await end();
   });
 
+  describe("whose events are large and arrive over a slow link", () => {
+    /** The open watch is within an event, of which `bytes` arrive every ten seconds. */
+    async function within(bytes: number, seconds: number): Promise<void> {
+      for (let passed = 0; passed < seconds; passed += 10) {
+        api.openWatch.dribble(bytes);
+        await clock.advance("10s");
+      }
+    }
+
+    test("goes on until the event is there, and does not count as live meanwhile", async () => {
+      start();
+      await clock.advance("61s");
+      const arrive = api.openWatch.delay();
+      api.put(pods, pod("large"));
+      await within(20_000, 200);
+      expect([api.watches.length, reflector.health.connected]).toEqual([1, true]);
+      expect(isLive(reflector.health, limits, clock.now())).toBe(false);
+      expect(reflector.health.lastProof).toBeUndefined();
+      arrive();
+      await clock.advance("1s");
+      expect(stored()).toEqual(["large"]);
+      expect([api.watches.length, isLive(reflector.health, limits, clock.now())]).toEqual([1, true]);
+      await end();
+    });
+
+    test("is not asked about within its first event, so that it does not look live", async () => {
+      start();
+      await clock.advance("1s");
+      api.openWatch.delay();
+      await within(20_000, 100);
+      expect(api.asked("list")).toHaveLength(1);
+      expect(isLive(reflector.health, limits, clock.now())).toBe(false);
+      await end();
+    });
+
+    test("is listed once two streams ended within an event, and the status says so until the position moves", async () => {
+      start();
+      await clock.advance("1s");
+      api.put(pods, pod("web"));
+      await clock.advance("5s");
+      api.openWatch.freeze();
+      api.arrivesWhole = false;
+      api.put(pods, pod("large"));
+      api.openWatch.dribble(20_000);
+      await clock.advance("95s");
+      expect([api.asked("list").length, api.watches.length]).toEqual([1, 2]);
+      expect(reflector.stats.problem).toMatch(/^watch pods: an event is incomplete after 90 s and 20 kB\. The link/);
+      api.openWatch.dribble(20_000);
+      await clock.advance("60s");
+      expect(reflector.stats.problem).toBeDefined();
+      await clock.advance("35s");
+      expect([api.asked("list").length, api.watches.length]).toEqual([2, 3]);
+      expect(api.asked("list").at(-1)?.options.resourceVersion).toBe("101");
+      expect([stored(), reflector.stats.problem]).toEqual([["large", "web"], undefined]);
+      await end();
+    });
+
+    test("is not listed for events that fail at different positions", async () => {
+      start();
+      for (let index = 0; index < 4; index++) {
+        await clock.advance("1s");
+        api.put(pods, pod(`web-${index}`));
+        await clock.advance("1s");
+        api.openWatch.freeze();
+        api.openWatch.dribble(20_000);
+        await clock.advance("95s");
+      }
+      expect([api.asked("list").length, api.watches.length]).toEqual([1, 5]);
+      expect(reflector.stats.problem).toBeDefined();
+      api.put(pods, pod("last"));
+      await clock.advance("1s");
+      expect(reflector.stats.problem).toBeUndefined();
+      await end();
+    });
+  });
+
   test("is not proven by an event after a pause: later events may have been delayed with it", async () => {
     start();
     await clock.advance("45s");

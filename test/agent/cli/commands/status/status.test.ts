@@ -61,6 +61,13 @@ test("a healthy site is shown in full, with units, on lines of at most 100 chara
   expect(lines.filter((line) => line.length > 100)).toEqual([]);
 });
 
+test("one object and one restart are named in the singular", async () => {
+  const [nodes] = healthy().watches ?? [];
+  written({ api: { ...api, restarts1h: 1 }, watches: nodes ? [{ ...nodes, objects: 1 }] : [] });
+  const { out } = await status();
+  expect(out.replace(/\s+/g, " ")).toMatch(/1 watch \(1 restart\/h\).* live 1 object last event/);
+});
+
 test("problems come first, each with the next step", async () => {
   written(degraded);
   const { code, lines } = await status();
@@ -287,6 +294,19 @@ test("--wait ready waits until the agent is ready, and then prints its status", 
   await clock.advance("1s");
   expect(await done).toBe(0);
   expect(io.out()).toMatch(/^OK/);
+});
+
+test("an agent that stops is STOPPING, not STARTING", async () => {
+  written({ api: { ...api, state: "starting" } }, { ending: { cause: "stop" } });
+  expect((await status()).out).toMatch(/^STOPPING {2}edge-02/);
+});
+
+test("the last outage is named by its cause", async () => {
+  const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
+  written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing had to be held");
+  written({ api: { ...api, lastOutage: outage } });
+  expect((await status()).out).toContain("(1m): no answer from the API server;");
 });
 
 test("--wait ends at its timeout with the last status", async () => {

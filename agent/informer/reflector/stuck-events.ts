@@ -1,0 +1,24 @@
+import { IncompleteEventError } from "./stall-guard.ts";
+import { problemOf, type UnreadableError } from "./watch-errors.ts";
+
+/**
+ * Events that a watch could not deliver. After one, the watch resumes at the stored position, where an event that was
+ * truncated by chance arrives intact. One that fails there again, unreadable or too large for the link, would fail for
+ * ever.
+ */
+export class StuckEvents {
+  #last: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
+
+  /** Records an event after this position. Returns whether the one before failed at the same position. */
+  isAgain(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
+    const isAgain = this.#last !== undefined && this.#last.at === position;
+    this.#last = { at: position, error };
+    return isAgain;
+  }
+
+  /** The problem of an event that did not arrive completely; undefined once the position has moved. */
+  problemAt(position: string | undefined): string | undefined {
+    const isHere = this.#last?.at === position && this.#last?.error instanceof IncompleteEventError;
+    return isHere ? problemOf(this.#last?.error) : undefined;
+  }
+}

@@ -1,0 +1,25 @@
+import type { EvictionTimer } from "../controllers/taint-eviction/timer.ts";
+
+/** The pods of a board whose tolerations of its NoExecute taints are limited. */
+export interface LeavingPods {
+  /** Pods that will be evicted. */
+  readonly staying: number;
+  /** Pods that were evicted and still exist, as they do until the board's kubelet ends them. */
+  readonly evicted: number;
+}
+
+/** Counts the pods of these boards that have an eviction timer; boards without any are left out. */
+export function leavingPods(
+  timers: Iterable<EvictionTimer | undefined>,
+  boards: ReadonlySet<string>,
+): ReadonlyMap<string, LeavingPods> {
+  const found = new Map<string, LeavingPods>();
+  if (boards.size === 0) return found;
+  for (const timer of timers) {
+    if (timer === undefined || !boards.has(timer.board)) continue;
+    const { staying, evicted } = found.get(timer.board) ?? { staying: 0, evicted: 0 };
+    const isSent = timer.sentAt !== undefined;
+    found.set(timer.board, { staying: staying + (isSent ? 0 : 1), evicted: evicted + (isSent ? 1 : 0) });
+  }
+  return found;
+}
