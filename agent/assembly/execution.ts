@@ -10,6 +10,7 @@ import type { HoldBook } from "../holds/hold-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { Caches } from "../loop/site-view.ts";
+import type { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
 import type { SiteConnection } from "./site-connection.ts";
 
@@ -26,12 +27,14 @@ export interface ExecutionDeps {
   readonly holds: HoldBook;
   readonly caches: Caches;
   readonly decisions: DecisionBook;
+  /** Undefined: silent boards are not asked on the LAN. */
+  readonly questioner: Pick<Questioner, "wordOf"> | undefined;
 }
 
 export function executionOf(
   ambient: Ambient,
   { config }: Edges,
-  { api, events, current, holds, caches, decisions }: ExecutionDeps,
+  { api, events, current, holds, caches, decisions, questioner }: ExecutionDeps,
 ): Execution {
   const { clock } = ambient;
   const settings = lifecycleSettings(config);
@@ -49,7 +52,12 @@ export function executionOf(
     return isOutdated(link, since, settings, now);
   };
   return {
-    verdictDeps: { settings, judge: () => current.judgeMemory(), holds: (now) => holds.now(now) },
+    verdictDeps: {
+      settings,
+      judge: () => current.judgeMemory(),
+      holds: (now) => holds.now(now),
+      ...(questioner && { wordOf: (board: string) => questioner.wordOf(board) }),
+    },
     executor: new Executor(ambient, {
       client: api.client,
       events,

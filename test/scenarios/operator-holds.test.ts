@@ -34,6 +34,7 @@ class Story {
       followers: "expiry",
       evictionRate: 0.1,
       selects: false,
+      lan: "none",
     } as const;
     const whole: Setting = { ...rest, timing, boards, ...setting };
     this.site = new Site({ setting: whole, seed: 7, faults: [], calmAt: 0 }, { everything: false });

@@ -35,6 +35,7 @@ class Story {
       followers: "expiry",
       evictionRate: 0.1,
       selects: false,
+      lan: "none",
       timing,
       boards,
     } as const;

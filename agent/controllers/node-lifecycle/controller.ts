@@ -9,7 +9,7 @@ import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { decide, remember } from "./decide.ts";
-import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
+import { deservesUnknown, type Examined, noWord, type Sighting, type WordOf } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
@@ -26,6 +26,8 @@ export interface NodeLifecycleDeps {
   readonly inherited: () => Budget | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** The last words of boards; by default there are none. */
+  readonly wordOf?: WordOf;
 }
 
 /** The key of the whole site: whether a board may be tainted depends on all other boards. */
@@ -47,6 +49,7 @@ export const nodeLifecycle = ({
   settings,
   inherited,
   holds: held = () => noHolds,
+  wordOf = noWord,
 }: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
@@ -62,9 +65,9 @@ export const nodeLifecycle = ({
     const link = linkOf(watches, settings, site.now);
     const holds = held(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds, settings });
+      return await observeTurns(site, memory, { link, holds, settings, wordOf });
     }
-    const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
+    const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = await site.inTurns(occupiedOf(examined.filter(deservesUnknown), site));
     const next = neediest(examined, (name) => occupied.has(name)).flatMap(
@@ -87,7 +90,7 @@ export const nodeLifecycle = ({
   remember: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
 });
 
-function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
+function sightings(site: SiteView, memory: SiteMemory, wordOf: WordOf): readonly Sighting[] {
   const versions = new Map<string, string>();
   for (const { metadata } of site.lister(leases).list()) {
     if (metadata.namespace === leaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
@@ -97,7 +100,7 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
     const { name } = node.metadata;
     const record = memory.boards.get(name);
     const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
-    boards.push({ node: slim(newest, record?.health), cached, lease });
+    boards.push({ node: slim(newest, record?.health), cached, lease, word: wordOf(name) });
   }
   return boards;
 }
@@ -154,7 +157,17 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
 async function observeTurns(
   site: SiteView,
   memory: SiteMemory,
-  { link, holds, settings }: { readonly link: Link; readonly holds: Holds; readonly settings: NodeLifecycleSettings },
+  {
+    link,
+    holds,
+    settings,
+    wordOf,
+  }: {
+    readonly link: Link;
+    readonly holds: Holds;
+    readonly settings: NodeLifecycleSettings;
+    readonly wordOf: WordOf;
+  },
 ): Promise<SiteState> {
   const isInQuarantine = isHeld(memory.quarantine);
   const may = mayHaveTurn(memory.boards, { link, holds, isInQuarantine, settings, now: site.now });
@@ -165,7 +178,10 @@ async function observeTurns(
     const node = site.lister(nodes).get(name);
     const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
     if (node === undefined) gone.push(name);
-    else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
+    else {
+      const seen = sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name));
+      boards.push({ ...seen, word: wordOf(name) });
+    }
   }
   return { kind: "drain", link, holds, boards: link.live ? await reread(boards, site, memory) : boards, gone };
 }

@@ -13,7 +13,7 @@ import { linkOf } from "../../judgement/link.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
-import { type Circumstances, readyOf } from "../node-lifecycle/health.ts";
+import { type Circumstances, noWord, readyOf, type WordOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { verdictNow } from "../node-lifecycle/verdict-now.ts";
@@ -35,6 +35,8 @@ export interface TaintEvictionDeps {
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
+  /** The last words of boards; by default there are none. */
+  readonly wordOf?: WordOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
 }
@@ -52,6 +54,7 @@ export const taintEviction = ({
   inherited,
   recordOf,
   holds: holdsAt = () => noHolds,
+  wordOf = noWord,
   mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
@@ -83,7 +86,7 @@ export const taintEviction = ({
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
-      const silence = silenceOf(node, record, site, { link, holds, settings });
+      const silence = silenceOf(node, record, site, { link, holds, settings, wordOf });
       return {
         kind: "bound",
         pod,
@@ -142,7 +145,7 @@ function silenceOf(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
-  context: Omit<Circumstances, "now">,
+  context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
 ): SilenceFacts | undefined {
   if (record === "no judge") return undefined;
   if (record === undefined) return notJudged;

@@ -15,7 +15,10 @@ export const judging = {
   blip: 10_000,
 } as const;
 
-export function configOf(board: Board, { policy, standby, followers, timing, selects, evictionRate }: Setting): Config {
+export function configOf(
+  board: Board,
+  { policy, standby, followers, timing, selects, evictionRate, lan }: Setting,
+): Config {
   const values = defaultsOf(settings);
   const ms = (time: number): string => `${time}ms`;
   const problems = layTree(
@@ -30,7 +33,7 @@ export function configOf(board: Board, { policy, standby, followers, timing, sel
         renewDeadline: ms(timing.renewDeadline),
         retry: ms(timing.retry),
       },
-      judgement: { policy, recovery: ms(judging.recovery) },
+      judgement: { policy, recovery: ms(judging.recovery), witness: lan === "none" ? "off" : "lan" },
       link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
       nodeLifecycle: {
         gracePeriod: ms(judging.gracePeriod),

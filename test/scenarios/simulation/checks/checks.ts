@@ -9,6 +9,7 @@ import { checkInnocence } from "./innocence.ts";
 import { checkOwnBoard } from "./own-board.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
+import { checkWitnessed } from "./witnessed.ts";
 
 /** All violations in a history. */
 export function checkHistory(history: History, end: Millis): readonly string[] {
@@ -23,6 +24,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkBlindness(history, acts, terms, hearings),
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
+    ...checkWitnessed(history, acts),
     ...checkHolds(history, acts),
   ];
 }
