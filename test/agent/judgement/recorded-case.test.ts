@@ -104,7 +104,7 @@ test("a case may come without note and expectation", () => {
 test.each([
   ["another family", { ...whole, family: "NH" }, "family must be decision"],
   ["nothing given", { id: "x", family: "decision" }, "given is missing"],
-  ["an unknown member", { ...whole, steps: [] }, "steps is not known here"],
+  ["an unknown member", { ...whole, steps: [] }, "steps is unknown"],
   ["an unknown act", { ...whole, given: { ...given, act: "node-drained" } }, "given.act must be one of"],
   [
     "half of the evidence",
@@ -125,7 +125,7 @@ test.each([
   [
     "a fact of a later version",
     { ...whole, given: { ...given, gate: { witnesses: 2 } } },
-    "given.gate.witnesses is not known here",
+    "given.gate.witnesses is unknown",
   ],
   ["a text of megabytes", { ...whole, id: "x".repeat(2_000_000) }, "id must have"],
 ])("a file with %s is refused", (_what, value, problem) => {
