@@ -4,7 +4,7 @@ import type { Heard, VerdictName } from "../decisions/grounds.ts";
 /**
  * Our conclusion about a board.
  *
- * alive: last heartbeat within its grace period. unknown: our watches are not live, or the silence is not proven.
+ * alive: its grace period is not over, since its last heartbeat or since the leader can hear it. unknown: our watches are not live, or the silence is not proven.
  * unproven: silent past the grace period, and nothing shows that the board runs. cut-off: silent, but a witness shows
  * that the board runs: its own word, or the leader that runs on it. unmanaged: silent; it says that it runs without its
  * kubelet. dead: silent, and an operator confirmed it. self-isolated: we ourselves reach no witness; no rule produces
@@ -38,7 +38,7 @@ export type Policy = "evidence" | "kubernetes";
 
 /** Constants, so that the boards share them: the leader remembers a verdict for each of up to 5 000 boards. */
 export const notLive: Verdict = { verdict: "unknown", rule: "the watches of Nodes and their Leases are not live" };
-const onTime: Verdict = { verdict: "alive", rule: "last heartbeat within its grace period" };
+const onTime: Verdict = { verdict: "alive", rule: "its grace period is not over" };
 const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confirm the silence" };
 const silent: Verdict = {
   verdict: "unproven",
