@@ -1,4 +1,5 @@
 import type { ReadFact } from "./facts.ts";
+import { routes4 } from "./kernel-routes.ts";
 
 /**
  * This machine's own addresses on its LAN, without netlink, which the service's sandbox refuses. Those on the interface
@@ -10,38 +11,19 @@ export function localAddresses(read: ReadFact): readonly string[] {
 
 const containerInterface = /^(lo$|docker|br-|cni|flannel|cali|cilium|lxc|veth|virbr|kube-|nodelocaldns|tunl|vxlan)/;
 
-interface Route4 {
-  readonly name: string;
-  readonly destination: number;
-  readonly mask: number;
-}
-
 function addresses4(read: ReadFact): readonly string[] {
   const routes = routes4(read("/proc/net/route") ?? "");
   const main = routes.find(({ mask }) => mask === 0)?.name;
   const found = new Map<string, boolean>();
   for (const text of ownAddresses4(read("/proc/net/fib_trie") ?? "")) {
     const address = numberOf(text);
-    const route = routes.find(({ destination, mask }) => mask !== 0 && (address & mask) >>> 0 === destination);
+    const route = routes.find(
+      ({ destination, mask, isDirect }) => isDirect && mask !== 0 && (address & mask) >>> 0 === destination,
+    );
     if (route && !containerInterface.test(route.name)) found.set(text, route.name === main);
   }
   return mainFirst(found);
 }
-
-/** Parses /proc/net/route: interface, destination, gateway, flags, …, mask in the eighth field; direct routes and the default. */
-function routes4(text: string): readonly Route4[] {
-  return text.split("\n").flatMap((line) => {
-    const [name = "", destination = "", gateway, , , , , mask = ""] = line.trim().split(/\s+/);
-    if (!isWord(destination) || !isWord(mask)) return [];
-    const route = { name, destination: hostOrder(destination), mask: hostOrder(mask) };
-    return gateway === "00000000" || route.mask === 0 ? [route] : [];
-  });
-}
-
-const isWord = (text: string): boolean => /^[0-9A-F]{8}$/i.test(text);
-
-/** The kernel prints addresses in host byte order, and all supported boards are little-endian. */
-const hostOrder = (word: string): number => Buffer.from(word, "hex").readUInt32LE(0);
 
 /** Parses /proc/net/fib_trie: an own address is a line "|-- 192.168.7.2", followed by "/32 host LOCAL". */
 function ownAddresses4(text: string): ReadonlySet<string> {

@@ -1,9 +1,9 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
+import { isSameJson } from "../../api/json.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
-import { isSameJson } from "../../api/same-json.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
