@@ -17,7 +17,7 @@ export interface LanWitness {
   announcement(): string;
 }
 
-/** Policy `kubernetes` does not know questions: kube-controller-manager asks nobody. */
+/** Policy `kubernetes` has no witnesses: kube-controller-manager asks no board. */
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
 /** Undefined: this board neither asks nor answers. */

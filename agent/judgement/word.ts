@@ -20,8 +20,8 @@ export interface Word {
 }
 
 /**
- * How long a word shows that its board runs, and how many questions have to remain without an answer too. Time in which
- * nobody asks, because the leader was suspended, is not silence of the board.
+ * How long a word shows that its board runs, and how many later questions must also have stayed unanswered. Time in which
+ * no question was sent, because the leader was suspended, is not silence of the board.
  */
 export const wordLasts: Millis = 30_000;
 const fewestQuestions = 6;

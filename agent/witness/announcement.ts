@@ -5,7 +5,7 @@ import { isPublicText } from "./board-key.ts";
 
 /**
  * Annotation that each agent writes on its own board's Node: where the board answers on the LAN, and the public half of
- * its key. Whoever may patch Nodes can write it; tenants cannot.
+ * its key. Writing it takes the right to patch Nodes, which tenants do not have.
  */
 export const witnessAnnotation = "siteward.dev/witness";
 

@@ -6,7 +6,7 @@ import type { KubeletState } from "../judgement/word.ts";
  * Question: "swq1", nonce (16), site, board, zeros up to a length of at least 128.
  * Answer:   "swa1", nonce (16), boot id, kubelet (1: 0 ok, 1 unknown, 2 down), seconds down (4), signature (64).
  *
- * An answer is never longer than its question, so that nobody can use a board to multiply traffic.
+ * An answer is never longer than its question, so that a board cannot be used to multiply traffic.
  */
 const questionMark = Buffer.from("swq1");
 const answerMark = Buffer.from("swa1");

@@ -25,7 +25,7 @@ export const healthz =
       const at = { host: "127.0.0.1", port, path: "/healthz", agent: false, signal: bound.signal };
       const sent = request(at, (response) => {
         over(response.statusCode === 200 ? "ok" : "unhealthy");
-        // The body says no more, and whatever answers may never end it.
+        // The body adds nothing, and may never end.
         response.destroy();
       });
       sent.once("error", () => over("silent"));

@@ -34,7 +34,7 @@ interface Asked {
 const period: Millis = 5000;
 /** Boards asked at once. With more in doubt, those that were asked longest ago come first. */
 const mostAsked = 200;
-/** A wrong answer costs a check of its signature; whoever sees the questions could send them without end. */
+/** A wrong answer costs a check of its signature, and anyone who sees the questions could send them without end. */
 const mostForged = 8;
 
 /**
@@ -62,7 +62,7 @@ export class Questioner {
     return this.#words.get(board);
   }
 
-  /** Why questions cannot be sent; undefined: they can, or nobody is in doubt. */
+  /** Why questions cannot be sent; undefined: they can, or no board is in doubt. */
   get problem(): string | undefined {
     return this.#problem;
   }

@@ -405,6 +405,7 @@ export class SiteModel {
       site.loopOf(registry["pod-readiness"](deps), undefined, acts),
       site.loopOf(registry["out-of-service"](), undefined, acts),
       site.loopOf(registry["taint-eviction"](deps), store, acts),
+      // Loops of different states and memories have no common type; this kit uses only what does not depend on them.
     ] as unknown as readonly AnyLoop[];
     this.#hasBegun = false;
   }
