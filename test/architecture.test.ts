@@ -31,6 +31,7 @@ const layers: Readonly<Record<string, Layer>> = {
     may: ["agent/base", "agent/api", "agent/client", "agent/informer", "agent/election", "agent/loop", "storage"],
   },
   "agent/judgement": { may: ["agent/base", "agent/api"], types: ["agent/client", "agent/decisions", "agent/informer"] },
+  "agent/witness": { may: ["agent/base", "agent/api", "agent/config", "agent/judgement"] },
   "agent/controllers": {
     may: ["agent/base", "agent/api", "agent/judgement"],
     types: ["agent/config", "agent/decisions", "agent/informer", "agent/loop", "agent/execution", "agent/holds"],
@@ -55,6 +56,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/site",
       "agent/status",
       "agent/fleet",
+      "agent/witness",
       "storage",
     ],
   },
@@ -108,6 +110,7 @@ const layers: Readonly<Record<string, Layer>> = {
       "agent/doctor",
       "agent/upkeep",
       "agent/judgement",
+      "agent/witness",
       "storage",
     ],
     types: ["agent/assembly", "agent/decisions"],

@@ -30,6 +30,7 @@ import type { Election } from "./election.ts";
 import type { Execution } from "./execution.ts";
 import type { SiteCaches } from "./site-caches.ts";
 import type { SiteConnection } from "./site-connection.ts";
+import { type LanWitness, witnessProblems } from "./witness.ts";
 
 export interface ReportedAgent
   extends Pick<Edges, "config" | "folder" | "rebuilt">,
@@ -39,6 +40,7 @@ export interface ReportedAgent
     Pick<Execution, "executor" | "limits"> {
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
+  readonly witness: LanWitness | undefined;
   readonly work: Pick<TermWork, "deafSince" | "heldSince">;
   readonly openedAt: Instant;
 }
@@ -224,7 +226,7 @@ function holdsPart(holds: Holds, quiet: QuietHours | undefined, now: Instant): H
 }
 
 function problemParts(
-  { config, claims, current, work }: ReportedAgent,
+  { config, claims, current, work, witness }: ReportedAgent,
   {
     election,
     link: { state, since },
@@ -239,7 +241,7 @@ function problemParts(
     readonly now: Instant;
   },
 ): readonly ProblemPart[] {
-  const found: ProblemPart[] = forbidden.map(permissionProblem);
+  const found: ProblemPart[] = [...forbidden.map(permissionProblem), ...witnessProblems(witness)];
   const deafSince = work.deafSince(now);
   if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
   const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>

@@ -26,6 +26,7 @@ import { type Execution, executionOf } from "./execution.ts";
 import { seatOf } from "./seat.ts";
 import { type SiteCaches, siteCaches } from "./site-caches.ts";
 import { type SiteConnection, siteConnection } from "./site-connection.ts";
+import { type LanWitness, witnessOf } from "./witness.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
@@ -52,6 +53,7 @@ export class Agent {
   readonly #events: EventRecorder;
   readonly #election: Election;
   readonly #site: SiteCaches;
+  readonly #witness: LanWitness | undefined;
   readonly #execution: Execution;
   readonly #work: TermWork;
 
@@ -76,7 +78,18 @@ export class Agent {
       board: config.board.name,
       bootId,
     });
-    const execution = executionOf(ambient, edges, { api, events, current, holds, caches, decisions, valve });
+    const witness = witnessOf(ambient, edges, seat);
+    const questioner = witness?.questioner;
+    const execution = executionOf(ambient, edges, {
+      api,
+      events,
+      current,
+      holds,
+      caches,
+      decisions,
+      valve,
+      questioner,
+    });
     const workloads = workloadsOf(config);
     const shared = { config, client: api.client, current, elector, holds, valve, ...execution };
     const work = new TermWork(ambient, {
@@ -85,6 +98,7 @@ export class Agent {
       ...shared,
       history: api.history,
       decisions,
+      questioner,
       bootId,
       fitness,
       workloads,
@@ -105,6 +119,7 @@ export class Agent {
     this.#election = election;
     this.#site = site;
     this.decisions = decisions;
+    this.#witness = witness;
     this.#execution = execution;
     this.#work = work;
   }
@@ -118,6 +133,8 @@ export class Agent {
     tasks.start("election", (inner) => this.elector.run(inner, callbacks));
     tasks.start("fitness", (inner) => this.#fitness.run(inner));
     tasks.start("decisions", (inner) => this.decisions.run(inner));
+    const { answerer } = this.#witness ?? {};
+    if (answerer) tasks.start("answers", (inner) => answerer.run(inner));
     tasks.start("history", (inner) => this.#api.history.untilRestored(inner));
     if (this.#edges.config.standby === "warm") tasks.start("informers", (inner) => home.listen(inner));
     await tasks.join();
@@ -144,6 +161,11 @@ export class Agent {
     return this.#fitness.unwell;
   }
 
+  /** What this board's Node says about its answers on the LAN; undefined: it gives none. */
+  announcement(): string | undefined {
+    return this.#witness?.announcement();
+  }
+
   /** The progress of the loops that must never stall. */
   progress(now: Instant): readonly Progress[] {
     return [this.elector.progress(), ...this.#current.loops.map((loop) => loop.progress(now))];
@@ -166,6 +188,6 @@ export class Agent {
       ...this.#site,
       ...this.#execution,
     };
-    return agentParts({ ...built, current, work, openedAt }, now);
+    return agentParts({ ...built, witness: this.#witness, current, work, openedAt }, now);
   }
 }

@@ -2,6 +2,9 @@ import type { StateFolder } from "../../storage/state-folder.ts";
 import type { Transport } from "../client/transport/transport.ts";
 import type { Config } from "../config/settings.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
+import type { KeyFile } from "../witness/board-key.ts";
+import type { AskKubelet } from "../witness/kubelet-health.ts";
+import type { Lan } from "../witness/lan.ts";
 
 /** Everything that the agent receives from outside: settings, databases, network, facts about this machine. */
 export interface Edges {
@@ -18,10 +21,20 @@ export interface Edges {
   /** Identifies this copy of the state folder on this machine; a copy on another card or machine differs. */
   readonly place: string;
   readonly version: string;
+  readonly witness: WitnessEdges;
   /** Why the cache was deleted before this agent was built; undefined if it was kept. */
   readonly rebuilt: Error | undefined;
   /** Why this board may not lead, even if no other board can; undefined: it may. */
   readonly barred: () => string | undefined;
   /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
+}
+
+/** What a board needs to ask and answer on its LAN. */
+export interface WitnessEdges {
+  readonly lan: Lan;
+  readonly keyFile: KeyFile;
+  readonly askKubelet: AskKubelet;
+  /** This machine's addresses on the LAN now. */
+  readonly addresses: () => readonly string[];
 }

@@ -14,6 +14,7 @@ import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { ValveLimits } from "../leading/site-parts.ts";
 import type { Caches } from "../loop/site-view.ts";
+import type { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
 import type { SiteConnection } from "./site-connection.ts";
 
@@ -33,12 +34,14 @@ export interface ExecutionDeps {
   readonly caches: Caches;
   readonly decisions: DecisionBook;
   readonly valve: ValveBook | undefined;
+  /** Undefined: silent boards are not asked on the LAN. */
+  readonly questioner: Pick<Questioner, "wordOf"> | undefined;
 }
 
 export function executionOf(
   ambient: Ambient,
   { config }: Edges,
-  { api, events, current, holds, caches, decisions, valve: book }: ExecutionDeps,
+  { api, events, current, holds, caches, decisions, valve: book, questioner }: ExecutionDeps,
 ): Execution {
   const { clock } = ambient;
   const settings = lifecycleSettings(config);
@@ -71,6 +74,7 @@ export function executionOf(
       judge: () => current.judgeMemory(),
       holds: (now) => holds.now(now),
       valve: valveAt,
+      ...(questioner && { wordOf: (board: string) => questioner.wordOf(board) }),
     },
     executor: new Executor(ambient, {
       client: api.client,

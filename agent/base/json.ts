@@ -13,15 +13,33 @@ export const isRecord = (value: unknown): value is JsonRecord =>
 /** The value if it is an object; otherwise an empty object. */
 export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
-/** Parses a JSON object; undefined if the text is not one, or is longer than `longest` bytes. */
+/** No record of ours nests deeper. Foreign members are written back, and writing thousands of levels ends in a stack overflow. */
+const deepest = 64;
+
+/** Parses a JSON object; undefined if the text is not one, is longer than `longest` bytes, or nests too deeply. */
 export function recordIn(text: string, longest = Number.POSITIVE_INFINITY): JsonRecord | undefined {
-  if (Buffer.byteLength(text) > longest) return undefined;
+  if (Buffer.byteLength(text) > longest || nestsTooDeeply(text)) return undefined;
   try {
     const value: unknown = JSON.parse(text);
     return isRecord(value) ? value : undefined;
   } catch {
     return undefined;
   }
+}
+
+function nestsTooDeeply(text: string): boolean {
+  let depth = 0;
+  let isQuoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const sign = text[at];
+    if (sign === '"') isQuoted = !isQuoted;
+    else if (isQuoted) {
+      if (sign === "\\") at++;
+    } else if (sign === "[" || sign === "{") {
+      if (++depth > deepest) return true;
+    } else if (sign === "]" || sign === "}") depth--;
+  }
+  return false;
 }
 
 /** A member's name as a step of a JSON pointer (RFC 6901). */

@@ -11,6 +11,7 @@ import type { WantedCondition } from "../board/node-conditions.ts";
 import { siteAnnotation, standbyAnnotation, standsBy, versionAnnotation } from "../board/sick-leader.ts";
 import { isNotFound, isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
+import { witnessAnnotation } from "../witness/announcement.ts";
 
 export interface NodeReportDeps {
   readonly client: Pick<KubeClient, "get" | "patch">;
@@ -24,6 +25,8 @@ export interface NodeReportDeps {
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over as leader now; undefined if it could. */
   readonly obstacle: () => string | undefined;
+  /** Where this board answers on the LAN, and with which key; undefined: it does not. */
+  readonly announcement: () => string | undefined;
   readonly facts: KeyValueStore;
 }
 
@@ -34,6 +37,8 @@ interface Written {
   readonly conditions: Readonly<Record<string, string>>;
   /** The standby annotation; undefined if the Node has none. */
   readonly standby: string | undefined;
+  /** The witness annotation; undefined if the Node has none. */
+  readonly witness: string | undefined;
 }
 
 const period: Millis = 15_000;
@@ -41,6 +46,8 @@ const period: Millis = 15_000;
 const conditionsEvery: Millis = 300_000;
 /** Minimum interval between writes of the standby annotation. */
 const standbyEvery: Millis = 60_000;
+/** Interval between checks of the board's own addresses, which change the witness annotation. */
+const announceEvery: Millis = 60_000;
 /** A condition that was already True at the start is cleared only after the sensors have run for this long. */
 const sensorsSettle: Millis = 660_000;
 /** How often the Node is read again: it may have been recreated. */
@@ -62,6 +69,7 @@ export class NodeReport {
   #verifiedAt: Instant | undefined;
   #conditionsAt: Instant | undefined;
   #standbyAt: Instant | undefined;
+  #announcedAt: Instant | undefined;
   #failures = 0;
 
   constructor(ambient: Ambient, deps: NodeReportDeps) {
@@ -108,6 +116,10 @@ export class NodeReport {
       await this.#writeStandby(standby, signal);
       this.#standbyAt = now;
     }
+    if (isOver(this.#announcedAt, announceEvery, now)) {
+      await this.#announce(signal);
+      this.#announcedAt = now;
+    }
   }
 
   #isDue({ type, status }: WantedCondition, now: Instant): boolean {
@@ -122,7 +134,8 @@ export class NodeReport {
     const { metadata } = await client.get<Node>(nodes, { name: node, metadataOnly: true }, signal);
     const { uid = "", annotations } = metadata;
     const conditions = this.#written?.uid === uid ? this.#written.conditions : {};
-    this.#remember({ uid, conditions, standby: annotations?.[standbyAnnotation] });
+    const [standby, witness] = [annotations?.[standbyAnnotation], annotations?.[witnessAnnotation]];
+    this.#remember({ uid, conditions, standby, witness });
     this.#verifiedAt = now;
   }
 
@@ -144,6 +157,15 @@ export class NodeReport {
     const metadata = { uid: written.uid, annotations };
     await this.#patch({ metadata }, {}, signal);
     this.#remember({ ...written, standby });
+  }
+
+  async #announce(signal: AbortSignal): Promise<void> {
+    const written = this.#written ?? neverWritten;
+    const witness = this.#deps.announcement();
+    if (witness === written.witness) return;
+    const annotations = { [witnessAnnotation]: witness ?? null };
+    await this.#patch({ metadata: { uid: written.uid, annotations } }, {}, signal);
+    this.#remember({ ...written, witness });
   }
 
   /** A strategic merge keeps conditions of other writers. The uid in the patch makes it fail for a recreated Node. */
@@ -185,15 +207,20 @@ export class NodeReport {
 }
 
 const [area, key] = ["node-report", "written"];
-const neverWritten: Written = { uid: "", conditions: {}, standby: undefined };
+const neverWritten: Written = { uid: "", conditions: {}, standby: undefined, witness: undefined };
 
 const isOver = (at: Instant | undefined, pause: Millis, now: Instant): boolean =>
   at === undefined || elapsed(at, now) >= pause;
 
 /** Parses the values that a previous process stored; undefined if unusable. The Node is read before the first write. */
 function parsed(text: string | undefined): Written | undefined {
-  const { uid, conditions, standby } = recordIn(text ?? "") ?? {};
+  const { uid, conditions, standby, witness } = recordIn(text ?? "") ?? {};
   if (!isRecord(conditions) || typeof uid !== "string") return undefined;
   const states = Object.entries(conditions).map(([type, status]) => [type, String(status)] as const);
-  return { uid, conditions: Object.fromEntries(states), standby: typeof standby === "string" ? standby : undefined };
+  return {
+    uid,
+    conditions: Object.fromEntries(states),
+    standby: typeof standby === "string" ? standby : undefined,
+    witness: typeof witness === "string" ? witness : undefined,
+  };
 }

@@ -147,6 +147,19 @@ export const settings = section("Configuration of the siteward agent.", {
       min: "0s",
       max: "1d",
     }),
+    witness: choice(
+      ["lan", "off"],
+      "lan",
+      "Whether a silent board is asked on the LAN, and this one answers; only under policy evidence.",
+    ),
+    witnessPort: integer(10270, "The UDP port where this board answers; the others read it from its Node.", {
+      min: 1,
+      max: 65_535,
+    }),
+    unmanagedHold: duration("15m", "How long a board's pods stay when it answers, but its kubelet does not run.", {
+      min: "0s",
+      max: "30d",
+    }),
   }),
   safety: section("The safety valve of policy evidence: how much harm it permits without an operator.", {
     maxHarmPerHour: optional(

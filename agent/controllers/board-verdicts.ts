@@ -6,6 +6,7 @@ import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
 import { heldUntil, isHeld, linkOf, nextQuarantine } from "../judgement/link.ts";
 import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
+import { noWord, type WordOf } from "./node-lifecycle/health.ts";
 import type { SiteMemory } from "./node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
@@ -33,6 +34,8 @@ export interface BoardVerdictDeps {
   readonly holds?: (now: Instant) => Holds;
   /** The safety valve at this time; by default it is open. */
   readonly valve?: (now: Instant) => ValveNow;
+  /** The last words of boards; by default there are none. */
+  readonly wordOf?: WordOf;
 }
 
 /** The freeze that covers a board. Without a Node its zone is unknown, and a freeze of any zone applies. */
@@ -41,7 +44,7 @@ export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefine
 
 /** Verdicts from the cached Nodes and their Leases: a controller that calls this must list both in `reads`. */
 export function boardVerdicts(
-  { settings, judge, holds: holdsAt = () => noHolds }: BoardVerdictDeps,
+  { settings, judge, holds: holdsAt = () => noHolds, wordOf = noWord }: BoardVerdictDeps,
   site: SiteView,
 ): BoardVerdicts {
   const holds = holdsAt(site.now);
@@ -67,7 +70,7 @@ export function boardVerdicts(
       if (held !== undefined) return { verdict: "unknown", rule: held };
       const record = memory?.boards.get(board);
       if (record === undefined) return { verdict: "unknown", rule: "the board has not been checked yet" };
-      return verdictNow(node, record, site, { link, holds, settings });
+      return verdictNow(node, record, site, { link, holds, settings, wordOf });
     },
     freezeOn: (board) => freezeOnBoard(holds, board, site.lister(nodes).get(board), site.now),
   };

@@ -75,7 +75,10 @@ export type Because =
   | { readonly kind: "out-of-service" };
 
 /** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
-export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "self-isolated" | "dead";
+export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
+
+/** What a board's word on the LAN shows (judgement/word.ts). down too long: for longer than its pods are held for it. */
+export type Heard = "kubelet ok" | "kubelet unknown" | "kubelet down" | "kubelet down too long";
 
 /** What the leader knew about a silent board. */
 export interface SilenceFacts {
@@ -97,6 +100,8 @@ export interface SilenceFacts {
   readonly notLive?: true;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own?: true;
+  /** What the board's own word showed; absent: there was none, or it was not asked. */
+  readonly heard?: Heard;
   /** The operator who confirmed that the board's zone is dead. */
   readonly confirmedBy?: string;
   readonly zone?: { readonly name: string; readonly state: string };

@@ -87,7 +87,8 @@ function restraintText(restraint: Restraint): string {
     case "quarantine":
       return "after an outage, not every board had sent a heartbeat yet";
     case "verdict":
-      return `the verdict was ${restraint.verdict}: ${restraint.rule}`;
+      // A board counts as alive until its grace period is over, which says little about the board.
+      return restraint.verdict === "alive" ? restraint.rule : `the verdict was ${restraint.verdict}: ${restraint.rule}`;
     case "valve":
       return valveText(restraint);
     case "zone":
@@ -141,7 +142,7 @@ function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts
   const allowed = graceMs === undefined ? "" : ` (grace period ${ms(graceMs)})`;
   return unheard
     ? `${board} sent no heartbeat since the leader began to watch it ${ms(silentMs)} before${allowed}`
-    : `${board} was silent for ${ms(silentMs)}${allowed}`;
+    : `${board} was silent for at least ${ms(silentMs)}${allowed}`;
 }
 
 /** The facts behind the reason: the verdict and its rule, the proof, the zone. */

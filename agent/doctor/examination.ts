@@ -20,6 +20,7 @@ import { nodeSite } from "./checks/site.ts";
 import { storageFsync, storagePersist, storageSpace, storageWear } from "./checks/storage.ts";
 import { sandboxScore, systemdNotify, systemdVersion, systemdWatchdog } from "./checks/systemd.ts";
 import { versionSkew } from "./checks/version.ts";
+import { witnessLan } from "./checks/witness.ts";
 import { configOf, type Patient } from "./patient.ts";
 import { type CheckVerdict, fail, skip } from "./verdict.ts";
 
@@ -53,6 +54,7 @@ const checks: readonly Check[] = [
   { id: "node.identity", usesNetwork: true, run: nodeIdentity },
   { id: "node.judge", usesNetwork: true, run: nodeJudge },
   { id: "node.site", usesNetwork: true, run: nodeSite },
+  { id: "witness.lan", run: (patient) => witnessLan(patient) },
   {
     id: "board.profile",
     run: ({ configuration, files }) => {

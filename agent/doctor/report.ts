@@ -7,7 +7,7 @@ import type { VerdictLevel } from "./verdict.ts";
 const marks: Readonly<Record<VerdictLevel, string>> = {
   ok: "[ok]",
   // A notice, not a fault.
-  info: "[ok]",
+  info: "[info]",
   warn: "[warn]",
   fail: "[FAIL]",
   skip: "[skip",

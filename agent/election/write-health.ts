@@ -24,7 +24,7 @@ export const firstWrite = (took: Millis): WriteHealth => ({
   restoredAt: undefined,
 });
 
-/** The health of a board that does not lead: it renews nothing, and judges nobody. */
+/** The health of a board that does not lead: it renews nothing and judges no boards. */
 export const neverWritten: WriteHealth = firstWrite(0);
 
 export const begun = (health: WriteHealth, at: Instant): WriteHealth => ({

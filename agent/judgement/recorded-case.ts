@@ -23,7 +23,7 @@ const words = text({ most: 1024 });
 const mostTaints = 1000;
 const ms = whole({ min: 0 });
 const yes = simple<true>({ const: true }, "true", (value) => value === true);
-const verdict = word("alive", "unknown", "unproven", "cut-off", "self-isolated", "dead");
+const verdict = word("alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead");
 
 const silenceMembers = {
   verdict: optional(verdict),
@@ -34,6 +34,7 @@ const silenceMembers = {
   provenMs: optional(ms),
   notLive: optional(yes),
   own: optional(yes),
+  heard: optional(word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long")),
   confirmedBy: optional(words),
   zone: optional(record({ name: words, state: words })),
 };

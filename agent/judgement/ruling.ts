@@ -137,14 +137,23 @@ export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | un
     ...(evidence.provenMs !== undefined && { provenMs: evidence.provenMs }),
     ...(!evidence.live && { notLive: true }),
     ...(evidence.own && { own: true }),
+    ...(evidence.heard !== undefined && { heard: evidence.heard }),
     ...(evidence.confirmedBy !== undefined && { confirmedBy: evidence.confirmedBy }),
   }),
 });
 
 /** The evidence in the facts of a record; undefined: the verdict does not rest on silence. */
-function evidenceIn({ silentMs, graceMs, provenMs, notLive, own, confirmedBy }: SilenceFacts): Evidence | undefined {
+function evidenceIn({
+  silentMs,
+  graceMs,
+  provenMs,
+  notLive,
+  own,
+  heard,
+  confirmedBy,
+}: SilenceFacts): Evidence | undefined {
   if (silentMs === undefined || graceMs === undefined) return undefined;
-  return { live: !notLive, silentMs, graceMs, provenMs, own: own === true, confirmedBy };
+  return { live: !notLive, silentMs, graceMs, provenMs, own: own === true, heard, confirmedBy };
 }
 
 /** A decision that was made again from the facts of a record. */

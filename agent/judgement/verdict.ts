@@ -1,13 +1,14 @@
 import type { Millis } from "../base/clock.ts";
-import type { VerdictName } from "../decisions/grounds.ts";
+import type { Heard, VerdictName } from "../decisions/grounds.ts";
 
 /**
  * Our conclusion about a board.
  *
- * alive: last heartbeat within its grace period. unknown: our watches are not live, or the silence is not proven.
- * unproven: silent past the grace period, and only the API could report otherwise. cut-off: silent, but a witness shows
- * that the board runs; the leader is the witness of its own board. dead: silent, and an operator confirmed it.
- * self-isolated: we ourselves reach no witness; no rule produces it yet.
+ * alive: its grace period is not over, since its last heartbeat or since the leader can hear it. unknown: our watches are not live, or the silence is not proven.
+ * unproven: silent past the grace period, and nothing shows that the board runs. cut-off: silent, but a witness shows
+ * that the board runs: its own word, or the leader that runs on it. unmanaged: silent; it says that it runs without its
+ * kubelet. dead: silent, and an operator confirmed it. self-isolated: we ourselves reach no witness; no rule produces
+ * it yet.
  */
 export interface Verdict {
   readonly verdict: VerdictName;
@@ -27,6 +28,8 @@ export interface Evidence {
   readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
+  /** What the board's own word shows; undefined: there is none, or the policy does not ask for it. */
+  readonly heard: Heard | undefined;
   /** The operator who confirmed that the board's zone is dead; undefined: none has. */
   readonly confirmedBy: string | undefined;
 }
@@ -35,24 +38,50 @@ export type Policy = "evidence" | "kubernetes";
 
 /** Constants, so that the boards share them: the leader remembers a verdict for each of up to 5 000 boards. */
 export const notLive: Verdict = { verdict: "unknown", rule: "the watches of Nodes and their Leases are not live" };
-const onTime: Verdict = { verdict: "alive", rule: "last heartbeat within its grace period" };
+const onTime: Verdict = { verdict: "alive", rule: "its grace period is not over" };
 const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confirm the silence" };
 const silent: Verdict = {
   verdict: "unproven",
   rule: "silent past its grace period; nothing but the API shows whether it runs",
+};
+const answering: Verdict = {
+  verdict: "cut-off",
+  rule: "silent past its grace period, but it answers on the LAN, and its kubelet runs",
+};
+const answeringPartly: Verdict = {
+  verdict: "cut-off",
+  rule: "silent past its grace period, but it answers on the LAN; whether its kubelet runs is not known",
+};
+const unmanaged: Verdict = {
+  verdict: "unmanaged",
+  rule: "silent past its grace period; it answers on the LAN, but its kubelet does not run",
+};
+const abandoned: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period; it answers on the LAN, but its kubelet has not run for judgement.unmanagedHold",
 };
 const leading: Verdict = {
   verdict: "cut-off",
   rule: "silent past its grace period, but the leader runs on this board",
 };
 
-export function verdictOf({ live, silentMs, graceMs, provenMs, own, confirmedBy }: Evidence): Verdict {
+/** The verdicts on a silent board by what its word shows. */
+const spoken: Readonly<Record<Heard, Verdict>> = {
+  "kubelet ok": answering,
+  "kubelet unknown": answeringPartly,
+  "kubelet down": unmanaged,
+  "kubelet down too long": abandoned,
+};
+
+export function verdictOf({ live, silentMs, graceMs, provenMs, own, heard, confirmedBy }: Evidence): Verdict {
   if (!live) return notLive;
   if (silentMs <= graceMs) return onTime;
   // Only the silence up to the proof counts.
   if (provenMs === undefined || silentMs - provenMs <= graceMs) return unconfirmed;
   if (own) return leading;
-  if (confirmedBy === undefined) return silent;
+  const said = heard && spoken[heard];
+  if (said && isWitnessed(said)) return said;
+  if (confirmedBy === undefined) return said ?? silent;
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} says it is dead` };
 }
 
@@ -60,7 +89,11 @@ export function verdictOf({ live, silentMs, graceMs, provenMs, own, confirmedBy 
  * The silence is proven, so the Node's conditions become Unknown, whether or not a witness shows that the board runs.
  */
 export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
-  verdict === "unproven" || verdict === "dead" || verdict === "cut-off";
+  verdict === "unproven" || verdict === "dead" || verdict === "cut-off" || verdict === "unmanaged";
+
+/** The board is silent, but a witness shows that it runs. */
+export const isWitnessed = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
+  verdict === "cut-off" || verdict === "unmanaged";
 
 /**
  * Whether the verdict permits harmful acts. A board that sends heartbeats again can still be Ready=Unknown until its
@@ -75,6 +108,7 @@ export function permitsHarm({ verdict }: Pick<Verdict, "verdict">, policy: Polic
       return policy === "kubernetes";
     case "unknown":
     case "cut-off":
+    case "unmanaged":
     case "self-isolated":
       return false;
     default:

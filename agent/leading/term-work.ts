@@ -7,6 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
+import { boardsInDoubt } from "../controllers/node-lifecycle/doubt.ts";
 import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
@@ -31,6 +32,8 @@ import type { Caches } from "../loop/site-view.ts";
 import type { Home } from "../site/home.ts";
 import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
+import { announcedBy } from "../witness/announcement.ts";
+import type { Doubts, Questioner } from "../witness/questioner.ts";
 import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import { Deafness, type DeafnessDeps } from "./deafness.ts";
@@ -52,6 +55,8 @@ export interface TermWorkDeps {
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly decisions: DecisionBook;
+  /** Undefined: silent boards are not asked on the LAN. */
+  readonly questioner: Questioner | undefined;
   readonly verdictDeps: BoardVerdictDeps;
   readonly history: Pick<ServerHistory, "mayBeFormer">;
   readonly workloads: readonly WorkloadName[];
@@ -154,9 +159,9 @@ export class TermWork {
 
   #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
     const { bootId, verdictDeps, history, holds, config, current } = this.#deps;
-    const { settings } = verdictDeps;
-    const { valve } = verdictDeps;
-    const shared = { inherited, boot: bootId, holds: (now: Instant) => holds.now(now), ...(valve && { valve }) };
+    const { settings, valve, wordOf } = verdictDeps;
+    const now = { holds: (at: Instant) => holds.now(at), ...(valve && { valve }), ...(wordOf && { wordOf }) };
+    const shared = { inherited, boot: bootId, ...now };
     const recordOf = (board: string): BoardRecord | "no judge" | undefined => {
       const memory = current.judgeMemory();
       return memory === "no judge" ? memory : memory?.boards.get(board);
@@ -170,7 +175,7 @@ export class TermWork {
   }
 
   #startAll(tasks: TaskGroup, under: Term): void {
-    const { config, claims: sites, informers, mirrored, holds, home, current, fitness } = this.#deps;
+    const { config, claims: sites, informers, mirrored, holds, home, current, fitness, questioner } = this.#deps;
     if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
     // Boards are left alone until the claims of other sites are known.
     const claims = sites.learn(tasks.signal);
@@ -183,6 +188,7 @@ export class TermWork {
     tasks.start("outages", (signal) => this.#afterOutages(signal));
     tasks.start("holds", (signal) => holds.run(signal));
     tasks.start("fitness", (signal) => this.#whileFit(signal));
+    if (questioner) tasks.start("questions", (signal) => questioner.run(this.#doubts, signal));
     tasks.start("lasting", (signal) => fitness.duringTerm(signal));
     const wakeOnNamespaces = (signal: AbortSignal): Promise<void> =>
       followNamespaces(this.#ambient.clock, { caches: informers, changed: () => current.wakeAll() }, signal);
@@ -270,6 +276,23 @@ export class TermWork {
   #watchValve(): void {
     const { valve, decisions } = this.#deps;
     valve?.observe(decisions.heldCounts().some(({ why, now }) => why === "valve" && now > 0));
+  }
+
+  /** The boards that are asked on the LAN, as the judge remembers them, and where the cached Nodes say they answer. */
+  get #doubts(): Doubts {
+    const { current, caches, verdictDeps } = this.#deps;
+    const { settings } = verdictDeps;
+    const boards = caches.informer(nodes).lister;
+    return {
+      inDoubt: (now) => {
+        const { site } = current;
+        return site ? boardsInDoubt(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now) : [];
+      },
+      announced: (board) => {
+        const node = boards.get(board);
+        return node && announcedBy(node);
+      },
+    };
   }
 
   /** Processes every key again after an outage: work that failed during it must not wait for the next change. */

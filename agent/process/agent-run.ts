@@ -7,6 +7,7 @@ import { TaskGroup } from "../base/concurrency/tasks.ts";
 import type { Io } from "../base/io.ts";
 import type { Progress } from "../base/progress.ts";
 import { bootId, hardware } from "../board/facts.ts";
+import { localAddresses } from "../board/local-addresses.ts";
 import { readFact } from "../board/read-fact.ts";
 import type { Credentials } from "../client/credentials/credentials.ts";
 import type { HttpTransport } from "../client/transport/http-transport.ts";
@@ -19,6 +20,9 @@ import type { StatusContribution } from "../status/contribution.ts";
 import type { AgentParts } from "../status/parts.ts";
 import type { Status } from "../status/schema.ts";
 import type { StatusFile } from "../status/status-file.ts";
+import { healthz } from "../witness/healthz.ts";
+import { keyFileIn } from "../witness/key-file.ts";
+import { udp } from "../witness/udp.ts";
 import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
 import { loadControllers } from "./load-controllers.ts";
 import { version } from "./version.ts";
@@ -137,6 +141,12 @@ export class AgentRun {
       bootId: boot,
       place: `${hardware(readFact) ?? boot} ${folder.inode}`,
       version,
+      witness: {
+        lan: udp,
+        keyFile: keyFileIn(config.state.folder),
+        askKubelet: healthz(this.#ambient.clock),
+        addresses: () => localAddresses(readFact),
+      },
       rebuilt,
       barred: () => whyNotToLeadWithout(controls.loaded.leftOut),
       statusChanged: () => status.changed(),

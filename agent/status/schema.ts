@@ -147,7 +147,7 @@ const boards = record({
   off: named,
   /** Boards that send heartbeats, but whose Ready condition is not True. */
   notReady: named,
-  /** Boards with the NoExecute taint of an unreachable or not ready board, whoever set it. */
+  /** Boards with the NoExecute taint of an unreachable or not ready board, set by any program. */
   tainted: count,
 });
 

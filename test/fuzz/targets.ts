@@ -4,6 +4,7 @@ import { cases } from "./targets/cases.ts";
 import { commands } from "./targets/commands.ts";
 import { credentials } from "./targets/credentials.ts";
 import { databases } from "./targets/databases.ts";
+import { datagrams } from "./targets/datagrams.ts";
 import { objects } from "./targets/objects.ts";
 import { mqtt } from "./targets/packets.ts";
 import { settings } from "./targets/settings.ts";
@@ -19,6 +20,7 @@ export const targets: readonly Target[] = [
   ...credentials,
   ...commands,
   mqtt,
+  ...datagrams,
   ...board,
   ...databases,
   ...cases,

@@ -162,7 +162,8 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await cluster.restoreStoreAlone("second");
     await until("it is reported", isSaid, 30, () => agent().log().slice(-2000));
     await until("the agent leads again", () => agent().isReady, 60);
-    expect(await examined()).toMatchObject({
+    // The agent fills a new cache at first.
+    await expect.poll(examined, { timeout: 40_000, interval: 2000 }).toMatchObject({
       level: "fail",
       message: expect.stringContaining("the API server lists what its store does not have"),
     });

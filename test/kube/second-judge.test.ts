@@ -57,7 +57,8 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
   }
 
   test("with the documented flags it judges no board, and our own judgement is never attributed to it", async () => {
-    await manager.start("*,-node-lifecycle-controller,-taint-eviction-controller", quick);
+    const flags = { ...quick, "leader-elect": "true" };
+    await manager.start("*,-node-lifecycle-controller,-taint-eviction-controller", flags);
     site.silence(0);
     await until("the agent taints it", async () => (await site.taints(0)).includes("unreachable:NoExecute"), 40);
     await new Promise((resolve) => setTimeout(resolve, 35_000));

@@ -39,7 +39,7 @@ test("a board without power is declared lost, its pods move, and it is accepted 
     return `${stdout}${stderr}`.replace(/\s+/g, " ");
   };
   expect(why("pi-1", "node/pi-3")).toMatch(
-    /node\/pi-3 was tainted NoExecute at .* by pi-1 \(term \d+\), because pi-3 was silent for \w+ \(grace period 4s\)/,
+    /node\/pi-3 was tainted NoExecute at .* by pi-1 \(term \d+\), because pi-3 was silent for at least \w+ \(grace period 4s\)/,
   );
   expect(why("pi-1", "last")).toMatch(
     /^pod\/default\/web-\w+ was evicted from pi-3 at .* tainted NoExecute: .* evicted/,

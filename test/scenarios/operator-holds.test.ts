@@ -37,6 +37,7 @@ class Story {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      lan: "none",
     } as const;
     const whole: Setting = { ...rest, timing, boards, ...setting };
     this.site = new Site({ setting: whole, seed: 7, faults: [], calmAt: 0 }, { everything: false });

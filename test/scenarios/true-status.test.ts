@@ -36,6 +36,7 @@ class Story {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      lan: "none",
       timing,
       boards,
     } as const;

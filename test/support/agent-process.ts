@@ -167,6 +167,10 @@ export class AgentProcess {
   }
 
   #configuration(): object {
+    const { config = {}, program } = this.#options;
+    // Many agents of a test share one machine: those that are to answer each other get ports of their own. A program of
+    // another version may not know the setting.
+    const alone = program === undefined ? { judgement: { witness: "off", ...Object(config.judgement) } } : {};
     return {
       apiVersion: "siteward.dev/v1",
       kind: "AgentConfiguration",
@@ -176,7 +180,8 @@ export class AgentProcess {
       run: { folder: path.join(this.dir, "run") },
       status: { minInterval: "200ms" },
       log: { level: "debug", format: "text" },
-      ...this.#options.config,
+      ...config,
+      ...alone,
     };
   }
 }

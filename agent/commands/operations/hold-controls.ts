@@ -209,7 +209,9 @@ export function notSilent(
   const pass = { now: ambient.clock.now(), signal: new AbortController().signal };
   const { held, verdictOn } = boardVerdicts(verdictDeps, new CachedSiteView({ caches, client }, pass));
   const verdicts = boards.map(({ metadata: { name } }) => ({ board: name, ...verdictOn(name) }));
-  const alive = verdicts.filter(({ verdict }) => verdict === "alive" || verdict === "cut-off");
+  const alive = verdicts.filter(
+    ({ verdict }) => verdict === "alive" || verdict === "cut-off" || verdict === "unmanaged",
+  );
   if (alive.length > 0) {
     const names = alive.map(({ board }) => board);
     return refused(409, "board-alive", `not dead: ${names.slice(0, 3).join(", ")}`, { alive: names });

@@ -274,7 +274,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
     gauge(
       "boards_tainted",
-      "Boards with the NoExecute taint of a silent or not ready board, whoever set it.",
+      "Boards with the NoExecute taint of a silent or not ready board, set by any program.",
       one(boards?.tainted),
     ),
     gauge(

@@ -1,8 +1,8 @@
 import type { DaemonSet, Node, Pod } from "../../api/core.ts";
+import { isSameJson, type JsonObject } from "../../api/json.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { controllerRevisions, daemonSets, nodes, pods } from "../../api/resources.ts";
-import { isSameJson } from "../../api/same-json.ts";
 import { matchesLabels } from "../../api/selectors.ts";
 import { taintsOf } from "../../api/taints.ts";
 import { type Seen, type SiteView, type WatchSpec, wake, wakeOnChange } from "../../loop/controller.ts";
@@ -74,4 +74,4 @@ function daemonSetOf(pod: Pod): readonly string[] {
   return owner?.kind === daemonSets.kind ? [`${pod.metadata.namespace}/${owner.name}`] : [];
 }
 
-const labels = ({ metadata }: KubeObject): object => metadata.labels ?? {};
+const labels = ({ metadata }: KubeObject): JsonObject => metadata.labels ?? {};

@@ -10,7 +10,7 @@ import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
-import { deservesUnknown, type Examined, type Sighting } from "./health.ts";
+import { deservesUnknown, type Examined, noWord, type Sighting, type WordOf } from "./health.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
@@ -29,6 +29,8 @@ export interface NodeLifecycleDeps {
   readonly holds?: (now: Instant) => Holds;
   /** The safety valve at this time; by default it is open. */
   readonly valve?: (now: Instant) => ValveNow;
+  /** The last words of boards; by default there are none. */
+  readonly wordOf?: WordOf;
 }
 
 /** The key of the whole site: whether a board may be tainted depends on all other boards. */
@@ -51,6 +53,7 @@ export const nodeLifecycle = ({
   inherited,
   holds: held = () => noHolds,
   valve: valveAt = () => openValve,
+  wordOf = noWord,
 }: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
@@ -67,9 +70,9 @@ export const nodeLifecycle = ({
     const holds = held(site.now);
     const valve = valveAt(site.now);
     if (memory.monitorAt !== undefined && site.now.mono < memory.monitorAt.mono - early) {
-      return await observeTurns(site, memory, { link, holds, valve, settings });
+      return await observeTurns(site, memory, { link, holds, valve, settings, wordOf });
     }
-    const examined = await readProofs(sightings(site, memory), { site, memory, link, holds, settings });
+    const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = await site.inTurns(occupiedOf(examined.filter(deservesUnknown), site));
     const next = neediest(examined, (name) => occupied.has(name)).flatMap(
@@ -93,7 +96,7 @@ export const nodeLifecycle = ({
   remember: (decision, outcomes, now) => remember(decision, outcomes, settings, now),
 });
 
-function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
+function sightings(site: SiteView, memory: SiteMemory, wordOf: WordOf): readonly Sighting[] {
   const versions = new Map<string, string>();
   for (const { metadata } of site.lister(leases).list()) {
     if (metadata.namespace === leaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
@@ -103,7 +106,7 @@ function sightings(site: SiteView, memory: SiteMemory): readonly Sighting[] {
     const { name } = node.metadata;
     const record = memory.boards.get(name);
     const { node: newest, cached, lease } = sighting(node, versions.get(name), record);
-    boards.push({ node: slim(newest, record?.health), cached, lease });
+    boards.push({ node: slim(newest, record?.health), cached, lease, word: wordOf(name) });
   }
   return boards;
 }
@@ -165,11 +168,13 @@ async function observeTurns(
     holds,
     valve,
     settings,
+    wordOf,
   }: {
     readonly link: Link;
     readonly holds: Holds;
     readonly valve: ValveNow;
     readonly settings: NodeLifecycleSettings;
+    readonly wordOf: WordOf;
   },
 ): Promise<SiteState> {
   const isInQuarantine = isHeld(memory.quarantine);
@@ -181,7 +186,10 @@ async function observeTurns(
     const node = site.lister(nodes).get(name);
     const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
     if (node === undefined) gone.push(name);
-    else boards.push(sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name)));
+    else {
+      const seen = sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name));
+      boards.push({ ...seen, word: wordOf(name) });
+    }
   }
   return { kind: "drain", link, holds, valve, boards: link.live ? await reread(boards, site, memory) : boards, gone };
 }

@@ -6,6 +6,7 @@ import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
+import { heardNow, type Word } from "../../judgement/word.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
 
@@ -18,7 +19,15 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
+  /** The board's last word, as the pass that reads the board knows it; undefined: there is none. */
+  readonly word?: Word | undefined;
 }
+
+/** A board's last word; undefined: there is none. */
+export type WordOf = (board: string) => Word | undefined;
+
+/** Where no board is asked on the LAN. */
+export const noWord: WordOf = () => undefined;
 
 /**
  * The state of a board that is kept between passes. Timestamps of the board are kept as text and only compared for
@@ -100,10 +109,10 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
  */
 function evidenceOf(
   health: NodeHealth,
-  { node, lease }: Sighting,
+  { node, lease, word }: Sighting,
   { link, holds, settings, now }: Circumstances,
 ): Evidence {
-  const since = later(health.probe, link.restoredAt) ?? health.probe;
+  const since = silentSince(health, link);
   const silentUpTo = (to: Instant): Millis => Math.max(0, Math.ceil(elapsed(since, to)));
   const byWatches = lease === undefined ? link.proof.nodes : health.byStatus ? both(link.proof) : link.proof.leases;
   const proof = later(byWatches, health.answered?.at);
@@ -111,13 +120,23 @@ function evidenceOf(
   return {
     live: link.live,
     silentMs,
-    graceMs: readyOf(node) === undefined ? settings.startupGracePeriod : settings.gracePeriod,
+    graceMs: graceOf(readyOf(node) !== undefined, settings),
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
+    heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
     confirmedBy: holds.confirmed.size === 0 ? undefined : confirmedBy(holds, zoneName(zoneOf(node)), now),
   };
 }
 
+/** When the silence of a board began, as far as it counts. */
+export const silentSince = ({ probe }: Pick<NodeHealth, "probe">, { restoredAt }: Pick<Link, "restoredAt">): Instant =>
+  later(probe, restoredAt) ?? probe;
+
+/** How long a board may be silent. */
+export const graceOf = (
+  hasReady: boolean,
+  { gracePeriod, startupGracePeriod }: Pick<NodeLifecycleSettings, "gracePeriod" | "startupGracePeriod">,
+): Millis => (hasReady ? gracePeriod : startupGracePeriod);
 /** The time up to which both watches have missed nothing; undefined: one of them has no proof. */
 const both = ({ nodes, leases }: Link["proof"]): Instant | undefined =>
   nodes && leases && (nodes.mono < leases.mono ? nodes : leases);

@@ -1,10 +1,10 @@
 import type { Node } from "../../api/core.ts";
-import { taintOf } from "../../api/taints.ts";
+import { taintOf, unreachable } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
 import { restraintBy } from "../../judgement/ruling.ts";
-import type { Evidence, Verdict } from "../../judgement/verdict.ts";
+import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
@@ -100,10 +100,19 @@ export function taintPlan(board: Judged): TaintPlan {
   if (board.unsettled) return "held";
   if (board.ready === "True") return "clear";
   const deserved = deservedBy(board.ready);
+  if (isExonerated(board)) return "clear";
   if (deserved === undefined || !mayTaint(board)) return "held";
   if (taintOf(board.node, deserved.opposite)) return "swap";
   return taintOf(board.node, deserved.wanted) ? "settled" : "wait";
 }
+
+/**
+ * Whether the board has the taint of a silent board, although a witness shows that it runs. The taint is then removed:
+ * if the witness falls silent too, the board waits for a turn again, and its pods are tolerated for their whole time
+ * again (D160).
+ */
+const isExonerated = ({ ready, verdict, node }: Judged): boolean =>
+  ready === "Unknown" && isWitnessed(verdict) && taintOf(node, unreachable) !== undefined;
 
 /** The board's record after this pass; the same object if nothing changed, as for most boards in most passes. */
 export function recordOf(

@@ -4,6 +4,7 @@ import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { refTo } from "../../execution/actions.ts";
 import { heldUntil, type Link, linkOf } from "../../judgement/link.ts";
+import { isWitnessed } from "../../judgement/verdict.ts";
 import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { isOwn, readyOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
@@ -44,7 +45,10 @@ export function podReadiness({ settings, recordOf }: PodReadinessDeps): Controll
       if (ready === "True" || !countsAsReady(pod)) return undefined;
       if (ready !== "False" && isOwn(node, settings)) return undefined;
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
-      return { pod, board: node.metadata.name, ready, link };
+      const board = node.metadata.name;
+      const record = recordOf(board);
+      const isHeld = ready !== "False" && record !== undefined && record !== "no judge" && isWitnessed(record.verdict);
+      return { pod, board, ready, link, isHeld };
     },
     decide: (state, _memory, now) => decidePodReadiness(state, settings.gracePeriod, now),
   };
@@ -56,19 +60,21 @@ export interface NewPod {
   /** Status of the board's Ready condition; never True. */
   readonly ready: string;
   readonly link: Link;
+  /** A witness shows that the silent board runs. */
+  readonly isHeld: boolean;
 }
 
 /** How soon a pod that may not be marked now is checked again. */
 const recheck: Millis = 5000;
 
 function decidePodReadiness(
-  { pod, board, ready, link }: NewPod,
+  { pod, board, ready, link, isHeld }: NewPod,
   gracePeriod: Millis,
   now: Instant,
 ): Decision<undefined> {
   const idle = { actions: [], memory: undefined };
   // After an outage, the cached pod may be newer than the cached status of its board.
-  if (!link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
+  if (isHeld || !link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
   if (ready === "False") return { ...idle, actions: markNotReady(refTo(pods, pod), undefined, now) };
   const cause = { board, verdict: "unproven", rule: "the pod arrived on a board that is Unknown" };
   return { ...idle, actions: markNotReady(refTo(pods, pod), cause, now) };

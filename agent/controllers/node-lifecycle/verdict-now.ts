@@ -3,7 +3,7 @@ import { leases } from "../../api/resources.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { silenceFacts } from "../../judgement/ruling.ts";
 import type { SiteView } from "../../loop/controller.ts";
-import { type Circumstances, examine } from "./health.ts";
+import { type Circumstances, examine, type WordOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
 
 /**
@@ -14,11 +14,11 @@ export function verdictNow(
   node: Node,
   record: BoardRecord,
   site: SiteView,
-  circumstances: Omit<Circumstances, "now">,
+  { wordOf, ...circumstances }: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
 ): SilenceFacts {
   const { name, resourceVersion } = node.metadata;
   const lease = site.lister(leases).get(`kube-node-lease/${name}`)?.metadata.resourceVersion;
-  const sighting = { node, cached: resourceVersion, lease };
+  const sighting = { node, cached: resourceVersion, lease, word: wordOf(name) };
   const { verdict, evidence } = examine(record.health, sighting, { ...circumstances, now: site.now });
   return silenceFacts(verdict, evidence);
 }

@@ -1,9 +1,9 @@
 import type { Pod, Service } from "../../api/core.ts";
 import { mayBeSelectedBy, mayMatchEach } from "../../api/index-values.ts";
+import { isSameJson } from "../../api/json.ts";
 import { keyOf } from "../../api/meta.ts";
 import { isReady } from "../../api/pods.ts";
 import { pods, services } from "../../api/resources.ts";
-import { isSameJson } from "../../api/same-json.ts";
 import { labelSelectorOf, matchesLabels } from "../../api/selectors.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";

@@ -1,9 +1,9 @@
 import type { Node, Pod, Taint } from "../../api/core.ts";
+import { isSameJson } from "../../api/json.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
-import { isSameJson } from "../../api/same-json.ts";
 import { noExecuteTaints } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
@@ -13,7 +13,7 @@ import { linkOf } from "../../judgement/link.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
-import { type Circumstances, readyOf } from "../node-lifecycle/health.ts";
+import { type Circumstances, noWord, readyOf, type WordOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { verdictNow } from "../node-lifecycle/verdict-now.ts";
@@ -38,6 +38,8 @@ export interface TaintEvictionDeps {
   readonly holds?: (now: Instant) => Holds;
   /** The safety valve at this time; by default it is open. */
   readonly valve?: (now: Instant) => ValveNow;
+  /** The last words of boards; by default there are none. */
+  readonly wordOf?: WordOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
   readonly mayBeFormer?: () => boolean;
 }
@@ -56,6 +58,7 @@ export const taintEviction = ({
   recordOf,
   holds: holdsAt = () => noHolds,
   valve = () => openValve,
+  wordOf = noWord,
   mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
@@ -88,7 +91,7 @@ export const taintEviction = ({
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
-      const silence = silenceOf(node, record, site, { link, holds, settings });
+      const silence = silenceOf(node, record, site, { link, holds, settings, wordOf });
       return {
         kind: "bound",
         pod,
@@ -148,7 +151,7 @@ function silenceOf(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
-  context: Omit<Circumstances, "now">,
+  context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
 ): SilenceFacts | undefined {
   if (record === "no judge") return undefined;
   if (record === undefined) return notJudged;

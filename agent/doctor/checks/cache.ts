@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { type MirroredObject, mirrored } from "../../../storage/database/inspection.ts";
+import { isOfSqlite } from "../../../storage/errors.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import { compareVersions } from "../../api/resource-version.ts";
 import {
@@ -74,7 +75,9 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
       differences: lasting("differences"),
       undone: lasting("undone"),
     });
-  } catch {
+  } catch (error) {
+    // The agent may be building a new cache at this moment.
+    if (isOfSqlite(error)) return skip("the cache cannot be read at present");
     return unreached;
   }
 }

@@ -17,6 +17,14 @@ test("a text of exactly the maximum size is read, and one byte more is refused",
   expect(recordIn(text, 9)).toBeUndefined();
 });
 
+test("a record may nest 64 levels, whatever its texts contain", () => {
+  const nested = (levels: number): string =>
+    `{"text":"[[{\\"[","a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  expect(recordIn(nested(64))).toBeDefined();
+  expect(recordIn(nested(65))).toBeUndefined();
+  expect(recordIn(nested(100_000))).toBeUndefined();
+});
+
 test("inherited properties are not members, and only objects have members", () => {
   expect(memberOf({ a: 1 }, "a")).toBe(1);
   expect(memberOf({ a: 1 }, "constructor")).toBeUndefined();

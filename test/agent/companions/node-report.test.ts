@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 interface Patched {
-  readonly metadata: { readonly uid: string; readonly annotations?: Record<string, string> };
+  readonly metadata: { readonly uid: string; readonly annotations?: Record<string, string | null> };
   readonly status?: { readonly conditions: readonly (WantedCondition & { readonly lastTransitionTime: string })[] };
 }
 
@@ -29,6 +29,9 @@ class Story {
   annotation: string | undefined;
   states: Record<string, "True" | "False"> = { PowerUndervoltage: "False", ClockUnsynced: "False" };
   obstacle: string | undefined;
+  announcement: string | undefined;
+  /** The Node's witness annotation. */
+  announced: string | undefined;
   failure: ApiError | undefined;
   #end = new AbortController();
   #run: Promise<void> = Promise.resolve();
@@ -49,7 +52,10 @@ class Story {
           get: async () => {
             this.reads++;
             this.#mayFail();
-            const annotations = this.annotation === undefined ? {} : { "siteward.dev/standby": this.annotation };
+            const annotations = {
+              ...(this.annotation !== undefined && { "siteward.dev/standby": this.annotation }),
+              ...(this.announced !== undefined && { "siteward.dev/witness": this.announced }),
+            };
             return { metadata: { name: "pi-1", uid: this.uid, annotations } };
           },
           patch: async (
@@ -70,6 +76,7 @@ class Story {
         conditions: () =>
           Object.entries(this.states).map(([type, status]) => ({ type, status, reason: "R", message: "m" })),
         obstacle: () => this.obstacle,
+        announcement: () => this.announcement,
         facts: {
           get: (area, key) => this.kept.get(`${area}/${key}`),
           set: (area, key, value) => void this.kept.set(`${area}/${key}`, value),
@@ -97,8 +104,12 @@ class Story {
       );
       this.writes.push(`${minute}: ${status.conditions.map((one) => `${one.type}=${one.status}`).join(" ")}`);
     }
-    this.annotation = metadata.annotations?.["siteward.dev/standby"] ?? this.annotation;
-    if (metadata.annotations) this.writes.push(`${minute}: ${this.annotation}`);
+    const { "siteward.dev/standby": standby, "siteward.dev/witness": announced } = metadata.annotations ?? {};
+    this.annotation = standby ?? this.annotation;
+    if (standby) this.writes.push(`${minute}: ${standby}`);
+    if (announced === undefined) return;
+    this.announced = announced ?? undefined;
+    this.writes.push(`${minute}: announced ${announced}`);
   }
 }
 
@@ -164,6 +175,38 @@ test("a Node that was recreated gets all conditions again", async () => {
   expect(site.writes).toEqual(
     ["20: PowerUndervoltage=False ClockUnsynced=True", "20: ready"].map((one) => expect.stringContaining(one.slice(4))),
   );
+});
+
+test("a board announces once where it answers on the LAN, and again when that changes, at most once a minute", async () => {
+  const site = new Story();
+  site.announcement = "key at 192.168.7.3";
+  await site.clock.advance("1h");
+  expect(site.writes.filter((write) => write.includes("announced"))).toEqual(["0: announced key at 192.168.7.3"]);
+  for (let i = 0; i < 20; i++) {
+    site.announcement = `key at 192.168.7.${i}`;
+    await site.clock.advance("15s");
+  }
+  expect(site.writes.filter((write) => write.includes("announced")).length).toBeLessThanOrEqual(7);
+  await site.clock.advance("1m");
+  expect(site.announced).toBe("key at 192.168.7.19");
+});
+
+test("a board announces anew after its Node was recreated, and takes back what it no longer does", async () => {
+  const site = new Story();
+  site.announcement = "key at 192.168.7.3";
+  await site.clock.advance("20m");
+  site.uid = "node-2";
+  site.announced = undefined;
+  site.annotation = undefined;
+  site.states.ClockUnsynced = "True";
+  await site.clock.advance("20m");
+  expect(site.announced).toBe("key at 192.168.7.3");
+  await site.stop();
+  expect(site.announced).toBe("key at 192.168.7.3");
+  site.announcement = undefined;
+  site.start();
+  await site.clock.advance("5m");
+  expect(site.announced).toBe(undefined);
 });
 
 test("an annotation removed by hand is restored within half a day", async () => {

@@ -16,6 +16,7 @@ import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
 import type { Acts } from "../../../agent/execution/executor.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
+import type { KubeletState, Word } from "../../../agent/judgement/word.ts";
 import type { ControlLoop } from "../../../agent/loop/control-loop.ts";
 import type { SiteView } from "../../../agent/loop/controller.ts";
 import { type MemoryStore, memoryArea } from "../../../agent/loop/memory-store.ts";
@@ -43,6 +44,7 @@ export const defaults: NodeLifecycleSettings = {
   stall: 90_000,
   blip: 10_000,
   recovery: 600_000,
+  unmanagedHold: 900_000,
 };
 
 type TargetedAction = Exclude<Action, { readonly do: "create" | "event" }>;
@@ -91,6 +93,10 @@ export class SiteModel {
   #begin: Instant;
   #holds = noHolds;
   #valve = openValve;
+  /** What boards answer on the LAN, by their names; each is asked every second. */
+  readonly #answers = new Map<string, KubeletState>();
+  /** Their last words. */
+  readonly #words = new Map<string, Word>();
   #store = new Map<string, string>();
   #loops: readonly AnyLoop[] = [];
   #boots = 1;
@@ -149,6 +155,20 @@ export class SiteModel {
     const kept = Object.fromEntries((before.status?.conditions ?? []).map(({ type, status }) => [type, status]));
     const { status } = node(name, { conditions: { ...kept, ...conditions }, heartbeat });
     this.api.put(nodes, { ...before, ...(status && { status }) });
+  }
+
+  /** From now on a board answers on the LAN; undefined: it does so no more, and its last word ages. */
+  answer(name: string, kubelet: KubeletState | undefined): void {
+    this.#wordOf(name);
+    if (kubelet) this.#answers.set(name, kubelet);
+    else this.#answers.delete(name);
+  }
+
+  #wordOf(name: string): Word | undefined {
+    const kubelet = this.#answers.get(name);
+    if (kubelet) this.#words.set(name, { askedAt: this.now, asked: 0, kubelet });
+    const word = this.#words.get(name);
+    return word && { ...word, asked: Math.floor(elapsed(word.askedAt, this.now) / 5000) };
   }
 
   change(name: string, change: (before: Node) => Node): void {
@@ -360,14 +380,16 @@ export class SiteModel {
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
     const valve = (): ValveNow => this.#valve;
+    const wordOf = (board: string): Word | undefined => this.#wordOf(board);
     const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds, valve },
+      nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,
         inherited,
         holds,
         valve,
+        wordOf,
         recordOf: (board: string) => this.memory.boards.get(board),
         mayBeFormer: () => this.wasRestored,
       },
@@ -393,6 +415,7 @@ export class SiteModel {
       site.loopOf(registry["pod-readiness"](deps), undefined, acts),
       site.loopOf(registry["out-of-service"](), undefined, acts),
       site.loopOf(registry["taint-eviction"](deps), store, acts),
+      // Loops of different states and memories have no common type; this kit uses only what does not depend on them.
     ] as unknown as readonly AnyLoop[];
     this.#hasBegun = false;
   }

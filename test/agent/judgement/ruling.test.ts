@@ -178,6 +178,9 @@ describe("a decision that is made again", () => {
     ["unknown", { notLive: true }, "verdict"],
     ["cut-off", { own: true }, "verdict"],
     ["dead", { confirmedBy: "ops:jo" }, "act"],
+    ["cut-off", { heard: "kubelet ok" }, "verdict"],
+    ["unmanaged", { heard: "kubelet down" }, "verdict"],
+    ["unproven", { heard: "kubelet down too long" }, "act"],
   ] as const)("derives the verdict %s from the evidence %o, whatever the record says", (verdict, evidence, ruling) => {
     expect(decideAgain(taint({ ...silence, verdict: "self-isolated", ...evidence }))).toMatchObject({
       verdict,

@@ -1,8 +1,16 @@
 import { expect, test } from "vitest";
-import { isSilent, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
+import { isSilent, isWitnessed, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
 
 const grace = { graceMs: 40_000 };
-const heard = { live: true, silentMs: 40_000, provenMs: 0, own: false, confirmedBy: undefined, ...grace };
+const heard = {
+  live: true,
+  silentMs: 40_000,
+  provenMs: 0,
+  own: false,
+  heard: undefined,
+  confirmedBy: undefined,
+  ...grace,
+} as const;
 const overdue = { ...heard, silentMs: 40_001 };
 
 test.each([
@@ -26,6 +34,34 @@ test.each([
     false,
   ],
   ["confirmed dead, and past it", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
+  ["past it, and says that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
+  ["past it, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
+  ["past it, and says that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
+  ["past it, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
+  ["in time, and says that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
+  [
+    "past it, without a proof, and speaks",
+    { ...overdue, provenMs: undefined, heard: "kubelet ok" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["not to be heard by the API, and speaks", { ...overdue, live: false, heard: "kubelet ok" }, "unknown", false, false],
+  [
+    "the leader's own, and down too long",
+    { ...overdue, own: true, heard: "kubelet down too long" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["confirmed dead, and speaks", { ...overdue, heard: "kubelet ok", confirmedBy: "ops:jo" }, "cut-off", false, false],
+  [
+    "confirmed dead, and has been down too long",
+    { ...overdue, heard: "kubelet down too long", confirmedBy: "ops:jo" },
+    "dead",
+    true,
+    true,
+  ],
   ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
 ] as const)("a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
   const given = verdictOf(evidence);
@@ -37,6 +73,7 @@ test.each([
 test.each([
   ["dead", true],
   ["cut-off", false],
+  ["unmanaged", false],
   ["self-isolated", false],
 ] as const)("a verdict that only witnesses can give, %s, permits harm: %s", (verdict, permitted) => {
   expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
@@ -47,8 +84,20 @@ test.each([
   ["unknown", false],
   ["unproven", true],
   ["cut-off", true],
+  ["unmanaged", true],
   ["dead", true],
   ["self-isolated", false],
 ] as const)("a board that is %s gets Unknown conditions: %s", (verdict, silent) => {
   expect(isSilent({ verdict })).toBe(silent);
+});
+
+test.each([
+  ["cut-off", true],
+  ["unmanaged", true],
+  ["unproven", false],
+  ["dead", false],
+  ["alive", false],
+  ["unknown", false],
+] as const)("a witness shows that a board runs that is %s: %s", (verdict, witnessed) => {
+  expect(isWitnessed({ verdict })).toBe(witnessed);
 });

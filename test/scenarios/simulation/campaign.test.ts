@@ -35,6 +35,7 @@ test.each([
   ["--motif rain", 'there is no motif "rain"; there are: deaf leader'],
   ["--mutant none", 'there is no mutant "none"; there are: every'],
   ["--mutant every --boards 3", "a mutant determines its own boards"],
+  ["--lan wifi", 'there is no lan "wifi"; there are: none, apart, same cable'],
 ])("%s is refused with a sentence", (line, sentence) => {
   expect(asked(line)).toEqual({ problem: expect.stringContaining(sentence) });
 });
@@ -42,6 +43,7 @@ test.each([
 test.each<{ wishes: Wishes; mutant?: string }>([
   { wishes: {} },
   { wishes: { boards: 3, policy: "kubernetes", motif: "dark zone" } },
+  { wishes: { policy: "evidence", lan: "same cable", motif: "cut board" } },
   { wishes: { motif: "paused leader", boards: 3 }, mutant: "a fence that never blocks" },
 ])("the command in a failure's report repeats the same schedule: $wishes $mutant", ({ wishes, mutant }) => {
   const schedule = scheduleOf(77, new SeededRandom(77), wishes);

@@ -29,6 +29,7 @@ Only some schedules are drawn:
 
   --boards N      sites of so many boards (1 to 20, mostly few)
   --policy P      evidence or kubernetes
+  --lan L         none, apart (from the links to the API server) or "same cable"
   --motif M       only this trouble, in each of them:
 ${listed(motifs)}
 
@@ -48,6 +49,7 @@ const options = {
   failures: { type: "string", default: "10" },
   boards: { type: "string" },
   policy: { type: "string" },
+  lan: { type: "string" },
   motif: { type: "string" },
   mutant: { type: "string" },
   shrink: { type: "boolean", default: false },
@@ -92,13 +94,14 @@ function parsed(args: readonly string[]) {
   }
 }
 
-function wishesIn({ boards, policy, motif, mutant }: ReturnType<typeof parsed>["values"]): Wishes {
-  if (mutant !== undefined && (boards ?? policy ?? motif) !== undefined) {
-    throw new Misuse("a mutant determines its own boards, policy and motif");
+function wishesIn({ boards, policy, lan, motif, mutant }: ReturnType<typeof parsed>["values"]): Wishes {
+  if (mutant !== undefined && (boards ?? policy ?? lan ?? motif) !== undefined) {
+    throw new Misuse("a mutant determines its own boards, policy, LAN and motif");
   }
   return {
     boards: boards === undefined ? undefined : whole("boards", boards, 1, 20),
     policy: among("policy", policy, ["evidence", "kubernetes"]),
+    lan: among("lan", lan, ["none", "apart", "same cable"]),
     motif: among("motif", motif, Object.keys(motifs).filter(isMotif)),
   };
 }

@@ -4,6 +4,7 @@ import { TransportError } from "../../../agent/client/transport/transport-error.
 import type { SeededRandom } from "../../support/seeded-random.ts";
 import { Exchange } from "./exchange.ts";
 import type { Recorder } from "./recorder.ts";
+import type { SimLan } from "./sim-lan.ts";
 import type { SimProcess } from "./sim-process.ts";
 import type { SimulatedApi } from "./simulated-api.ts";
 import type { VirtualTime } from "./virtual-time.ts";
@@ -47,6 +48,7 @@ export interface World {
   readonly time: VirtualTime;
   readonly api: SimulatedApi;
   readonly recorder: Recorder;
+  readonly lan: SimLan;
 }
 
 const ways: readonly Way[] = ["there", "back"];

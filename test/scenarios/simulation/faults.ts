@@ -4,7 +4,7 @@ import type { HoldScope } from "../../../agent/holds/holds.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span, TroubleKind } from "./history.ts";
 import { leasePath } from "./recorder.ts";
-import { type Fault, type Lane, type Schedule, settled } from "./schedule.ts";
+import { type Fault, type Lane, type Schedule, type Setting, settled } from "./schedule.ts";
 import type { SimBoard } from "./sim-board.ts";
 import type { Site } from "./site.ts";
 
@@ -14,12 +14,14 @@ import type { Site } from "./site.ts";
  */
 export class Faults {
   readonly #site: Site;
+  readonly #lan: Setting["lan"];
   readonly #calmAt: Millis;
   readonly #backups = new Map<Fault, number>();
   #storeLost = 0;
 
-  constructor(site: Site, { calmAt }: Pick<Schedule, "calmAt">) {
+  constructor(site: Site, { calmAt, setting }: Pick<Schedule, "calmAt" | "setting">) {
     this.#site = site;
+    this.#lan = setting.lan;
     this.#calmAt = calmAt;
   }
 
@@ -157,10 +159,16 @@ export class Faults {
       const own = fault.lane !== "agent";
       const mends = edges.map((edge) => edge.impair({ ...impairment }, healing));
       if (own) board.troubled(mends, troubleOf(fault.lane, impairment));
+      const isCable = impairment.is === "silent" && fault.lane === "both" && this.#lan === "same cable";
+      if (isCable) {
+        mends.push(board.lanEdge.cut());
+        board.muted(mends, true);
+      }
       this.#later(fault.for, () => {
         this.#site.recorder.note(`. ${board.plate.name}: ${impairment.is} over`);
         for (const mend of mends) mend();
         if (own) board.relieved(mends);
+        board.muted(mends, false);
       });
     }
   }
@@ -195,9 +203,11 @@ export class Faults {
       const process = board.agent?.process;
       if (process === undefined) continue;
       process.suspend();
+      board.muted(process, true);
       this.#later(fault.for, () => {
         this.#site.recorder.note(`. ${board.plate.name} resumes`);
         process.resume(fault.waking);
+        board.muted(process, false);
       });
     }
   }

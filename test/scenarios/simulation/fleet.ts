@@ -5,6 +5,7 @@ import { BoardClock } from "./board-clock.ts";
 import { PodKeeper } from "./pod-keeper.ts";
 import { type Board, realWall, type Setting } from "./schedule.ts";
 import { SimBoard } from "./sim-board.ts";
+import { SimLan } from "./sim-lan.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimulatedApi } from "./simulated-api.ts";
 import { configOf } from "./site-config.ts";
@@ -53,11 +54,12 @@ export class Fleet {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
+      lan: "none",
     };
     this.#random = seeded();
     this.api = new SimulatedApi({ clock: server, random: seeded(), log: silent });
     this.tally = new Tally(time, setting);
-    const world = { time, api: this.api, recorder: this.tally };
+    const world = { time, api: this.api, recorder: this.tally, lan: new SimLan(time) };
     this.boards = plates.map((plate) => {
       const config = configOf(plate, setting);
       const nodeSelector = sites === 1 ? undefined : `topology.kubernetes.io/zone=${plate.zone}`;

@@ -108,6 +108,8 @@ export interface History {
   readonly processes: Map<number, ProcessHistory>;
   /** Periods in which a board had no power or no working link to the API server. */
   readonly troubles: Map<string, Trouble[]>;
+  /** Periods in which a board could not ask or answer on the LAN. */
+  readonly mute: Map<string, Span[]>;
   /** Periods in which the API server served no client. */
   readonly outages: Span[];
   /** When the store was restored from a backup. */
@@ -129,6 +131,7 @@ export const emptyHistory = (setting: Setting): History => ({
   signs: new Map(),
   processes: new Map(),
   troubles: new Map(),
+  mute: new Map(),
   outages: [],
   restores: [],
   holds: [],

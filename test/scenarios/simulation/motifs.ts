@@ -135,6 +135,20 @@ function flappingBoard(how: How): readonly Fault[] {
   });
 }
 
+/** A board loses its link to the API server for long, and sometimes dies meanwhile. */
+function cutBoard(how: How): readonly Fault[] {
+  const at = how.between(90_000, 150_000);
+  const length = how.between(100_000, 400_000);
+  const { name: board } = how.one(how.setting.boards);
+  const lane = how.one(["kubelet", "both", "both"] as const);
+  const healing = how.one(["late", "reset"] as const);
+  const way = how.one(["silent", "silent", "refused"] as const);
+  return [
+    { at, is: "cut", board, lane, how: way, for: length, healing },
+    ...(how.happens(0.4) ? [powerCut(at + how.between(40_000, length), board, how)] : []),
+  ];
+}
+
 /** An operator freezes evictions, or pauses a controller, before boards go dark, and then the leader changes. */
 function heldSite(how: How): readonly Fault[] {
   const at = how.between(90_000, 130_000);
@@ -167,8 +181,12 @@ export const motifs = {
   "lost Lease": lostLease,
   "flapping board": flappingBoard,
   "held site": heldSite,
+  "cut board": cutBoard,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
+
+/** The motifs of sites whether or not they have a LAN. "cut board" is drawn apart, where there is one. */
+export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => name !== "cut board");
 
 export const isMotif = (name: string | undefined): name is Motif => name !== undefined && Object.hasOwn(motifs, name);

@@ -114,6 +114,29 @@ const list = {
     wishes: { motif: "dark zone", policy: "evidence", boards: 3 },
     breaks: one("agent/controllers/safety-valve.ts", "Math.max(1, Math.floor(siteSize / 2))", "siteSize"),
   },
+  "a word that is ignored": {
+    noticedBy: "witnessed",
+    wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one(
+      "agent/controllers/node-lifecycle/health.ts",
+      'settings.policy === "evidence" ? heardNow(',
+      'settings.policy === "evidence" && now.mono < 0 ? heardNow(',
+    ),
+  },
+  "a word that lasts for ever": {
+    noticedBy: "converged",
+    wishes: { motif: "cut board", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/judgement/word.ts", "if (age > wordLasts &&", "if (age > 1000 * wordLasts &&"),
+  },
+  "a question that is asked once": {
+    noticedBy: "witnessed",
+    wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },
+    breaks: one(
+      "agent/witness/questioner.ts",
+      "if (announced && port) this.#ask",
+      "if (announced && port && !word) this.#ask",
+    ),
+  },
   "a quarantine without effect": {
     noticedBy: "quarantine",
     wishes: { motif: "forgetful API", policy: "kubernetes", boards: 5 },

@@ -1,9 +1,9 @@
 import type { Millis } from "../../../agent/base/clock.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
-import type { SeededRandom } from "../../support/seeded-random.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
 import type { CacheLoss } from "./board-storage.ts";
 import type { Healing } from "./edge.ts";
-import { isMotif, type Motif, motifs } from "./motifs.ts";
+import { commonMotifs, type Motif, motifs } from "./motifs.ts";
 import type { Waking } from "./sim-process.ts";
 
 export interface Board {
@@ -40,6 +40,11 @@ export interface Setting {
   readonly maxHarm: number | undefined;
   /** Whether a label selects the site's boards: pods are then watched board by board. */
   readonly selects: boolean;
+  /**
+   * Whether the boards have a LAN on which they ask each other. same cable: what cuts a board's whole link to the API
+   * server silently cuts it off the LAN too.
+   */
+  readonly lan: "none" | "apart" | "same cable";
 }
 
 /** The program whose path to the API server is affected. A board's cable carries both. */
@@ -119,6 +124,12 @@ const hour: Millis = 3_600_000;
 const year: Millis = 365 * 24 * hour;
 export const realWall = Date.parse("2026-03-01T12:00:00Z");
 
+/** The LAN is drawn apart from everything else, so that the boards and other faults of a seed do not depend on it. */
+function lanOf(random: SeededRandom): Setting["lan"] {
+  const chance = random.next();
+  return chance < 0.4 ? "none" : chance < 0.8 ? "apart" : "same cable";
+}
+
 /** Mostly a few boards, sometimes many. */
 const sizes = [1, 2, 2, 3, 3, 3, 3, 5, 5, 5];
 
@@ -127,12 +138,12 @@ export interface Wishes {
   readonly policy?: Setting["policy"] | undefined;
   /** Only this fault. */
   readonly motif?: Motif | undefined;
+  readonly lan?: Setting["lan"] | undefined;
 }
 
 export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = {}): Schedule {
-  const one = <T>(choices: readonly [T, ...T[]] | readonly T[]): T => choices[random.integer(choices.length)] as T;
-  const between = (least: number, most: number): number => Math.round(least + random.next() * (most - least));
-  const happens = (share: number): boolean => random.next() < share;
+  const { one, between, happens } = drawsOf(random);
+  const ofLan = new SeededRandom(seed ^ 0x1a4);
 
   const drawn = happens(0.04) ? 20 : one(sizes);
   const count = wishes.boards ?? drawn;
@@ -160,21 +171,32 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     // Not drawn, so that it changes no other choice. A dead board costs four acts.
     maxHarm: [undefined, 3, 6][seed % 3],
     selects: happens(0.15),
+    lan: wishes.lan ?? lanOf(ofLan),
   };
 
   const calmAt = settled + between(60_000, 480_000);
   const how = { one, between, happens, setting, calmAt };
-  const motif = wishes.motif ?? (happens(0.6) ? one(Object.keys(motifs).filter(isMotif)) : undefined);
+  const motif = wishes.motif ?? (happens(0.6) ? one(commonMotifs) : undefined);
   const chances = wishes.motif === undefined ? between(0, 2 + Math.min(5, count)) : 0;
   const faults = [
     ...(motif === undefined ? [] : motifs[motif](how)),
     ...Array.from({ length: chances }, () => faultOf(how)),
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
+    ...(wishes.motif === undefined && setting.lan !== "none" ? cutOnLan({ ...how, ...drawsOf(ofLan) }) : []),
   ]
     .filter(({ at }) => at < calmAt)
     .sort((a, b) => a.at - b.at);
   return { seed, setting, faults: withSurvivor(faults, setting), calmAt };
 }
+
+/** Sites with a LAN lose the link of a board more often. */
+const cutOnLan = (how: How): readonly Fault[] => (how.happens(0.4) ? motifs["cut board"](how) : []);
+
+const drawsOf = (random: SeededRandom): Pick<How, "one" | "between" | "happens"> => ({
+  one: <T>(choices: readonly T[]): T => choices[random.integer(choices.length)] as T,
+  between: (least, most) => Math.round(least + random.next() * (most - least)),
+  happens: (share) => random.next() < share,
+});
 
 export interface How {
   readonly one: <T>(choices: readonly T[]) => T;

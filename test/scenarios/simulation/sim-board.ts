@@ -4,6 +4,8 @@ import { dispositionOf } from "../../../agent/base/errors.ts";
 import { silent } from "../../../agent/base/logger.ts";
 import type { Config } from "../../../agent/config/settings.ts";
 import * as controlLoops from "../../../agent/leading/control-loops.ts";
+import { witnessAnnotation } from "../../../agent/witness/announcement.ts";
+import type { KeyFile } from "../../../agent/witness/board-key.ts";
 import { SiteClient } from "../../../simulator/client/site-client.ts";
 import { Kubelet, kubeletDefaults } from "../../../simulator/cluster/kubelet.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -14,6 +16,7 @@ import { Edge, type World } from "./edge.ts";
 import type { Trouble, TroubleKind } from "./history.ts";
 import { push } from "./recorder.ts";
 import { type Board, realWall } from "./schedule.ts";
+import { LanEdge } from "./sim-lan.ts";
 import { SimProcess } from "./sim-process.ts";
 
 interface RunningAgent {
@@ -25,14 +28,32 @@ interface RunningAgent {
 
 /** A kubelet's request time-out. */
 const kubeletTimeout: Millis = 10_000;
+/** How often a board looks whether its Node still has its announcement. */
+const announceEvery: Millis = 5000;
+/** How long a leader may take to learn of an announcement: its watch of Nodes may be stalled. */
+const learnsWithin: Millis = 100_000;
 /** A process that does not stop in time is killed, as by systemd, but sooner. */
 const patience: Millis = 30_000;
+
+/** A key file in memory. */
+class HeldKey implements KeyFile {
+  #pem: string | undefined;
+
+  read(): string | undefined {
+    return this.#pem;
+  }
+
+  write(pem: string): void {
+    this.#pem = pem;
+  }
+}
 
 /** One board with its clocks, disk, two paths to the API server, kubelet and agent. */
 export class SimBoard {
   readonly plate: Board;
   readonly agentEdge: Edge;
   readonly kubeletEdge: Edge;
+  readonly lanEdge: LanEdge;
   readonly storage = new BoardStorage();
   readonly #world: World;
   readonly #config: Config;
@@ -40,7 +61,11 @@ export class SimBoard {
   readonly #random: SeededRandom;
   readonly #nextId: () => number;
   readonly #troubles = new Map<object, Trouble>();
+  readonly #mute = new Set<unknown>();
+  /** On its disk, synced at once. */
+  readonly #keyFile = new HeldKey();
   #boot = "";
+  #announcedAt: Millis | undefined;
   #kubelet: SimProcess | undefined;
   #agent: RunningAgent | undefined;
   #isOn = false;
@@ -64,6 +89,9 @@ export class SimBoard {
     const edge = (): Edge => new Edge(world, { random: this.#seeded(), latency: plate.latency, pings: plate.pings });
     this.agentEdge = edge();
     this.kubeletEdge = edge();
+    this.lanEdge = new LanEdge(world.lan, `10.9.0.${plate.number}`);
+    for (const reason of ["agent", "announcement"]) this.muted(reason, true);
+    if (deps.config.judgement.witness === "lan") this.#announce();
   }
 
   get isOn(): boolean {
@@ -121,6 +149,12 @@ export class SimBoard {
         bootId: this.#boot,
         place: this.plate.name,
         version: "0.0.0",
+        witness: {
+          lan: this.lanEdge.lanOf(process),
+          keyFile: this.#keyFile,
+          askKubelet: () => Promise.resolve("ok"),
+          addresses: () => [this.lanEdge.address],
+        },
         rebuilt: undefined,
         barred: () => undefined,
         statusChanged: () => {},
@@ -128,8 +162,10 @@ export class SimBoard {
     );
     const running: RunningAgent = { process, agent, stop: new AbortController(), isOver: false };
     this.#agent = running;
+    this.muted("agent", false);
     const over = (): void => {
       running.isOver = true;
+      if (this.#agent === running) this.muted("agent", true);
     };
     void agent.run(running.stop.signal).then(over, (error: unknown) => {
       over();
@@ -141,6 +177,7 @@ export class SimBoard {
   stopAgent(): void {
     const running = this.agent;
     if (!running) return;
+    this.muted("agent", true);
     running.stop.abort(new Error("stopped by the test"));
     this.#world.time.at(this.#world.time.now + patience, () => {
       if (this.agent === running) this.killAgent();
@@ -151,6 +188,7 @@ export class SimBoard {
     if (this.#agent) {
       if (!this.#agent.isOver) this.#world.recorder.lost(this.#agent.process);
       this.#agent.isOver = true;
+      this.muted("agent", true);
       this.#end(this.#agent.process, this.agentEdge);
     }
   }
@@ -171,6 +209,40 @@ export class SimBoard {
     const trouble = this.#troubles.get(reason);
     if (trouble) trouble.until = this.#world.time.now;
     this.#troubles.delete(reason);
+  }
+
+  /** Marks the start or end of a reason for which the board can neither ask nor answer on the LAN. */
+  muted(reason: unknown, is: boolean): void {
+    const { mute } = this.#world.recorder.history;
+    const wasMute = this.#mute.size > 0;
+    if (is) this.#mute.add(reason);
+    else this.#mute.delete(reason);
+    if (this.#mute.size > 0 === wasMute) return;
+    const now = this.#world.time.now;
+    if (is) push(mute, this.plate.name, { from: now, until: undefined });
+    else {
+      const last = mute.get(this.plate.name)?.at(-1);
+      if (last) last.until = now;
+    }
+  }
+
+  /** Keeps the announcement on the board's Node, in place of the companion that does so in the program. */
+  #announce(): void {
+    const { api, time, recorder } = this.#world;
+    const path = `/api/v1/nodes/${this.plate.name}`;
+    const text = this.agent?.agent.announcement();
+    const node = api.isUp ? api.stored(`nodes/${this.plate.name}`) : undefined;
+    const isMissing = text !== undefined && node !== undefined && !node.includes(JSON.stringify(text));
+    if (isMissing) this.#announcedAt = undefined;
+    if (isMissing && this.agentEdge.isClean) {
+      const headers = { "content-type": "application/merge-patch+json" };
+      const body = JSON.stringify({ metadata: { annotations: { [witnessAnnotation]: text } } });
+      api.handle({ method: "PATCH", path, headers, body, signal: new AbortController().signal });
+      recorder.changed(path);
+      this.#announcedAt = time.now;
+    }
+    this.muted("announcement", this.#announcedAt === undefined || time.now - this.#announcedAt < learnsWithin);
+    time.at(time.now + announceEvery, () => this.#announce());
   }
 
   close(): void {

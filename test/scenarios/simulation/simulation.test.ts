@@ -85,6 +85,32 @@ describe("an act that was decided before an outage", { retry: 0 }, () => {
   });
 });
 
+describe("a board whose link to the API server is cut for ten minutes, on a LAN", { retry: 0 }, () => {
+  const cutOn = (lan: Schedule["setting"]["lan"], policy: Schedule["setting"]["policy"] = "evidence"): Schedule => {
+    const { seed, setting } = drawn(6, { boards: 5, policy, lan });
+    const cut = { is: "cut", lane: "both", how: "silent", healing: "reset" } as const;
+    const faults = [{ at: 120_000, board: "pi-4", for: 600_000, ...cut }] as const;
+    return { seed, setting, faults, calmAt: 780_000 };
+  };
+  const harm = async (schedule: Schedule): Promise<number> => {
+    const { history, violations } = await runSchedule(schedule);
+    expect(violations).toEqual([]);
+    return history.writes.filter(({ method, path }) => method === "DELETE" && path.endsWith("-pi-4")).length;
+  };
+
+  test("of its own keeps its pods", async () => {
+    expect(await harm(cutOn("apart"))).toBe(0);
+  });
+
+  test.each([
+    ["on the cable that is cut", cutOn("same cable")],
+    ["that nobody uses", cutOn("none")],
+    ["of its own under policy kubernetes", cutOn("apart", "kubernetes")],
+  ])("%s loses its pods, as without one", async (_, schedule) => {
+    expect(await harm(schedule)).toBeGreaterThan(0);
+  });
+});
+
 describe("a mutant of the agent is detected", { retry: 0 }, () => {
   test.concurrent.each([
     ["a fence that never blocks", 60],
@@ -92,6 +118,9 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a stall bound that is ignored", 60],
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
+    ["a word that is ignored", 10],
+    ["a word that lasts for ever", 30],
+    ["a question that is asked once", 10],
     ["a record of an earlier decision", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);

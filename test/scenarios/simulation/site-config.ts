@@ -17,7 +17,7 @@ export const judging = {
 
 export function configOf(
   board: Board,
-  { policy, standby, followers, timing, selects, evictionRate, maxHarm }: Setting,
+  { policy, standby, followers, timing, selects, evictionRate, maxHarm, lan }: Setting,
 ): Config {
   const values = defaultsOf(settings);
   const ms = (time: number): string => `${time}ms`;
@@ -33,7 +33,7 @@ export function configOf(
         renewDeadline: ms(timing.renewDeadline),
         retry: ms(timing.retry),
       },
-      judgement: { policy, recovery: ms(judging.recovery) },
+      judgement: { policy, recovery: ms(judging.recovery), witness: lan === "none" ? "off" : "lan" },
       link: { watchStall: ms(judging.stall), blip: ms(judging.blip) },
       nodeLifecycle: {
         gracePeriod: ms(judging.gracePeriod),

@@ -6,6 +6,7 @@ import { PodKeeper } from "./pod-keeper.ts";
 import { Recorder } from "./recorder.ts";
 import { realWall, type Schedule } from "./schedule.ts";
 import { SimBoard } from "./sim-board.ts";
+import { SimLan } from "./sim-lan.ts";
 import { SimProcess } from "./sim-process.ts";
 import { SimulatedApi } from "./simulated-api.ts";
 import { configOf } from "./site-config.ts";
@@ -34,7 +35,7 @@ export class Site {
     const seeded = (): SeededRandom => new SeededRandom(random.integer(2 ** 32));
     this.api = new SimulatedApi({ clock: server, random: seeded(), log: silent });
     this.recorder.attach(this.api);
-    const world = { time, api: this.api, recorder: this.recorder };
+    const world = { time, api: this.api, recorder: this.recorder, lan: new SimLan(time) };
     this.boards = setting.boards.map(
       (plate) => new SimBoard(world, { plate, config: configOf(plate, setting), random: seeded(), nextId }),
     );

@@ -55,6 +55,8 @@ export class LinkedSite {
   #agent: AgentProcess | undefined;
   readonly #silent = new Set<number>();
   readonly #others: AgentProcess[] = [];
+  readonly #links: FaultyLink[] = [];
+  #port = 0;
   #timers: NodeJS.Timeout[] = [];
   #server: { close(): Promise<void> } | undefined;
   #ended: Promise<void> = Promise.resolve();
@@ -70,6 +72,7 @@ export class LinkedSite {
     const handle = (request: ApiRequest): Promise<ApiResponse> => this.#handle(request);
     const server = await serve({ clock, log: new RecordingLog(), handle }, 0, "127.0.0.1");
     this.#server = server;
+    this.#port = server.port;
     await fill(this, { nodes: boards, pods, seed: 1 });
     const { tls, host = "127.0.0.1", config, through = [], program, flags } = this.#options;
     this.#link = new FaultyLink(tls ? await tls.front.listen(server.port) : server.port, 7);
@@ -121,6 +124,26 @@ export class LinkedSite {
     this.#others.push(agent);
     agent.start();
     return agent;
+  }
+
+  /** Starts another agent of the site over a link of its own. */
+  async joinApart(
+    board: string,
+    own: Readonly<Record<string, object>> = {},
+  ): Promise<{ readonly agent: AgentProcess; readonly link: FaultyLink }> {
+    const link = new FaultyLink(this.#port, 11);
+    this.#links.push(link);
+    const kubeconfig = path.join(this.dir, `kubeconfig-${board}`);
+    writeFileSync(kubeconfig, kubeconfigFor(`http://127.0.0.1:${await link.listen()}`, undefined), { mode: 0o600 });
+    const agent = new AgentProcess({
+      dir: this.dir,
+      board,
+      kubeconfig,
+      config: { ...this.#options.config, ...own },
+    });
+    this.#others.push(agent);
+    agent.start();
+    return { agent, link };
   }
 
   /** Creates a pod named "patient" on this board that tolerates the board's loss for this many seconds. */
@@ -202,6 +225,7 @@ export class LinkedSite {
     for (const agent of this.#others) await agent.stop("SIGKILL");
     await this.#agent?.stop("SIGKILL");
     await this.#link?.close();
+    for (const link of this.#links) await link.close();
     await this.#options.tls?.front.close();
     await this.#server?.close();
     this.#upkeep.abort();

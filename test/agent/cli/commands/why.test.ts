@@ -109,14 +109,14 @@ test("siteward why POD prints one sentence, then the story of the pod and its bo
   expect(text).toBe(
     [
       `pod/default/web-1 was evicted from pi-3 at ${local("11:07:00")} by edge-02 (term 3), because pi-3 has`,
-      "the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for 5m53s",
-      "(grace period 40s)",
+      "the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at",
+      "least 5m53s (grace period 40s)",
       "",
-      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
-      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
+      `  ${local("10:51:37")}  node/pi-3 marked as Ready=Unknown: pi-3 was silent for at least 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old`,
+      `  ${local("10:51:37")}  node/pi-3 tainted NoExecute: pi-3 was silent for at least 44s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 3s old; zone zone-a normal`,
       `  ${local("10:56:37")}  pod/default/web-1 held back: evictions of the site were frozen by ops:jo (radio) for another 10m`,
       `  ${local("11:06:00")}  pod/default/web-1 held back: after an outage, not every board had sent a heartbeat yet`,
-      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
+      `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at least 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
       "",
     ].join("\n"),
   );

@@ -29,7 +29,7 @@ const board = (
     recount: false,
     answered: undefined,
   },
-  evidence: { live: true, silentMs: 0, graceMs: 0, provenMs: 0, own: false, confirmedBy: undefined },
+  evidence: { live: true, silentMs: 0, graceMs: 0, provenMs: 0, own: false, heard: undefined, confirmedBy: undefined },
   verdict: { verdict, rule: "" },
   observed,
 });

@@ -116,6 +116,7 @@ test("the check reads the selected Nodes and the Leases of sites, as metadata, a
       const plural = /\/(nodes|leases)\?/.exec(path)?.[1] ?? "";
       return { status: 200, headers: {}, body: { items: lists[plural] } };
     },
+    // The check only asks.
   } as unknown as ApiProbe;
   try {
     const asking = patient(folder, {}, { SITEWARD_SITE_NODE_SELECTOR: "hall" });

@@ -23,7 +23,7 @@ const metadata = {
 };
 const requests = { cpu: "1" };
 
-/** Objects with every field that a trim names, and others. */
+/** Objects with every field that a trim names, and others, which our types lack: hence the casts. */
 const whole = {
   pod: {
     metadata,

@@ -10,6 +10,7 @@ import { checkOwnBoard } from "./own-board.ts";
 import { checkSafetyValve } from "./safety-valve.ts";
 import { checkTerms, termsOf } from "./terms.ts";
 import { checkTolerations } from "./tolerations.ts";
+import { checkWitnessed } from "./witnessed.ts";
 
 /** All violations in a history. */
 export function checkHistory(history: History, end: Millis): readonly string[] {
@@ -24,6 +25,7 @@ export function checkHistory(history: History, end: Millis): readonly string[] {
     ...checkBlindness(history, acts, terms, hearings),
     ...checkInnocence(history, acts),
     ...checkOwnBoard(history, acts),
+    ...checkWitnessed(history, acts),
     ...checkHolds(history, acts),
     ...checkSafetyValve(history, acts),
   ];

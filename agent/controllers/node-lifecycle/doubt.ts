@@ -1,0 +1,24 @@
+import { elapsed, type Instant } from "../../base/clock.ts";
+import type { Link } from "../../judgement/link.ts";
+import { graceOf, silentSince } from "./health.ts";
+import type { SiteMemory } from "./memory.ts";
+import type { NodeLifecycleSettings } from "./settings.ts";
+
+/**
+ * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer. Undefined
+ * while our own view of the API is not live: then it is not known which boards are silent.
+ */
+export function boardsInDoubt(
+  { boards }: Pick<SiteMemory, "boards">,
+  { link, settings }: { readonly link: Link; readonly settings: NodeLifecycleSettings },
+  now: Instant,
+): readonly string[] | undefined {
+  if (!link.live) return undefined;
+  const names: string[] = [];
+  for (const [name, { health }] of boards) {
+    if (name === settings.ownNode) continue;
+    const grace = graceOf(health.ready !== undefined, settings);
+    if (elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
+  }
+  return names;
+}

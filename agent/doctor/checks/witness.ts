@@ -1,0 +1,70 @@
+import { deadline, type Millis } from "../../base/clock.ts";
+import { sentenceOf } from "../../base/errors.ts";
+import type { Config } from "../../config/settings.ts";
+import { decodeAnswer, encodeQuestion, type WitnessAnswer } from "../../witness/datagrams.ts";
+import type { Lan } from "../../witness/lan.ts";
+import { udp } from "../../witness/udp.ts";
+import { configOf, type Patient } from "../patient.ts";
+import { type CheckVerdict, fail, info, ok, skip, warn } from "../verdict.ts";
+
+/** The agent asks the kubelet first, for up to 2.5 s. */
+const patience: Millis = 4000;
+
+/** Checks whether the agent of this board answers questions on the LAN, by asking it over loopback. */
+export async function witnessLan(patient: Patient, lan: Lan = udp): Promise<CheckVerdict> {
+  const config = configOf(patient);
+  if (!config) return skip("the configuration cannot be read");
+  const { policy, witness } = config.judgement;
+  if (policy !== "evidence" || witness !== "lan") return skip("boards do not ask each other (judgement.witness)");
+  if (!patient.status?.isFresh) return skip("the agent does not run (agent.state)");
+  try {
+    return answerVerdict(await answerOf(config, patient, lan), config.judgement.witnessPort);
+  } catch (error) {
+    return warn(`the agent cannot be asked: ${sentenceOf(error)}`);
+  }
+}
+
+async function answerOf(
+  { site, board, judgement }: Config,
+  { ambient: { clock, random }, signal }: Patient,
+  lan: Lan,
+): Promise<WitnessAnswer | undefined> {
+  const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
+  const bound = deadline(clock, patience, signal, () => new Error("no answer"));
+  const { promise, resolve, reject } = Promise.withResolvers<WitnessAnswer | undefined>();
+  const port = await lan.open(0, (datagram) => {
+    const answer = decodeAnswer(datagram);
+    if (answer && nonce.equals(answer.nonce)) resolve(answer);
+  });
+  bound.signal.addEventListener("abort", () => resolve(undefined), { once: true });
+  try {
+    const question = encodeQuestion({ nonce, site: site.name, board: board.node });
+    port.send(question, { address: "127.0.0.1", port: judgement.witnessPort }, reject);
+    return await promise;
+  } finally {
+    bound.dispose();
+    port.close();
+  }
+}
+
+export function answerVerdict(answer: WitnessAnswer | undefined, port: number): CheckVerdict {
+  if (answer === undefined) {
+    return warn(
+      `the agent does not answer at UDP port ${port}`,
+      "The status has the reason (WitnessUnusable); the log has it too. Another program may use the port: judgement.witnessPort.",
+    );
+  }
+  switch (answer.kubelet.is) {
+    case "ok":
+      return ok(`the agent answers at UDP port ${port}, and its kubelet is well; the host's firewall must let it in`);
+    case "unknown":
+      return info(
+        "the agent answers, but cannot say whether the kubelet runs: http://127.0.0.1:10248/healthz has never answered",
+        "Keep healthzPort and healthzBindAddress of the kubelet at their defaults.",
+      );
+    case "down":
+      return fail("the agent answers that the kubelet of this board does not run", "systemctl status kubelet");
+    default:
+      return answer.kubelet satisfies never;
+  }
+}

@@ -1,0 +1,44 @@
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import type { Heard } from "../decisions/grounds.ts";
+
+/**
+ * The state of a board's kubelet, as its agent reports it. unknown: the kubelet has never answered the agent. down: it
+ * has answered before, and has not for `forMs`.
+ */
+export type KubeletState =
+  | { readonly is: "ok" }
+  | { readonly is: "unknown" }
+  | { readonly is: "down"; readonly forMs: Millis };
+
+/** The signed answer of a board that the API does not hear to a question of the leader. */
+export interface Word {
+  /** When the question was sent: the board ran at that time or later. */
+  readonly askedAt: Instant;
+  /** How many questions to the board followed. */
+  readonly asked: number;
+  readonly kubelet: KubeletState;
+}
+
+/**
+ * How long a word shows that its board runs, and how many later questions must also have stayed unanswered. Time in which
+ * no question was sent, because the leader was suspended, is not silence of the board.
+ */
+export const wordLasts: Millis = 30_000;
+const fewestQuestions = 6;
+
+/** What a board's last word shows now; undefined: there is none, or it is too old. */
+export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
+  if (word === undefined) return undefined;
+  const age = elapsed(word.askedAt, now);
+  if (age > wordLasts && word.asked >= fewestQuestions) return undefined;
+  switch (word.kubelet.is) {
+    case "ok":
+      return "kubelet ok";
+    case "unknown":
+      return "kubelet unknown";
+    case "down":
+      return word.kubelet.forMs + age < unmanagedHold ? "kubelet down" : "kubelet down too long";
+    default:
+      return word.kubelet satisfies never;
+  }
+}

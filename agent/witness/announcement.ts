@@ -1,0 +1,55 @@
+import { BlockList, isIP, isIPv6 } from "node:net";
+import type { Node } from "../api/core.ts";
+import { recordIn } from "../base/json.ts";
+import { isPublicText } from "./board-key.ts";
+
+/**
+ * Annotation that each agent writes on its own board's Node: where the board answers on the LAN, and the public half of
+ * its key. Writing it takes the right to patch Nodes, which tenants do not have.
+ */
+export const witnessAnnotation = "siteward.dev/witness";
+
+export interface Announcement {
+  /** The board's public key, as `BoardKey.publicText` has it. */
+  readonly key: string;
+  readonly port: number;
+  readonly addresses: readonly string[];
+}
+
+/** A board has few addresses on its LAN; questions go to each of them. */
+export const mostAddresses = 8;
+const longestText = 1024;
+
+export const announcementText = ({ key, port, addresses }: Announcement): string =>
+  JSON.stringify({ v: 1, key, port, addresses: addresses.slice(0, mostAddresses) });
+
+/** Parses the annotation; undefined if it is unusable. Addresses that no board can have are left out. */
+export function parseAnnouncement(text: string): Announcement | undefined {
+  const { key, port, addresses } = recordIn(text, longestText) ?? {};
+  if (typeof key !== "string" || !isPublicText(key)) return undefined;
+  if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
+  const found = Array.isArray(addresses) ? addresses.slice(0, mostAddresses).filter(isBoardAddress) : [];
+  return { key, port, addresses: found };
+}
+
+/** What a Node says about its board's answers; undefined: the board does not answer. */
+export function announcedBy({ metadata, status }: Node): Announcement | undefined {
+  const text = metadata.annotations?.[witnessAnnotation];
+  const announced = text === undefined ? undefined : parseAnnouncement(text);
+  if (announced === undefined || announced.addresses.length > 0) return announced;
+  // A kubelet may know an address that the agent does not find.
+  const addresses = (status?.addresses ?? []).filter(({ type }) => type === "InternalIP").map(({ address }) => address);
+  return { ...announced, addresses: addresses.slice(0, mostAddresses).filter(isBoardAddress) };
+}
+
+/** Whether datagrams may be sent to this address: it belongs to one machine, and not to all of them. */
+function isBoardAddress(address: unknown): address is string {
+  if (typeof address !== "string" || isIP(address) === 0) return false;
+  return !shared.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+const shared = new BlockList();
+shared.addSubnet("0.0.0.0", 8, "ipv4");
+shared.addSubnet("224.0.0.0", 3, "ipv4");
+shared.addAddress("::", "ipv6");
+shared.addSubnet("ff00::", 8, "ipv6");

@@ -1,0 +1,121 @@
+import type { Ambient } from "../base/ambient.ts";
+import { type Millis, sleep } from "../base/clock.ts";
+import { sentenceOf } from "../base/errors.ts";
+import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
+import type { BoardKey } from "./board-key.ts";
+import { decodeQuestion, encodeAnswer, type Question, signedBytes } from "./datagrams.ts";
+import type { KubeletHealth } from "./kubelet-health.ts";
+import type { Lan, LanPort } from "./lan.ts";
+
+export interface AnswererDeps {
+  readonly lan: Lan;
+  readonly port: number;
+  readonly site: string;
+  /** The Node of this board. */
+  readonly board: string;
+  readonly bootId: string;
+  readonly key: BoardKey;
+  readonly kubelet: KubeletHealth;
+}
+
+/** At most ten answers in any second: a flood costs the board little. */
+const rate = { perSecond: 5, burst: 5 };
+/** How long to wait before the port is opened again. */
+const reopenEvery: Millis = 60_000;
+/** How often a kubelet that has never answered is asked. */
+const firstAnswerEvery: Millis = 600_000;
+
+/**
+ * Answers signed questions of other boards on the LAN, so that a leader can tell a board that lost its API link from a
+ * dead one. A question that is not for this board of this site gets no answer.
+ */
+export class Answerer {
+  readonly #ambient: Ambient;
+  readonly #deps: AnswererDeps;
+  #bucket: TokenBucket;
+  #problem: string | undefined;
+
+  constructor(ambient: Ambient, deps: AnswererDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#bucket = fullBucket(ambient.clock.now(), rate.burst);
+  }
+
+  /** Why this board cannot answer; undefined: it can, or has not tried yet. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#answer(signal), this.#meetKubelet(signal)]);
+  }
+
+  async #answer(signal: AbortSignal): Promise<void> {
+    const { lan, port } = this.#deps;
+    while (!signal.aborted) {
+      try {
+        const open = await lan.open(port, (datagram, reply) => this.#receive(datagram, reply));
+        this.#problem = undefined;
+        const error = await untilClosed(open, signal);
+        if (error) this.#report(error);
+      } catch (error) {
+        this.#report(error);
+      }
+      await sleep(this.#ambient.clock, reopenEvery, signal);
+    }
+  }
+
+  /** Reported once, and again only if something else is the matter. */
+  #report(error: unknown): void {
+    const problem = sentenceOf(error);
+    if (problem === this.#problem) return;
+    this.#problem = problem;
+    this.#ambient.log.warn("this board does not answer on the LAN", { port: this.#deps.port, error });
+  }
+
+  /** Learns whether the kubelet can be asked at all, while it probably runs. */
+  async #meetKubelet(signal: AbortSignal): Promise<void> {
+    const { kubelet } = this.#deps;
+    const { clock, log } = this.#ambient;
+    try {
+      while (!signal.aborted && !kubelet.hasAnswered) {
+        await kubelet.state();
+        if (!kubelet.hasAnswered) await sleep(clock, firstAnswerEvery, signal);
+      }
+    } catch (error) {
+      // It is stored with the next answer after a restart: nothing else depends on it.
+      log.debug("that the kubelet answers was not stored", { error });
+    }
+  }
+
+  #receive(datagram: Uint8Array, reply: (datagram: Uint8Array) => void): void {
+    const { site, board } = this.#deps;
+    const question = decodeQuestion(datagram);
+    if (question === undefined || question.site !== site || question.board !== board) return;
+    const now = this.#ambient.clock.now();
+    const [granted, rest] = take(this.#bucket, rate, now);
+    this.#bucket = rest;
+    if (granted) void this.#say(question, reply);
+  }
+
+  async #say(question: Question, reply: (datagram: Uint8Array) => void): Promise<void> {
+    const { bootId, key, kubelet } = this.#deps;
+    try {
+      const statement = { boot: bootId, kubelet: await kubelet.state() };
+      const signature = key.sign(signedBytes(question, statement));
+      reply(encodeAnswer({ nonce: question.nonce, ...statement, signature }));
+    } catch (error) {
+      this.#ambient.log.debug("a question on the LAN was not answered", { error });
+    }
+  }
+}
+
+/** Waits until the port is closed by an error, which is returned, or the signal aborts and it is closed here. */
+async function untilClosed(port: LanPort, signal: AbortSignal): Promise<Error | undefined> {
+  const close = (): void => port.close();
+  if (signal.aborted) close();
+  else signal.addEventListener("abort", close, { once: true });
+  const error = await port.closed;
+  signal.removeEventListener("abort", close);
+  return error;
+}

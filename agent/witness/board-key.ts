@@ -1,0 +1,76 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign, verify } from "node:crypto";
+import { sentenceOf } from "../base/errors.ts";
+import type { Logger } from "../base/logger.ts";
+
+/** Where the private key is kept. */
+export interface KeyFile {
+  /** The file's text; undefined if there is none. */
+  read(): string | undefined;
+  write(pem: string): void;
+}
+
+/** The board's own Ed25519 key pair. The private half never leaves this object and its file. */
+export class BoardKey {
+  readonly #key: KeyObject;
+  /** The public half, raw, in base64url. */
+  readonly publicText: string;
+
+  private constructor(key: KeyObject) {
+    this.#key = key;
+    this.publicText = rawOf(createPublicKey(key)).toString("base64url");
+  }
+
+  /**
+   * The kept key. Without one that can be read a new one is made and kept; the board's Node then gets the new public
+   * half. If it cannot be kept, it serves until the agent ends.
+   */
+  static kept(file: KeyFile, log: Logger): BoardKey {
+    const found = keyIn(file, log);
+    if (found) return new BoardKey(found);
+    const { privateKey } = generateKeyPairSync("ed25519");
+    try {
+      file.write(privateKey.export({ type: "pkcs8", format: "pem" }).toString());
+    } catch (error) {
+      log.warn("the board's key for answers on the LAN cannot be kept; it is made again at the next start", { error });
+    }
+    return new BoardKey(privateKey);
+  }
+
+  sign(bytes: Uint8Array): Uint8Array {
+    return sign(null, bytes, this.#key);
+  }
+}
+
+function keyIn(file: KeyFile, log: Logger): KeyObject | undefined {
+  try {
+    const pem = file.read();
+    if (pem === undefined) return undefined;
+    const key = createPrivateKey(pem);
+    if (key.asymmetricKeyType === "ed25519") return key;
+    log.warn("the board's key for answers on the LAN is made again: the kept one is not an Ed25519 key");
+  } catch (error) {
+    // Only the message: errors of key parsers may quote their input.
+    log.warn("the board's key for answers on the LAN is made again: the kept one cannot be read", {
+      why: sentenceOf(error),
+    });
+  }
+  return undefined;
+}
+
+/** The DER form of an Ed25519 public key before its 32 raw bytes (RFC 8410). */
+const prefix = Buffer.from("302a300506032b6570032100", "hex");
+const rawLength = 32;
+
+const rawOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" }).subarray(prefix.length);
+
+/** Whether the text is a public key as `BoardKey.publicText` has it. */
+export function isPublicText(text: string): boolean {
+  const raw = Buffer.from(text, "base64url");
+  return raw.length === rawLength && raw.toString("base64url") === text;
+}
+
+/** Whether the holder of the private half signed these bytes. */
+export function isSigned(bytes: Uint8Array, signature: Uint8Array, publicText: string): boolean {
+  const der = Buffer.concat([prefix, Buffer.from(publicText, "base64url")]);
+  return verify(null, bytes, createPublicKey({ key: der, type: "spki", format: "der" }), signature);
+}

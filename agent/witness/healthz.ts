@@ -1,0 +1,33 @@
+import { request } from "node:http";
+import { type Clock, deadline, type Millis } from "../base/clock.ts";
+import type { AskKubelet } from "./kubelet-health.ts";
+
+/** The kubelet's health endpoint, by its default: plain HTTP, on loopback only, without credentials. */
+export const kubeletPort = 10248;
+/** A kubelet on a busy board may take a while; the leader asks again after 5 s. */
+const timeout: Millis = 2500;
+
+/** Asks the kubelet's health endpoint. Never rejects. */
+export const healthz =
+  (clock: Clock, port = kubeletPort): AskKubelet =>
+  () =>
+    new Promise((resolve) => {
+      const bound = deadline(
+        clock,
+        timeout,
+        new AbortController().signal,
+        () => new Error("the kubelet does not answer"),
+      );
+      const over = (answer: "ok" | "unhealthy" | "silent"): void => {
+        bound.dispose();
+        resolve(answer);
+      };
+      const at = { host: "127.0.0.1", port, path: "/healthz", agent: false, signal: bound.signal };
+      const sent = request(at, (response) => {
+        over(response.statusCode === 200 ? "ok" : "unhealthy");
+        // The body adds nothing, and may never end.
+        response.destroy();
+      });
+      sent.once("error", () => over("silent"));
+      sent.end();
+    });

@@ -1,0 +1,2 @@
+/** See fs.ts. */
+export const { createSocket } = process.getBuiltinModule("node:dgram");

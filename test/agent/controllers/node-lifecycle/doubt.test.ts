@@ -1,0 +1,45 @@
+import { expect, test } from "vitest";
+import { boardsInDoubt } from "../../../../agent/controllers/node-lifecycle/doubt.ts";
+import type { Link } from "../../../../agent/judgement/link.ts";
+import { SiteModel } from "../site-model.ts";
+
+const live: Link = {
+  live: true,
+  notLiveSince: undefined,
+  restoredAt: undefined,
+  proof: { nodes: undefined, leases: undefined },
+};
+
+/** pi-1 and pi-2 fall silent; the leader runs on pi-2. */
+async function siteAfter(silence: string): Promise<SiteModel> {
+  const site = new SiteModel({ policy: "evidence", ownNode: "pi-2" });
+  for (const name of ["pi-1", "pi-2", "pi-3"]) site.board(name);
+  await site.run("1m");
+  site.silence("pi-1", "pi-2");
+  await site.run(silence);
+  return site;
+}
+
+const doubted = ({ memory, settings, now }: SiteModel, link = live) => boardsInDoubt(memory, { link, settings }, now);
+
+test.each([
+  ["9s", []],
+  ["30s", ["pi-1"]],
+  ["1h", ["pi-1"]],
+] as const)(
+  "of two boards that have been silent for %s these are asked, with a grace period of 40 s: %j",
+  async (silence, boards) => {
+    expect(doubted(await siteAfter(silence))).toEqual(boards);
+  },
+);
+
+test("while the leader's own view is not live, it does not know whom to ask", async () => {
+  expect(doubted(await siteAfter("1m"), { ...live, live: false })).toBe(undefined);
+});
+
+test("after an outage the silence counts from its end", async () => {
+  const site = await siteAfter("1m");
+  const ended = (before: number): Link => ({ ...live, restoredAt: { mono: site.now.mono - before, wall: 0 } });
+  expect(doubted(site, ended(19_999))).toEqual([]);
+  expect(doubted(site, ended(20_000))).toEqual(["pi-1"]);
+});

@@ -1,0 +1,155 @@
+import { describe, expect, test } from "vitest";
+import type { Policy } from "../../../../agent/judgement/verdict.ts";
+import type { KubeletState } from "../../../../agent/judgement/word.ts";
+import { toleration } from "../../../support/builders.ts";
+import { SiteModel } from "../site-model.ts";
+
+const runs: KubeletState = { is: "ok" };
+const fiveMinutes = [toleration("unreachable", 300), toleration("not-ready", 300)];
+const unreachable = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+
+/** Three boards; after a minute pi-1 loses its link to the API server. It may answer on the LAN. */
+async function cutOff(answer: KubeletState | undefined, policy: Policy = "evidence"): Promise<SiteModel> {
+  const site = new SiteModel({ policy, ownNode: "pi-3" });
+  for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
+  site.pod("web", { on: "pi-1", tolerations: fiveMinutes });
+  await site.run("1m");
+  site.silence("pi-1");
+  if (answer) site.answer("pi-1", answer);
+  return site;
+}
+
+describe("a board loses its link to the API server, and answers on the LAN", () => {
+  test.each([runs, { is: "unknown" }] as const)(
+    "that its kubelet is %o: it is Unknown, gets no new pods, and its own are not harmed",
+    async (kubelet) => {
+      const site = await cutOff(kubelet);
+      await site.run("2h");
+      expect(site.conditions("pi-1").Ready).toBe("Unknown");
+      expect(site.taints("pi-1")).toEqual(["unreachable:NoSchedule"]);
+      expect(site.exists("web")).toBe(true);
+      expect(site.podReady("web")).toBe("True");
+    },
+  );
+
+  test("until it dies: 30 s later it is judged by its silence, and its pods get their whole time", async () => {
+    const site = await cutOff(runs);
+    await site.run("1h");
+    site.answer("pi-1", undefined);
+    await site.run("30s");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    await site.run("15s");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    await site.run("280s");
+    expect(site.exists("web")).toBe(true);
+    await site.run("30s");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("that its kubelet is down: it is spared for the hold, then judged by its silence", async () => {
+    const site = await cutOff(undefined);
+    site.answer("pi-1", { is: "down", forMs: 0 });
+    await site.run("5m");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    expect(site.memory.boards.get("pi-1")?.verdict.verdict).toBe("unmanaged");
+    site.answer("pi-1", { is: "down", forMs: 899_999 - 5000 });
+    await site.run("1s");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    site.answer("pi-1", { is: "down", forMs: 900_000 });
+    await site.run("30s");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    await site.run("10m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("and a new leader takes over in the middle: nothing changes", async () => {
+    const site = await cutOff(runs);
+    await site.run("10m");
+    await site.lead({ budget: site.budget });
+    await site.run("20m");
+    expect(site.noExecute("pi-1")).toEqual([]);
+    expect(site.exists("web")).toBe(true);
+  });
+
+  test("and a pod arrives on it: the pod stays ready", async () => {
+    const site = await cutOff(runs);
+    await site.run("5m");
+    site.pod("late", { on: "pi-1", tolerations: fiveMinutes });
+    await site.run("10m");
+    expect(site.podReady("late")).toBe("True");
+    site.answer("pi-1", undefined);
+    await site.run("1m");
+    expect(site.podReady("late")).toBe("False");
+  });
+
+  test("only after it was tainted: the taint is removed, and a later one gives its pods their whole time", async () => {
+    const site = await cutOff(undefined);
+    await site.run("3m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    site.answer("pi-1", runs);
+    await site.run("10s");
+    expect(site.taints("pi-1")).toEqual(["unreachable:NoSchedule"]);
+    await site.run("1h");
+    expect(site.exists("web")).toBe(true);
+    site.answer("pi-1", undefined);
+    await site.run("4m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    expect(site.exists("web")).toBe(true);
+    await site.run("4m");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("and its kubelet had reported it not ready: that taint stays, and evicts nothing meanwhile", async () => {
+    const site = new SiteModel({ policy: "evidence", ownNode: "pi-3" });
+    for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
+    site.pod("web", { on: "pi-1" });
+    await site.run("1m");
+    site.report("pi-1", { Ready: "False" });
+    await site.run("1m");
+    expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
+    site.silence("pi-1");
+    site.answer("pi-1", runs);
+    await site.run("2m");
+    expect(site.conditions("pi-1").Ready).toBe("Unknown");
+    expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
+  });
+
+  test("under policy kubernetes nobody listens", async () => {
+    const site = await cutOff(runs, "kubernetes");
+    await site.run("10m");
+    expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
+    expect(site.exists("web")).toBe(false);
+  });
+});
+
+test("a board that says nothing is evicted just as before", async () => {
+  const [silent, other] = [await cutOff(undefined), await cutOff(undefined)];
+  other.answer("pi-2", runs);
+  for (const site of [silent, other]) await site.run("10m");
+  expect(other.happenings).toEqual(silent.happenings);
+  expect(silent.exists("web")).toBe(false);
+});
+
+test("what is held back is recorded with the reason, and what is done later with the rule", async () => {
+  const site = await cutOff(runs);
+  await site.run("5m");
+  const [, held] = site.recorded.lines;
+  expect(held?.fields).toMatchObject({ act: "board-tainted", why: "verdict" });
+  expect(JSON.stringify(held?.fields)).toContain("it answers on the LAN, and its kubelet runs");
+  site.answer("pi-1", { is: "down", forMs: 3_600_000 });
+  await site.run("1m");
+  expect(JSON.stringify(site.recorded.lines.at(-1)?.fields)).toContain("its kubelet has not run for");
+});
+
+test("the leader's own board loses the taint that an earlier leader gave it", async () => {
+  const site = new SiteModel({ policy: "evidence", ownNode: "pi-1" });
+  for (const name of ["pi-1", "pi-2", "pi-3"]) site.board(name);
+  site.pod("web", { on: "pi-1", tolerations: fiveMinutes });
+  await site.run("1m");
+  site.silence("pi-1");
+  await site.run("2m");
+  site.setTaints("pi-1", unreachable);
+  await site.run("10s");
+  expect(site.noExecute("pi-1")).toEqual([]);
+  expect(site.exists("web")).toBe(true);
+});

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { heardNow, type Word } from "../../../agent/judgement/word.ts";
+
+const hold = 900_000;
+const at = (mono: number) => ({ mono, wall: 0 });
+const word = (kubelet: Word["kubelet"], asked = 6): Word => ({ askedAt: at(0), asked, kubelet });
+
+test.each([
+  ["just now", word({ is: "ok" }, 0), 0, "kubelet ok"],
+  ["30 s ago, and six questions since had no answer", word({ is: "ok" }), 30_000, "kubelet ok"],
+  ["longer than 30 s ago, and six questions since had no answer", word({ is: "ok" }), 30_001, undefined],
+  ["an hour ago, and the leader was suspended since", word({ is: "ok" }, 5), 3_600_000, "kubelet ok"],
+  ["just now, that it does not know its kubelet", word({ is: "unknown" }), 0, "kubelet unknown"],
+  ["that its kubelet is just down", word({ is: "down", forMs: 0 }), 0, "kubelet down"],
+  ["that its kubelet is down, until the hold ends", word({ is: "down", forMs: hold - 20_000 }), 19_999, "kubelet down"],
+  [
+    "that its kubelet is down, when the hold ends",
+    word({ is: "down", forMs: hold - 20_000 }),
+    20_000,
+    "kubelet down too long",
+  ],
+  ["that its kubelet was down for longer than the hold", word({ is: "down", forMs: hold }), 0, "kubelet down too long"],
+  ["that its kubelet was down, too long ago", word({ is: "down", forMs: 0 }), 30_001, undefined],
+] as const)("a board said %s", (_, said, now, heard) => {
+  expect(heardNow(said, hold, at(now))).toBe(heard);
+});
+
+test("a board said nothing", () => {
+  expect(heardNow(undefined, hold, at(0))).toBe(undefined);
+});
+
+test("without a hold, a board whose kubelet is down is not held at all", () => {
+  expect(heardNow(word({ is: "down", forMs: 0 }), 0, at(0))).toBe("kubelet down too long");
+});

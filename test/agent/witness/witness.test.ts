@@ -1,0 +1,388 @@
+import { afterEach, describe, expect, test } from "vitest";
+import { heardNow } from "../../../agent/judgement/word.ts";
+import type { Announcement } from "../../../agent/witness/announcement.ts";
+import { Answerer } from "../../../agent/witness/answerer.ts";
+import { BoardKey } from "../../../agent/witness/board-key.ts";
+import { decodeAnswer, encodeAnswer, encodeQuestion, signedBytes } from "../../../agent/witness/datagrams.ts";
+import { KubeletHealth } from "../../../agent/witness/kubelet-health.ts";
+import { Questioner } from "../../../agent/witness/questioner.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+import { RecordingLog } from "../../support/recording-log.ts";
+import { SeededRandom } from "../../support/seeded-random.ts";
+import { LanInMemory } from "./lan-in-memory.ts";
+
+const [site, board, port] = ["plant", "pi-3", 10270];
+const [leaderAt, boardAt] = ["192.168.7.1", "192.168.7.3"];
+
+const newKey = (): BoardKey => BoardKey.kept({ read: () => undefined, write: () => {} }, new RecordingLog());
+
+const stories: Story[] = [];
+afterEach(async () => {
+  for (const story of stories.splice(0)) await story.end();
+});
+
+/** A leader and a board on one LAN. */
+class Story {
+  readonly clock = new FakeClock();
+  readonly log = new RecordingLog();
+  readonly lan = new LanInMemory();
+  readonly key = newKey();
+  readonly facts = new Map<string, string>();
+  kubelet: "ok" | "unhealthy" | "silent" = "ok";
+  announced: Announcement | undefined;
+  doubted: readonly string[] | undefined = [];
+  readonly answerer: Answerer;
+  readonly questioner: Questioner;
+  readonly #ending = new AbortController();
+  readonly #running: Promise<void>[] = [];
+
+  constructor() {
+    stories.push(this);
+    const ambient = { clock: this.clock, log: this.log, random: new SeededRandom(1) };
+    const facts = {
+      get: (_: string, key: string) => this.facts.get(key),
+      set: (_: string, key: string, value: string) => void this.facts.set(key, value),
+    };
+    const kubelet = new KubeletHealth(this.clock, { ask: () => Promise.resolve(this.kubelet), facts });
+    this.announced = { key: this.key.publicText, port, addresses: [boardAt] };
+    const lan = this.lan.of(boardAt);
+    this.answerer = new Answerer(ambient, { lan, port, site, board, bootId: "boot-1", key: this.key, kubelet });
+    this.questioner = new Questioner(ambient, { lan: this.lan.of(leaderAt), site });
+  }
+
+  async boardOn(): Promise<void> {
+    this.#running.push(this.answerer.run(this.#ending.signal));
+    await this.clock.advance(1);
+  }
+
+  async lead(): Promise<void> {
+    const doubts = { inDoubt: () => this.doubted, announced: () => this.announced };
+    this.#running.push(this.questioner.run(doubts, this.#ending.signal));
+    await this.clock.advance(1);
+  }
+
+  get heard() {
+    return heardNow(this.questioner.wordOf(board), 900_000, this.clock.now());
+  }
+
+  get questions(): number {
+    return this.lan.sent.filter(({ from }) => from.startsWith(leaderAt)).length;
+  }
+
+  async end(): Promise<void> {
+    this.#ending.abort();
+    await Promise.all(this.#running);
+  }
+}
+
+async function inDoubt(): Promise<Story> {
+  const story = new Story();
+  await story.boardOn();
+  story.doubted = [board];
+  await story.lead();
+  return story;
+}
+
+describe("a leader", () => {
+  test("asks nobody and opens no port while nobody is in doubt", async () => {
+    const story = new Story();
+    await story.boardOn();
+    await story.lead();
+    await story.clock.advance("1h");
+    expect(story.lan.sent).toEqual([]);
+    expect(story.lan.open).toEqual([`${boardAt}:${port}`]);
+  });
+
+  test("asks a silent board every 5 s, hears it, and closes its port when the API hears the board again", async () => {
+    const story = await inDoubt();
+    expect(story.heard).toBe("kubelet ok");
+    await story.clock.advance("20s");
+    expect(story.questions).toBe(5);
+    expect(story.log.said("info")).toEqual(["a silent board answers on the LAN"]);
+    story.doubted = [];
+    await story.clock.advance("5s");
+    expect(story.heard).toBe(undefined);
+    expect(story.lan.open).toEqual([`${boardAt}:${port}`]);
+    expect(story.questions).toBe(5);
+  });
+
+  test("believes a board for 30 s after its last word", async () => {
+    const story = await inDoubt();
+    story.lan.isUp = false;
+    await story.clock.advance(29_998);
+    expect(story.heard).toBe("kubelet ok");
+    await story.clock.advance(10);
+    expect(story.heard).toBe(undefined);
+  });
+
+  test("keeps a word while it does not know who is silent, and asks nobody", async () => {
+    const story = await inDoubt();
+    story.doubted = undefined;
+    await story.clock.advance("10m");
+    expect(story.heard).toBe("kubelet ok");
+    expect(story.questions).toBe(1);
+    story.doubted = [board];
+    story.lan.isUp = false;
+    await story.clock.advance("40s");
+    expect(story.heard).toBe(undefined);
+  });
+
+  test("forgets every word at the end of its term", async () => {
+    const story = await inDoubt();
+    await story.end();
+    expect(story.heard).toBe(undefined);
+    expect(story.lan.open).toEqual([]);
+  });
+
+  test("asks at most 200 boards at once, those first that it asked longest ago", async () => {
+    const story = new Story();
+    story.doubted = Array.from({ length: 500 }, (_, index) => `b-${index}`);
+    await story.lead();
+    expect(story.questions).toBe(200);
+    await story.clock.advance("10s");
+    expect(new Set(story.lan.sent.map(({ datagram }) => Buffer.from(datagram).subarray(20).toString())).size).toBe(500);
+  });
+
+  test("does not hear a board that announces nothing, or that is off", async () => {
+    const story = new Story();
+    story.doubted = [board];
+    await story.lead();
+    expect(story.heard).toBe(undefined);
+    await story.boardOn();
+    story.announced = undefined;
+    await story.clock.advance("1m");
+    expect(story.heard).toBe(undefined);
+  });
+
+  test("says once what keeps it from asking, and until a question was sent again", async () => {
+    const story = await inDoubt();
+    const refused = Object.assign(new Error(`send EPERM ${boardAt}:${port}`), { code: "EPERM" });
+    story.lan.barred.set(boardAt, refused);
+    await story.clock.advance("1m");
+    expect(story.questioner.problem).toBe("EPERM");
+    expect(story.log.said("warn")).toEqual(["silent boards cannot be asked on the LAN"]);
+    expect(story.heard).toBe(undefined);
+    story.lan.barred.clear();
+    await story.clock.advance("10s");
+    expect(story.questioner.problem).toBe(undefined);
+    expect(story.heard).toBe("kubelet ok");
+  });
+
+  test("is not troubled by one address of a board that cannot be reached", async () => {
+    const story = await inDoubt();
+    story.announced = { key: story.key.publicText, port, addresses: ["fd00::3", boardAt] };
+    story.lan.barred.set("fd00::3", new Error("no IPv6"));
+    await story.clock.advance("1m");
+    expect(story.heard).toBe("kubelet ok");
+    expect(story.questioner.problem).toBe(undefined);
+  });
+
+  test("asks on after its socket failed, or when none can be opened for a while", async () => {
+    const story = await inDoubt();
+    const [, own = ""] = story.lan.open;
+    story.lan.refusal = Object.assign(new Error("socket EAFNOSUPPORT"), { code: "EAFNOSUPPORT" });
+    story.lan.break(own, new Error("recvmsg ENETDOWN"));
+    await story.clock.advance("1m");
+    expect(story.heard).toBe(undefined);
+    expect(story.questioner.problem).toBe("EAFNOSUPPORT");
+    story.lan.refusal = undefined;
+    await story.clock.advance("5s");
+    expect(story.heard).toBe("kubelet ok");
+  });
+});
+
+describe("an answer is not believed", () => {
+  /** The board is off, and an attacker sees each question. */
+  async function attacked(answer: (question: Uint8Array, story: Story) => Uint8Array | undefined): Promise<Story> {
+    const story = new Story();
+    story.doubted = [board];
+    const attacker = await story.lan.of(boardAt).open(port, (datagram, reply) => {
+      const forged = answer(datagram, story);
+      if (forged) for (let times = 0; times < 20; times++) reply(forged);
+    });
+    await story.lead();
+    await story.clock.advance("1m");
+    attacker.close();
+    return story;
+  }
+
+  const nonceOf = (question: Uint8Array): Uint8Array => question.slice(4, 20);
+  const statement = { boot: "boot-1", kubelet: { is: "ok" } } as const;
+  const answerOf = (key: BoardKey, about: { nonce: Uint8Array; site: string; board: string }, nonce = about.nonce) =>
+    encodeAnswer({ nonce, ...statement, signature: key.sign(signedBytes(about, statement)) });
+
+  test("as a control: with everything right it is", async () => {
+    const story = await attacked((question, { key }) => answerOf(key, { nonce: nonceOf(question), site, board }));
+    expect(story.heard).toBe("kubelet ok");
+  });
+
+  const other = newKey();
+  let recorded: Uint8Array | undefined;
+  test.each([
+    ["signed by another key", (question: Uint8Array) => answerOf(other, { nonce: nonceOf(question), site, board })],
+    [
+      "that the same board signed for another site",
+      (question: Uint8Array, { key }: Story) => answerOf(key, { nonce: nonceOf(question), site: "mill", board }),
+    ],
+    [
+      "about another board",
+      (question: Uint8Array, { key }: Story) => answerOf(key, { nonce: nonceOf(question), site, board: "pi-4" }),
+    ],
+    [
+      "recorded earlier, with the present nonce",
+      (question: Uint8Array, { key }: Story) =>
+        answerOf(key, { nonce: Buffer.alloc(16, 9), site, board }, nonceOf(question)),
+    ],
+    [
+      "recorded earlier, as it was",
+      (question: Uint8Array, { key }: Story) => {
+        const before = recorded;
+        recorded ??= answerOf(key, { nonce: Buffer.alloc(16, 9), site, board });
+        return before ?? question;
+      },
+    ],
+    ["that is the question itself", (question: Uint8Array) => question],
+    [
+      "that says more than was signed",
+      (question: Uint8Array, { key }: Story) => {
+        const signature = key.sign(signedBytes({ nonce: nonceOf(question), site, board }, statement));
+        return encodeAnswer({ nonce: nonceOf(question), boot: "boot-2", kubelet: { is: "ok" }, signature });
+      },
+    ],
+  ])("%s", async (_, answer) => {
+    const story = await attacked(answer);
+    expect(story.questions).toBeGreaterThan(10);
+    expect(story.heard).toBe(undefined);
+  });
+
+  test("when it comes after the next question", async () => {
+    let last: Uint8Array | undefined;
+    const story = await attacked((question, { key }) => {
+      const before = last;
+      last = answerOf(key, { nonce: nonceOf(question), site, board });
+      return before;
+    });
+    expect(story.heard).toBe(undefined);
+  });
+
+  test("but forged answers do not drown the board's own, which comes first", async () => {
+    const story = await inDoubt();
+    for (let at = 0; at < 12; at++) {
+      for (let times = 0; times < 50; times++) {
+        const forged = answerOf(other, { nonce: Buffer.alloc(16, times), site, board });
+        for (const open of story.lan.open) story.lan.write(forged, "192.168.7.66:1", open);
+      }
+      await story.clock.advance("5s");
+    }
+    expect(story.heard).toBe("kubelet ok");
+  });
+});
+
+describe("a board", () => {
+  const nonce = Buffer.alloc(16, 5);
+  const asked = (changes: Partial<{ site: string; board: string }> = {}) =>
+    encodeQuestion({ nonce, site, board, ...changes });
+  const at = `${boardAt}:${port}`;
+  const answers = ({ lan }: Story) => lan.sent.filter(({ from }) => from === at);
+
+  test.each([
+    ["of another site", asked({ site: "mill" })],
+    ["to another board", asked({ board: "pi-4" })],
+    ["cut short", asked().subarray(0, 100)],
+    ["with nothing in it", Buffer.alloc(0)],
+  ])("is silent to a question %s", async (_, question) => {
+    const story = new Story();
+    await story.boardOn();
+    story.lan.write(question, "192.168.7.66:1", at);
+    await story.clock.advance("1s");
+    expect(answers(story)).toEqual([]);
+  });
+
+  test("gives at most ten answers a second, none longer than its question", async () => {
+    const story = new Story();
+    await story.boardOn();
+    for (let tenth = 0; tenth < 100; tenth++) {
+      for (let times = 0; times < 100; times++) story.lan.write(asked(), "192.168.7.66:1", at);
+      await story.clock.advance(100);
+    }
+    expect(answers(story).length).toBeGreaterThan(40);
+    expect(answers(story).length).toBeLessThanOrEqual(60);
+    for (const { datagram } of answers(story)) expect(datagram.length).toBeLessThanOrEqual(asked().length);
+  });
+
+  test("says once why it cannot answer, and tries again each minute", async () => {
+    const story = new Story();
+    story.lan.refusal = new Error("bind EADDRINUSE 0.0.0.0:10270");
+    await story.boardOn();
+    await story.clock.advance("5m");
+    expect(story.answerer.problem).toBe("bind EADDRINUSE 0.0.0.0:10270");
+    expect(story.log.said("warn")).toEqual(["this board does not answer on the LAN"]);
+    story.lan.refusal = undefined;
+    await story.clock.advance("1m");
+    expect(story.answerer.problem).toBe(undefined);
+    expect(story.lan.open).toEqual([at]);
+  });
+
+  const stateAt = async (story: Story) => {
+    story.lan.write(asked(), "192.168.7.1:1", at);
+    await story.clock.advance(1);
+    const last = answers(story).at(-1);
+    return last && decodeAnswer(last.datagram)?.kubelet;
+  };
+
+  test("says how long its kubelet has been down, until it runs again", async () => {
+    const story = new Story();
+    await story.boardOn();
+    expect(await stateAt(story)).toEqual({ is: "ok" });
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+    // A leader is lost, and the next one asks again minutes later.
+    await story.clock.advance("4m");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 240_000 });
+    story.kubelet = "unhealthy";
+    await story.clock.advance("1m");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 300_000 });
+    story.kubelet = "ok";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "ok" });
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+  });
+
+  test("does not count time in which nobody asked as time without its kubelet", async () => {
+    const story = new Story();
+    await story.boardOn();
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    await stateAt(story);
+    await story.clock.advance("1h");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+  });
+
+  test("goes on when the disk is full and nothing can be stored", async () => {
+    const story = new Story();
+    story.facts.set = () => {
+      throw new Error("database or disk is full");
+    };
+    await story.boardOn();
+    expect(await stateAt(story)).toEqual({ is: "ok" });
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+  });
+
+  test("does not know a kubelet that has never answered, and asks it until it does, also after a restart", async () => {
+    const story = new Story();
+    story.kubelet = "silent";
+    await story.boardOn();
+    expect(await stateAt(story)).toEqual({ is: "unknown" });
+    story.kubelet = "ok";
+    await story.clock.advance("10m");
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+    expect([...story.facts]).toEqual([["kubelet-answered", "yes"]]);
+  });
+});

@@ -1,0 +1,87 @@
+import type { Millis } from "../../../agent/base/clock.ts";
+import type { Lan, LanAddress, LanPort, Receive } from "../../../agent/witness/lan.ts";
+import type { SimProcess } from "./sim-process.ts";
+import type { VirtualTime } from "./virtual-time.ts";
+
+const latency: Millis = 1;
+const firstFreePort = 40_000;
+
+/** An open port of a process. */
+interface Opened {
+  readonly process: SimProcess;
+  readonly edge: LanEdge;
+  readonly receive: Receive;
+}
+
+/** The LAN of a site: datagrams arrive, unless an edge on their way is cut or nobody listens. */
+export class SimLan {
+  readonly time: VirtualTime;
+  readonly ports = new Map<string, Opened>();
+  #free = firstFreePort;
+
+  constructor(time: VirtualTime) {
+    this.time = time;
+  }
+
+  freePort(): number {
+    return this.#free++;
+  }
+}
+
+/** A board's connection to the LAN. */
+export class LanEdge {
+  readonly address: string;
+  readonly #lan: SimLan;
+  readonly #cuts = new Set<object>();
+
+  constructor(lan: SimLan, address: string) {
+    this.#lan = lan;
+    this.address = address;
+  }
+
+  /** Cuts the board off the LAN; the returned function ends it. */
+  cut(): () => void {
+    const cut = {};
+    this.#cuts.add(cut);
+    return () => this.#cuts.delete(cut);
+  }
+
+  /** The LAN as a process on the board has it. */
+  lanOf(process: SimProcess): Lan {
+    return {
+      open: (port, receive) => {
+        const at = `${this.address}:${port === 0 ? this.#lan.freePort() : port}`;
+        const taken = this.#lan.ports.get(at);
+        if (taken && !taken.process.isDead) return Promise.reject(new Error(`bind EADDRINUSE ${at}`));
+        const opened: Opened = { process, edge: this, receive };
+        this.#lan.ports.set(at, opened);
+        return Promise.resolve(this.#port(at, opened));
+      },
+    };
+  }
+
+  #port(at: string, opened: Opened): LanPort {
+    let ended = (_error: Error | undefined): void => {};
+    const closed = new Promise<Error | undefined>((resolve) => {
+      ended = resolve;
+    });
+    return {
+      closed,
+      send: (datagram, { address, port }: LanAddress) => this.#send(datagram, `${address}:${port}`, at),
+      close: () => {
+        if (this.#lan.ports.get(at) === opened) this.#lan.ports.delete(at);
+        ended(undefined);
+      },
+    };
+  }
+
+  #send(datagram: Uint8Array, to: string, from: string): void {
+    if (this.#cuts.size > 0) return;
+    const { time, ports } = this.#lan;
+    time.at(time.now + latency, () => {
+      const target = ports.get(to);
+      if (target === undefined || target.process.isDead || target.edge.#cuts.size > 0) return;
+      target.process.deliver(() => target.receive(datagram, (answer) => target.edge.#send(answer, from, to)));
+    });
+  }
+}
