@@ -16,6 +16,7 @@ import {
   type Valve,
   valveAtStart,
   withAct,
+  withAdmittedDone,
   withoutAct,
 } from "./valve.ts";
 import type { ValveMemory } from "./valve-memory.ts";
@@ -107,7 +108,7 @@ export class ValveBook {
     if (text !== undefined && found === undefined) log.warn("the Lease's annotation of harmful acts is invalid", {});
     const valve = valveAtStart({ found, own: this.#own, lease, isFirst, isRestored: memory.wasRestored }, now);
     if (found !== undefined && valve !== found)
-      log.warn("the Lease was restored: harmful acts counted from this board's copy", {});
+      log.warn("the Lease was restored: this board's copy of the harmful acts counts too", {});
     if (isUnknown(valve, now)) log.warn("the harmful acts of the last hour are unknown", {});
     this.#term++;
     this.#leads = true;
@@ -121,11 +122,13 @@ export class ValveBook {
     this.#uncertain.clear();
   }
 
-  /** Ends the term. Acts that are still under way are on the Lease. */
+  /** Ends the term. Acts that are still under way are on the Lease, and count as done. */
   end(): void {
-    const { clock } = this.#ambient;
-    if (this.#leads)
-      this.#own = { valve: { ...this.#current, total: this.#writtenTotal }, lease: this.#lease, at: clock.now() };
+    const now = this.#ambient.clock.now();
+    if (this.#leads) {
+      const valve = withAdmittedDone({ ...this.#current, total: this.#writtenTotal }, now);
+      this.#own = { valve, lease: this.#lease, at: now };
+    }
     this.#term++;
     this.#leads = false;
     this.#setHolding(false);

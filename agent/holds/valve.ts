@@ -109,13 +109,14 @@ export interface OwnCopy {
 const trusted: Millis = 600_000;
 
 /**
- * The valve with which a term begins. The annotation counts, unless this board remembers more acts on the same Lease,
- * which was then restored from a backup. Without an annotation, or after a restore, this board's own copy counts if it is
- * recent; otherwise the acts of the last hour are unknown, except on a site that has never had a leader.
+ * The valve with which a term begins. The annotation counts. If this board remembers more acts on the same Lease, the
+ * Lease was restored from a backup, and both count, since other boards may have led in between. Without an annotation, or
+ * after a restore, this board's own copy counts if it is recent; otherwise the acts of the last hour are unknown, except
+ * on a site that has never had a leader.
  */
 export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownValve, now: Instant): Valve {
   const isNewer = own !== undefined && own.lease === lease && own.valve.total > (found?.total ?? 0);
-  const best = isNewer ? own.valve : (found ?? own?.valve ?? newValve);
+  const best = isNewer ? withActsOf(own.valve, found) : (found ?? own?.valve ?? newValve);
   const isRecent = own !== undefined && elapsed(own.at, now) < trusted;
   const isKnown =
     found !== undefined && !isRestored
@@ -123,6 +124,19 @@ export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownVa
       : (isRecent && (found === undefined || own.valve.total >= found.total)) || (own === undefined && isFirst);
   return isKnown ? best : { ...best, unknown: now };
 }
+
+/** The valve with the acts of another copy. An act that both have counts twice: which ones these are is not known. */
+const withActsOf = (valve: Valve, other: Valve | undefined): Valve =>
+  other === undefined ? valve : { ...valve, acts: inOrder([...valve.acts, ...other.acts]) };
+
+/** The valve with the admitted acts as done: whether they were is not known any more. */
+export const withAdmittedDone = (valve: Valve, now: Instant): Valve =>
+  valve.admitted === 0
+    ? valve
+    : { ...valve, acts: inOrder([...valve.acts, { at: now, count: valve.admitted }]), admitted: 0 };
+
+const inOrder = (acts: readonly CountedActs[]): readonly CountedActs[] =>
+  acts.toSorted((a, b) => a.at.mono - b.at.mono);
 
 /** Limits of the annotation: an hour has few minutes, and a longer text was not written by us. */
 const mostEntries = 100;
@@ -140,7 +154,10 @@ export function encodeValve(valve: Valve, now: Instant): string {
 
 function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
   const ages = new Map<number, number>();
-  for (const { at, count } of recent(acts, now)) ages.set(ageOf(at, now), (ages.get(ageOf(at, now)) ?? 0) + count);
+  for (const { at, count } of recent(acts, now)) {
+    const age = ageOf(at, now);
+    ages.set(age, Math.min((ages.get(age) ?? 0) + count, mostActs));
+  }
   return JSON.stringify({
     ...foreign,
     v: 1,
@@ -163,15 +180,14 @@ export function decodeValve(text: string | undefined, written: Instant): Valve |
   if (version !== 1 || !isCount(total, Number.MAX_SAFE_INTEGER) || !isCount(admitted)) return undefined;
   if (!Array.isArray(acts) || acts.length > mostEntries || !acts.every(isEntry)) return undefined;
   if (unknown !== undefined && !isCount(unknown)) return undefined;
-  const done = acts.map(([age, count]): CountedActs => ({ at: shifted(written, -age * minute), count }));
-  if (admitted > 0) done.push({ at: written, count: admitted });
-  return {
-    acts: done.sort((a, b) => a.at.mono - b.at.mono),
-    admitted: 0,
+  const valve: Valve = {
+    acts: inOrder(acts.map(([age, count]) => ({ at: shifted(written, -age * minute), count }))),
+    admitted,
     total,
     unknown: unknown === undefined ? undefined : shifted(written, -unknown * minute),
     foreign,
   };
+  return withAdmittedDone(valve, written);
 }
 
 const isEntry = (value: unknown): value is readonly [age: number, count: number] =>

@@ -240,6 +240,15 @@ describe("a Lease that lost its record", () => {
     expect(await board.act("c", "d")).toBe(1);
   });
 
+  test("is given what the leader had under way when its term ended", async () => {
+    const board = leader();
+    await board.ask("a", "b");
+    board.book.end();
+    board.lease.text = undefined;
+    board.lead();
+    expect(await board.act("c", "d")).toBe(1);
+  });
+
   test("is given what a follower read on it", async () => {
     const first = leader();
     const next = new Board(first.lease, first.clock);
@@ -280,6 +289,32 @@ describe("a Lease that lost its record", () => {
   });
 });
 
+describe("a text that another client wrote on the Lease", () => {
+  test.each([
+    ["that denies all acts and claims to be the newest", `{"v":1,"total":${Number.MAX_SAFE_INTEGER},"acts":[]}`],
+    ["that claims more acts than any site does", '{"v":1,"total":9,"acts":[[0,1000000000]]}'],
+    ["that cannot be read", "[]"],
+  ])("neither opens nor shuts the valve for good: %s", async (_, text) => {
+    const first = leader();
+    const follower = new Board(first.lease, first.clock);
+    first.lease.text = text;
+    follower.read();
+    // The leader writes its own count again with the next act.
+    await first.act("a", "b");
+    follower.read();
+    first.book.end();
+    follower.lead();
+    expect(await follower.act("c", "d")).toBeLessThanOrEqual(1);
+    await first.clock.advance("62m");
+    expect(await follower.act("e", "f", "g")).toBe(3);
+    follower.book.end();
+    const next = new Board(first.lease, first.clock).lead();
+    expect(await next.act("h")).toBe(0);
+    await first.clock.advance("62m");
+    expect(await next.act("h")).toBe(1);
+  });
+});
+
 describe("a Lease that was restored from a backup", () => {
   test("does not refill the valve of a board that led since, not even after a reboot", async () => {
     const disk = new Disk();
@@ -304,6 +339,21 @@ describe("a Lease that was restored from a backup", () => {
     next.read();
     next.lead();
     expect(await next.act("d")).toBe(0);
+  });
+
+  test("does not hide from a board that remembers more what another one did since", async () => {
+    const first = leader();
+    const next = new Board(first.lease, first.clock);
+    await first.act("a", "b", "c");
+    next.read();
+    first.book.end();
+    first.lease.text = '{"v":1,"total":0,"acts":[]}';
+    await first.clock.advance("2h");
+    const other = new Board(first.lease, first.clock).lead();
+    expect(await other.act("d", "e")).toBe(2);
+    next.read();
+    next.lead();
+    expect(await next.act("f", "g")).toBe(1);
   });
 
   test("permits nothing for an hour if this board noticed that, and its own copy is not recent", async () => {

@@ -4,6 +4,7 @@ import {
   actsWithin,
   decodeValve,
   encodeValve,
+  isUnknown,
   newValve,
   roomAt,
   roomIn,
@@ -108,6 +109,13 @@ describe("the annotation on the Lease", () => {
     expect(read?.admitted).toBe(0);
   });
 
+  test("can be read by the next leader, whatever number of acts it claims", () => {
+    const most = decodeValve('{"v":1,"total":1,"acts":[[0,1000000000]]}', elsewhere);
+    const next = decodeValve(encodeValve(withAct(most ?? newValve, elsewhere), elsewhere), elsewhere);
+    expect(next && actsWithin(next, elsewhere)).toBe(1_000_000_000);
+    expect(next && actsWithin(next, shifted(elsewhere, 62 * 60_000))).toBe(0);
+  });
+
   test("keeps what a newer program added, and that acts are unknown", () => {
     const text = JSON.stringify({ v: 1, total: 2, acts: [[3, 2]], unknown: 5, drills: [1] });
     const read = decodeValve(text, elsewhere);
@@ -160,8 +168,10 @@ describe("a term begins", () => {
     expect(valveAtStart({ ...nothing, found, own: { ...own, valve: { ...found, total: 5 } } }, at(3))).toBe(found);
   });
 
-  test("with this board's own copy if that counts more acts of the same Lease, which was restored", () => {
-    expect(valveAtStart({ ...nothing, found, own }, at(300))).toBe(own.valve);
+  test("with both copies if this board's own one counts more acts of the same Lease, which was restored", () => {
+    const both = valveAtStart({ ...nothing, found, own }, at(300));
+    expect(both.acts.map(({ at }) => at)).toEqual([at(0), at(0), at(1), at(2)]);
+    expect(both.total).toBe(7);
     expect(valveAtStart({ ...nothing, found, own: { ...own, lease: "another" } }, at(3))).toBe(found);
   });
 
@@ -172,9 +182,10 @@ describe("a term begins", () => {
 
   test("after a restore with this board's own copy if that is recent, and otherwise with unknown acts", () => {
     const restored = { ...nothing, found, isRestored: true };
-    expect(valveAtStart({ ...restored, own }, at(3))).toBe(own.valve);
+    expect(actsWithin(valveAtStart({ ...restored, own }, at(3)), at(3))).toBe(4);
+    expect(isUnknown(valveAtStart({ ...restored, own }, at(3)), at(3))).toBe(false);
     expect(valveAtStart({ ...restored, own: { ...own, valve: { ...own.valve, total: 5 } } }, at(3))).toBe(found);
-    expect(valveAtStart({ ...restored, own }, at(13))).toEqual({ ...own.valve, unknown: at(13) });
+    expect(isUnknown(valveAtStart({ ...restored, own }, at(13)), at(13))).toBe(true);
     expect(valveAtStart(restored, at(3))).toEqual({ ...found, unknown: at(3) });
   });
 
