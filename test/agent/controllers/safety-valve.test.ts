@@ -4,7 +4,8 @@ import { pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
 import { isLimitedOn, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
-import { rulingOf } from "../../../agent/judgement/ruling.ts";
+import { isLimitedByValve } from "../../../agent/execution/actions.ts";
+import { isLimited, rulingOf } from "../../../agent/judgement/ruling.ts";
 import { pod } from "../../support/builders.ts";
 import { SiteModel } from "./site-model.ts";
 
@@ -27,12 +28,21 @@ test.each([
 
 test.each([
   ["Unknown", "unproven", true],
+  ["Unknown", "cut-off", true],
+  ["Unknown", "unmanaged", true],
   ["Unknown", "dead", false],
   ["False", "alive", false],
   ["True", "alive", false],
 ] as const)("a board whose Ready is %s and that is %s: limited is %s", (ready, verdict, limited) => {
   expect(isLimitedOn({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
 });
+
+test.each(["alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead"] as const)(
+  "an act on a board that is %s is limited when it is sent if it was when it was decided",
+  (verdict) => {
+    expect(isLimitedByValve({ board: "a", verdict, rule: "" })).toBe(isLimited({ verdict }));
+  },
+);
 
 /** Two zones of three boards; after a minute one board in each falls silent. */
 async function siteWith(valve: ValveNow, silent: readonly string[] = ["a-1", "b-1"]): Promise<SiteModel> {
@@ -84,6 +94,30 @@ describe("a safety valve that is shut", () => {
       site.api.put(pods, { ...pod(name, { on: "a-1" }), status: { phase: "Pending" } } as Pod);
     await site.run("1m");
     expect(["x", "y"].some((name) => site.exists(name))).toBe(false);
+  });
+
+  test("keeps a board untainted that answered on the LAN and does no longer", async () => {
+    const site = await siteWith(shut, []);
+    site.answer("a-1", { is: "ok" });
+    site.silence("a-1");
+    await site.run("5m");
+    expect(site.heldFor).toEqual(["verdict"]);
+    site.answer("a-1", undefined);
+    await site.run("1m");
+    expect(site.heldFor).toEqual(["valve"]);
+    expect(tainted(site)).toEqual([]);
+    site.permit(openValve);
+    await site.run("1s");
+    expect(tainted(site)).toEqual(["a-1"]);
+  });
+
+  test("does not keep a board tainted that is shown to run", async () => {
+    const site = await siteWith(openValve, ["a-1"]);
+    expect(tainted(site)).toEqual(["a-1"]);
+    site.permit(shut);
+    site.answer("a-1", { is: "ok" });
+    await site.run("1m");
+    expect(tainted(site)).toEqual([]);
   });
 
   test("does not keep a board tainted that is back", async () => {

@@ -329,6 +329,11 @@ export class SiteModel {
     this.#site.clock.skip(millis(span));
   }
 
+  /** Why acts are held now. */
+  get heldFor(): readonly string[] {
+    return this.#book.heldCounts().flatMap(({ why, now }) => (now > 0 ? [why] : []));
+  }
+
   /** Executes an action as an operator's command does. */
   async execute(action: Action): Promise<boolean> {
     const term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
