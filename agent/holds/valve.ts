@@ -105,8 +105,11 @@ export interface OwnCopy {
   readonly at: Instant;
 }
 
-/** A follower reads the Lease about once a minute, so in that time it misses few acts of another leader. */
-const trusted: Millis = 600_000;
+/**
+ * How long the copy of a board counts as recent, which may lack what another leader did since. A follower reads the Lease
+ * about once a minute.
+ */
+const trusted: Millis = 180_000;
 
 /**
  * The valve with which a term begins. The annotation counts. If this board remembers more acts on the same Lease, the

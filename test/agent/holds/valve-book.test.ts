@@ -284,7 +284,7 @@ describe("a Lease that lost its record", () => {
     await board.act("a");
     board.book.end();
     board.lease.text = undefined;
-    await board.clock.advance("11m");
+    await board.clock.advance("4m");
     expect(await board.lead().act("b")).toBe(0);
   });
 });

@@ -176,7 +176,7 @@ describe("a term begins", () => {
   });
 
   test("with this board's own copy if the Lease has none, or was deleted, and the copy is recent", () => {
-    expect(valveAtStart({ ...nothing, own }, at(11.9))).toBe(own.valve);
+    expect(valveAtStart({ ...nothing, own }, at(4.9))).toBe(own.valve);
     expect(valveAtStart({ ...nothing, own, lease: "lease-2" }, at(3))).toBe(own.valve);
   });
 
@@ -190,7 +190,7 @@ describe("a term begins", () => {
   });
 
   test("with unknown acts if the copy is old or there is none, and without any on a new site", () => {
-    expect(valveAtStart({ ...nothing, own }, at(12.1))).toEqual({ ...own.valve, unknown: at(12.1) });
+    expect(valveAtStart({ ...nothing, own }, at(5.1))).toEqual({ ...own.valve, unknown: at(5.1) });
     expect(valveAtStart(nothing, at(3))).toEqual({ ...newValve, unknown: at(3) });
     expect(valveAtStart({ ...nothing, isFirst: true }, at(3))).toEqual(newValve);
     // The number of the term says that the site is new, this board's memory that it is not.

@@ -7,6 +7,8 @@ import { type Act, actText, isTainted } from "./acts.ts";
 const hour: Millis = 3_600_000 * 0.99;
 /** A leader may not know yet what another one did, or what it did itself without an answer. */
 const lag: Millis = 90_000;
+/** How old the copy of a board may be that takes the place of a deleted Lease, by the slowest clock. */
+const unread: Millis = 190_000;
 
 /**
  * Under policy `evidence`, across all leaders: a board is tainted or a pod is evicted only if fewer acts than permitted
@@ -46,11 +48,13 @@ function tooMany(bound: readonly Act[], done: readonly Act[], history: History):
 
 /**
  * Whether the leader that acts must know of an earlier act. A restore may undo what another board did and counted, and a
- * board that was off need not notice it.
+ * board that was off need not notice it. After a deletion of the Lease a board goes on with what it read last.
  */
-function isKnown(earlier: Act, { process, sentAt }: Act, { restores, processes }: History): boolean {
+function isKnown(earlier: Act, { process, sentAt }: Act, { restores, leases, processes }: History): boolean {
   const isOwn = processes.get(earlier.process)?.board === processes.get(process)?.board;
-  return isOwn || !restores.some((at) => at > earlier.sentAt && at < sentAt);
+  const deletions = leases.flatMap(({ at, lease }) => (lease === undefined ? at : []));
+  const forgetting = [...restores, ...deletions.filter((at) => at - earlier.sentAt < unread)];
+  return isOwn || !forgetting.some((at) => at > earlier.sentAt && at < sentAt);
 }
 
 const tooManyBoards = (
