@@ -94,8 +94,8 @@ const list = {
     wishes: { motif: "dark zone", policy: "evidence", boards: 5 },
     breaks: one(
       "agent/holds/valve.ts",
-      "isUnknown(valve, now) ? 0 : Math.max(0, limit - actsWithin(valve, now));",
-      "isUnknown(valve, now) ? 0 : Math.max(0, limit + actsWithin(valve, now));",
+      "reduce((sum, { count }) => sum + count, admitted)",
+      "reduce((sum) => sum, admitted)",
     ),
   },
   "a safety valve that a new leader refills": {
