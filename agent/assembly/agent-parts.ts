@@ -81,7 +81,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
     ...(rebuilt && {
       rebuilt: {
         at: openedAt,
-        why: rebuilt.message,
+        why: rebuilt.cause instanceof Error ? `${rebuilt.message} (${rebuilt.cause.message})` : rebuilt.message,
       },
     }),
     ...(agent.history.mayBeFormer && { restored: { hint: afterRestore } }),
