@@ -3,7 +3,7 @@ import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems } from "./board-problems.ts";
-import { lagProblems } from "./judge-problems.ts";
+import { lagProblems, postponedProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
 
@@ -16,7 +16,13 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
-    ...ofSite(siteProblems(parts), boardProblems(parts), lagProblems(parts), holdProblems(parts)),
+    ...ofSite(
+      siteProblems(parts),
+      boardProblems(parts),
+      lagProblems(parts),
+      postponedProblems(parts),
+      holdProblems(parts),
+    ),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),

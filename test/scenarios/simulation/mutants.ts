@@ -80,6 +80,24 @@ const list = {
     wishes: { motif: "deaf leader", boards: 3 },
     breaks: one("agent/controllers/node-lifecycle/health.ts", "provenMs: proof &&", "provenMs: 0 &&"),
   },
+  "a grace period that is shortened without missed time": {
+    noticedBy: "grace",
+    wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
+    breaks: one(
+      "agent/judgement/verdict.ts",
+      "missedMs >= missedPeriods * graceMs ||",
+      "missedMs >= 0 * missedPeriods * graceMs ||",
+    ),
+  },
+  "missed time that a sign of life does not end": {
+    noticedBy: "grace",
+    wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
+    breaks: one(
+      "agent/judgement/respites.ts",
+      "isAfter(respite.since, probe) &&",
+      "isAfter(probe, probe) === false &&",
+    ),
+  },
   "a leader that harms its own board": {
     noticedBy: "own board",
     wishes: { motif: "flapping board", policy: "evidence", boards: 2 },
