@@ -8,6 +8,8 @@ import type { TermEnding } from "./term.ts";
 export interface Rest {
   readonly until: Instant;
   readonly why: string;
+  /** An operator ordered it. */
+  readonly isOrdered?: true | undefined;
 }
 
 export interface CandidacyDeps {
@@ -62,6 +64,11 @@ export class Candidacy {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
+  }
+
+  /** The end of the rest that an operator ordered; undefined: there is none now. */
+  orderedUntil(now: Instant): Instant | undefined {
+    return this.#rest?.isOrdered && this.#isResting(now) ? this.#rest.until : undefined;
   }
 
   /** Why this board does not stand for election; undefined: it stands. */
@@ -127,10 +134,10 @@ export class Candidacy {
   }
 
   /** Does not stand for `duration`, even after a restart. If the rest cannot be stored, throws and does not rest. */
-  storeRest(why: string, duration: Millis): void {
-    const until = shifted(this.#ambient.clock.now(), duration);
-    this.#deps.rememberRest?.({ until, why });
-    this.#rest = { until, why, isStored: true };
+  storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
+    const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
+    this.#deps.rememberRest?.(rest);
+    this.#rest = { ...rest, isStored: true };
   }
 
   #countFruitless(): void {
