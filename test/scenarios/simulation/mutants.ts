@@ -81,21 +81,12 @@ const list = {
     breaks: one("agent/controllers/node-lifecycle/health.ts", "provenMs: proof &&", "provenMs: 0 &&"),
   },
   "a grace period that is shortened without missed time": {
-    noticedBy: "grace",
+    noticedBy: "blind",
     wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
     breaks: one(
       "agent/judgement/verdict.ts",
       "missedMs >= missedPeriods * graceMs ||",
       "missedMs >= 0 * missedPeriods * graceMs ||",
-    ),
-  },
-  "missed time that a sign of life does not end": {
-    noticedBy: "grace",
-    wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
-    breaks: one(
-      "agent/judgement/respites.ts",
-      "isAfter(respite.since, probe) &&",
-      "isAfter(probe, probe) === false &&",
     ),
   },
   "a leader that harms its own board": {
