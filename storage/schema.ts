@@ -107,6 +107,20 @@ export const cacheMigrations: readonly Migration[] = [
       ) WITHOUT ROWID;
     `,
   },
+  {
+    number: 6,
+    readableFrom: 4,
+    // From here on, DaemonSets and their revisions are stored with exact integers.
+    sql: `
+      DELETE FROM objects;
+      DELETE FROM index_rows;
+      DELETE FROM indices;
+      DELETE FROM journal;
+      DELETE FROM seen;
+      DELETE FROM unusable;
+      DELETE FROM resources;
+    `,
+  },
 ];
 
 /** state.db: facts that cannot be obtained again. */

@@ -44,13 +44,11 @@ export class StateFolder {
   static open({ folder, pragmas, stamp, standsIn }: FolderOptions): StateFolder {
     makeStateFolder(folder);
     const [durable, disposable] = [path.join(folder, "state.db"), path.join(folder, "cache.db")];
-    // state.db is created first, so each file proves that the other once existed and must not be empty.
-    const [hadState, hadCache] = [isFilled(durable), isFilled(disposable)];
     const full: Pragmas = { ...pragmas, synchronous: "FULL" };
-    const state = openState({ file: durable, pragmas: full, stamp, exclusive: true, isKnown: hadCache });
+    const state = openState({ file: durable, pragmas: full, stamp, exclusive: true });
     try {
       const normal: Pragmas = { ...pragmas, synchronous: "NORMAL" };
-      const cache = ownCache(state.database, { file: disposable, pragmas: normal, isKnown: hadState });
+      const cache = ownCache(state.database, { file: disposable, pragmas: normal });
       return new StateFolder(folder, state, cache, standsIn);
     } catch (error) {
       state.database.abandon();
@@ -109,21 +107,12 @@ function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
     if (foreign === undefined) return opened;
     opened.database.abandon();
     removeCache(opening.file);
-    const { database } = openCache({ ...opening, isKnown: false });
+    const { database } = openCache(opening);
     foreignCache(state, database);
     return { database, rebuilt: foreign };
   } catch (error) {
     opened.database.abandon();
     throw error;
-  }
-}
-
-/** Whether the file exists and is not empty. Also false for an unreadable file: opening it will report that. */
-function isFilled(file: string): boolean {
-  try {
-    return statSync(file).size > 0;
-  } catch {
-    return false;
   }
 }
 

@@ -1,3 +1,4 @@
+import { isRawInteger } from "./exact-integers.ts";
 import {
   areOptionalItems,
   areOptionalStrings,
@@ -54,7 +55,7 @@ export function checkPodSpec(spec: ParsedFields): string | undefined {
 
 const isToleration = (toleration: ParsedFields): boolean =>
   ["key", "operator", "value", "effect"].every((name) => isOptional(toleration, name, "string")) &&
-  isOptional(toleration, "tolerationSeconds", "number");
+  (isOptional(toleration, "tolerationSeconds", "number") || isRawInteger(toleration.tolerationSeconds));
 
 /** Checks only the required node affinity: no rule reads any other part of the affinity. */
 function isAffinity(spec: ParsedFields): boolean {

@@ -1,10 +1,11 @@
+import { isRawInteger } from "./exact-integers.ts";
 /** A JSON object fresh from the parser, which we may modify. */
 export type ParsedFields = Record<string, unknown>;
 
 type Plain = "string" | "number" | "boolean";
 
 export const isFields = (value: unknown): value is ParsedFields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+  typeof value === "object" && value !== null && !Array.isArray(value) && !isRawInteger(value);
 
 /** True for a string that is not empty. */
 export const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

@@ -1,3 +1,4 @@
+import { isRawInteger } from "./exact-integers.ts";
 import { checkPodSpec } from "./pod-shape.ts";
 import {
   areOptionalItems,
@@ -56,6 +57,7 @@ export function checkDaemonSet(daemonSet: ParsedFields): string | undefined {
 }
 
 export function checkRevision(revision: ParsedFields): string | undefined {
+  if (isRawInteger(revision.revision)) revision.revision = Number(revision.revision.rawJSON);
   if (typeof revision.revision !== "number") return "revision is not a number";
   if (!isAbsent(revision, "data") && !isFields(revision.data)) return "data is not an object";
   return undefined;

@@ -1,5 +1,6 @@
 import { pageSize } from "../../storage/database/database.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import { boardOf } from "../board/identity.ts";
 import type { ApiLinkView } from "../client/api-link.ts";
 import type { MissingPermission } from "../client/permissions.ts";
@@ -81,7 +82,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
     ...(rebuilt && {
       rebuilt: {
         at: openedAt,
-        why: rebuilt.message,
+        why: rebuilt.cause instanceof Error ? `${rebuilt.message} (${rebuilt.cause.message})` : rebuilt.message,
       },
     }),
     ...(agent.history.mayBeFormer && { restored: { hint: afterRestore } }),
@@ -294,14 +295,7 @@ function problemParts(
       hint: "look for a second agent with this identity, such as a board with a copied card, and restart one of the two",
     });
   }
-  if (election.notStanding !== undefined) {
-    found.push({
-      type: "NotStanding",
-      severity: "warning",
-      message: `this board does not stand for election: ${election.notStanding}`,
-      hint: "another board leads meanwhile; this one stands again when the cause is over, after a planned step-down by itself",
-    });
-  }
+  found.push(...standingProblems(election, now));
   if (config.site.nodeSelector !== undefined && config.site.namespaceSelector === undefined) {
     found.push({
       type: "WorkloadsNotRun",
@@ -310,6 +304,26 @@ function problemParts(
     });
   }
   return found;
+}
+
+/** That this board does not stand for election. Where an operator ordered that, it is no fault. */
+export function standingProblems(
+  { notStanding, orderedUntil }: Pick<ElectorView, "notStanding" | "orderedUntil">,
+  now: Instant,
+): readonly ProblemPart[] {
+  if (notStanding === undefined) return [];
+  const isOrdered = orderedUntil !== undefined;
+  const time = isOrdered ? ` for ${formatDuration(elapsed(now, orderedUntil))} more` : "";
+  return [
+    {
+      type: "NotStanding",
+      severity: isOrdered ? "info" : "warning",
+      message: `this board does not stand for election${time}: ${notStanding}`,
+      hint: isOrdered
+        ? "as ordered: another board leads meanwhile, and this one stands again by itself"
+        : "another board leads meanwhile; this one stands again when the cause is over",
+    },
+  ];
 }
 
 const leaseVerbs = ["get", "create", "patch"];

@@ -1,3 +1,4 @@
+import { parserOf } from "../api/exact-integers.ts";
 import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -118,7 +119,7 @@ export class Exchange {
       const text = bytes.toString();
       // Four times a watch's limit: the answer to our own write includes fields added by the server, and must be
       // readable.
-      if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return JSON.parse(text);
+      if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return parserOf(call.resource)(text);
       throw unreadable(call, "the answer has too many members");
     } finally {
       if (isLarge) this.#largeAnswers.release(call.lane);

@@ -3,7 +3,7 @@ import { kindMismatch, nameOf, parseIdentity, parseObject, resourceVersionOf } f
 import type { Resource } from "../api/resources.ts";
 import { isFields } from "../api/shape-rules.ts";
 import type { ApiError, Attempt } from "./api-error.ts";
-import { crowdScaleOf, type ReadingForm, uncrowded } from "./decoding/crowded.ts";
+import { type ReadingForm, readingForm, uncrowded } from "./decoding/crowded.ts";
 import { jsonIn } from "./decoding/item-run.ts";
 import { identityInEvent, keptInEvent } from "./decoding/members.ts";
 import { reduced, reducedHead } from "./decoding/reduce.ts";
@@ -58,7 +58,7 @@ export async function* watchEvents<T extends KubeObject>(
   attempt: Attempt,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
   const scratch = new Scratch();
-  const form = { kept: keptInEvent(watched.resource), scale: crowdScaleOf(watched.resource) };
+  const form = readingForm(watched.resource, keptInEvent);
   /** The beginning of a line that is too long, while the rest of it is skipped. */
   let skipped: string | undefined;
   for await (const chunk of body) {
@@ -115,7 +115,7 @@ function eventOf<T extends KubeObject>(
   if ("crowd" in read) return unusable(`an event of ${read.crowd}`, reduced(line, identityInEvent), watched);
   let event: unknown;
   try {
-    event = JSON.parse(read.text);
+    event = form.parse(read.text);
   } catch {
     return { type: "UNREADABLE", why: `a line of ${line.length} characters that is not JSON` };
   }

@@ -92,6 +92,8 @@ export interface SilenceFacts {
   readonly silentMs?: Millis;
   /** How long a board may be silent. */
   readonly graceMs?: Millis;
+  /** How long the board was silent between earlier outages while other boards were heard; absent: it was not. */
+  readonly missedMs?: Millis;
   /** The board has sent nothing since this leader began to watch it, and `silentMs` counts from there. */
   readonly unheard?: true;
   /** The age of the last proof that nothing was missed; absent if there is none. */

@@ -8,6 +8,8 @@ import type { TermEnding } from "./term.ts";
 export interface Rest {
   readonly until: Instant;
   readonly why: string;
+  /** An operator ordered it. */
+  readonly isOrdered?: true | undefined;
 }
 
 export interface CandidacyDeps {
@@ -37,6 +39,12 @@ const mostFruitless = 2;
  */
 const restAfterFruitless = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
 
+/** How long it rests where no other board used the last such rest. */
+const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
+
+/** After this many brief rests in a row there is a whole one again, for a board that stands by only now. */
+const mostBriefRests = 3;
+
 /** A term that lasted for so many lease durations was worth its claim, however it ended. */
 const heldDurations = 5;
 
@@ -55,6 +63,8 @@ export class Candidacy {
    * while this one does not lead either.
    */
   #fruitless = 0;
+  /** The rests after fruitless claims since another board held the Lease, or a term of this one lasted. */
+  #rests = 0;
   /** The last claim, or the term that it won, is among `#fruitless`. */
   #isCounted = false;
 
@@ -62,6 +72,11 @@ export class Candidacy {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
+  }
+
+  /** The end of the rest that an operator ordered; undefined: there is none now. */
+  orderedUntil(now: Instant): Instant | undefined {
+    return this.#rest?.isOrdered && this.#isResting(now) ? this.#rest.until : undefined;
   }
 
   /** Why this board does not stand for election; undefined: it stands. */
@@ -98,7 +113,7 @@ export class Candidacy {
     if (!this.#isCounted) this.#countFruitless();
     // The write arrived after the rest had begun: the others wait from then on.
     else if (this.#rest?.why === tooLate && this.#isResting(now))
-      this.#rest = { ...this.#rest, until: shifted(now, restAfterFruitless(this.#deps.timing)) };
+      this.#rest = { ...this.#rest, until: shifted(now, this.#lengthOfRest(this.#rests - 1)) };
   }
 
   /**
@@ -108,12 +123,17 @@ export class Candidacy {
   termEnded({ is }: TermEnding, { isRenewed, lasted }: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
     if (!isRenewed) {
       if (is === "expired") this.#countFruitless();
-    } else if (is !== "expired" || lasted >= heldDurations * this.#deps.timing.duration) this.#fruitless = 0;
+    } else if (is !== "expired" || lasted >= heldDurations * this.#deps.timing.duration) this.#endRow();
   }
 
   /** Another board holds the Lease, so that this one keeps it from no board. */
   otherHolds(): void {
+    this.#endRow();
+  }
+
+  #endRow(): void {
     this.#fruitless = 0;
+    this.#rests = 0;
   }
 
   /** The Lease is not free to claim. */
@@ -127,19 +147,18 @@ export class Candidacy {
   }
 
   /** Does not stand for `duration`, even after a restart. If the rest cannot be stored, throws and does not rest. */
-  storeRest(why: string, duration: Millis): void {
-    const until = shifted(this.#ambient.clock.now(), duration);
-    this.#deps.rememberRest?.({ until, why });
-    this.#rest = { until, why, isStored: true };
+  storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
+    const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
+    this.#deps.rememberRest?.(rest);
+    this.#rest = { ...rest, isStored: true };
   }
 
   #countFruitless(): void {
     const { clock, log } = this.#ambient;
-    const { timing } = this.#deps;
     this.#fruitless++;
     this.#isCounted = true;
     if (this.#fruitless < mostFruitless || this.#isResting(clock.now())) return;
-    const duration = restAfterFruitless(timing);
+    const duration = this.#lengthOfRest(this.#rests++);
     // Only the first rest of a row is stored: an outage of days would otherwise cost a write to flash every few minutes.
     if (this.#fruitless > mostFruitless) {
       this.rest(tooLate, duration);
@@ -151,6 +170,12 @@ export class Candidacy {
       log.warn("this board's rest from leading cannot be stored", { error });
       this.rest(tooLate, duration);
     }
+  }
+
+  /** A whole rest in which no other board took the Lease shows that none stands by. */
+  #lengthOfRest(before: number): Millis {
+    const isWhole = before % (mostBriefRests + 1) === 0;
+    return isWhole ? restAfterFruitless(this.#deps.timing) : briefRest(this.#deps.timing);
   }
 
   #isResting(now: Instant): boolean {

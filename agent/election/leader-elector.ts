@@ -61,6 +61,8 @@ export interface ElectorView {
   readonly missedRenewals: number;
   /** Why this board does not stand for election; undefined: it stands. */
   readonly notStanding: string | undefined;
+  /** Until when it does not stand because an operator ordered that; undefined: no operator did. */
+  readonly orderedUntil: Instant | undefined;
   /** Why this board stands, and does not lead although its claims are written to the Lease; undefined: it is not so. */
   readonly fruitless: string | undefined;
   /**
@@ -164,6 +166,7 @@ export class LeaderElector {
       renewP95: renewals?.renewP95,
       missedRenewals: renewals?.missed ?? 0,
       notStanding,
+      orderedUntil: leads ? undefined : this.#candidacy.orderedUntil(now),
       fruitless,
       lastError: failure && {
         message: sentenceOf(failure.error),
@@ -213,7 +216,7 @@ export class LeaderElector {
   ): Promise<boolean> {
     const leadership = this.#leadership;
     // Stored before the release, so that this board does not acquire the Lease again, whatever happens afterwards.
-    this.#candidacy.storeRest(why, rest);
+    this.#candidacy.storeRest(why, rest, { isOrdered: true });
     if (leadership === undefined || leadership.term.over !== undefined) return false;
     const { about, termForLastEvents } = leadership;
     this.#deps.announce?.(

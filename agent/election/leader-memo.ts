@@ -52,18 +52,18 @@ export class LeaderMemo {
    * stored starts over.
    */
   formerRest(boot: string, now: Instant): Rest | undefined {
-    const { boot: written, until, left, why } = recordIn(this.#get("rest") ?? "") ?? {};
+    const { boot: written, until, left, why, isOrdered } = recordIn(this.#get("rest") ?? "") ?? {};
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
-    if (rest > 0) return { until: shifted(now, rest), why };
+    if (rest > 0) return { until: shifted(now, rest), why, ...(isOrdered === true && { isOrdered }) };
     // If it stayed stored, the rest would start over after every further reboot.
     this.#set("rest", "");
     return undefined;
   }
 
   rememberRest(rest: Rest | undefined, boot: string, now: Instant): void {
-    const { until, why } = rest ?? {};
-    const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why });
+    const { until, why, isOrdered } = rest ?? {};
+    const text = until && JSON.stringify({ boot, until: until.mono, left: elapsed(now, until), why, isOrdered });
     this.#set("rest", text ?? "");
   }
 

@@ -4,6 +4,7 @@ import type { Replacement } from "../../storage/delta-fifo/list-replacement.ts";
 import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Change, Key } from "../../storage/object.ts";
 import { UnusableObjects } from "../../storage/unusable-objects.ts";
+import { parserOf } from "../api/exact-integers.ts";
 import type { KubeObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
@@ -95,7 +96,10 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#ambient = { ...ambient, log };
     this.#deps = deps;
     this.#listeners = new Listeners(log);
-    this.#indexer = new Indexer({ database, resource: name, indices: kind.indices, decodedBytes });
+    this.#indexer = new Indexer({
+      ...{ database, resource: name, indices: kind.indices, decodedBytes },
+      parse: parserOf(kind.resource),
+    });
     this.#fifo = new DeltaFIFO({
       database,
       resource: name,

@@ -30,6 +30,7 @@ const silenceMembers = {
   rule: optional(words),
   silentMs: optional(ms),
   graceMs: optional(ms),
+  missedMs: optional(ms),
   unheard: optional(yes),
   provenMs: optional(ms),
   notLive: optional(yes),

@@ -134,6 +134,7 @@ export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | un
   ...(evidence && {
     silentMs: evidence.silentMs,
     graceMs: evidence.graceMs,
+    ...(evidence.missedMs !== undefined && { missedMs: evidence.missedMs }),
     ...(evidence.provenMs !== undefined && { provenMs: evidence.provenMs }),
     ...(!evidence.live && { notLive: true }),
     ...(evidence.own && { own: true }),
@@ -146,6 +147,7 @@ export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | un
 function evidenceIn({
   silentMs,
   graceMs,
+  missedMs,
   provenMs,
   notLive,
   own,
@@ -153,7 +155,7 @@ function evidenceIn({
   confirmedBy,
 }: SilenceFacts): Evidence | undefined {
   if (silentMs === undefined || graceMs === undefined) return undefined;
-  return { live: !notLive, silentMs, graceMs, provenMs, own: own === true, heard, confirmedBy };
+  return { live: !notLive, silentMs, graceMs, missedMs, provenMs, own: own === true, heard, confirmedBy };
 }
 
 /** A decision that was made again from the facts of a record. */

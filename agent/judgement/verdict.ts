@@ -24,6 +24,8 @@ export interface Evidence {
   readonly silentMs: Millis;
   /** How long a board may be silent. */
   readonly graceMs: Millis;
+  /** How long the board was silent between earlier outages while other boards were heard; undefined: it was not. */
+  readonly missedMs?: Millis | undefined;
   /** The age of the last proof that no sign of life was missed; undefined: there is none. */
   readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
@@ -43,6 +45,10 @@ const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confir
 const silent: Verdict = {
   verdict: "unproven",
   rule: "silent past its grace period; nothing but the API shows whether it runs",
+};
+const missing: Verdict = {
+  verdict: "unproven",
+  rule: "silent between several outages, while other boards were heard",
 };
 const answering: Verdict = {
   verdict: "cut-off",
@@ -73,15 +79,28 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
   "kubelet down too long": abandoned,
 };
 
-export function verdictOf({ live, silentMs, graceMs, provenMs, own, heard, confirmedBy }: Evidence): Verdict {
+/**
+ * A board that missed so many grace periods between outages gets a quarter of one after the next outage. An operator's
+ * word stands in for them where it missed any time.
+ */
+const missedPeriods = 3;
+
+function patienceOf({ graceMs, missedMs = 0, confirmedBy }: Evidence): Millis {
+  const hasMissed = missedMs >= missedPeriods * graceMs || (missedMs > 0 && confirmedBy !== undefined);
+  return hasMissed ? graceMs / 4 : graceMs;
+}
+
+export function verdictOf(evidence: Evidence): Verdict {
+  const { live, silentMs, graceMs, provenMs, own, heard, confirmedBy } = evidence;
   if (!live) return notLive;
-  if (silentMs <= graceMs) return onTime;
+  const patience = patienceOf(evidence);
+  if (silentMs <= patience) return onTime;
   // Only the silence up to the proof counts.
-  if (provenMs === undefined || silentMs - provenMs <= graceMs) return unconfirmed;
+  if (provenMs === undefined || silentMs - provenMs <= patience) return unconfirmed;
   if (own) return leading;
   const said = heard && spoken[heard];
   if (said && isWitnessed(said)) return said;
-  if (confirmedBy === undefined) return said ?? silent;
+  if (confirmedBy === undefined) return said ?? (silentMs > graceMs ? silent : missing);
   return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} says it is dead` };
 }
 

@@ -1,5 +1,5 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
-import { elapsed, type Instant } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 import { inTextOrder } from "../base/text/text-order.ts";
 import type { Config } from "../config/settings.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
@@ -15,6 +15,7 @@ import { freezeOn, type Holds } from "../holds/holds.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
+import { flappingSince } from "../judgement/respites.ts";
 import { isSilent } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
@@ -58,7 +59,7 @@ export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" |
   return {
     zones: zoneParts(site, of, now),
     boards: boardsPart(site, of, now),
-    judgement: judgementPart(site, of),
+    judgement: judgementPart(site, of, now),
     eviction: evictionPart(site, of, now),
   };
 }
@@ -87,9 +88,11 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
 const isMute = ({ verdict, unwritten }: BoardRecord): boolean => unwritten || isSilent(verdict);
 
 function judgementPart(
-  { boards, judgedAt, behindSince }: SiteMemory,
+  site: SiteMemory,
   { config: { nodeLifecycle, client }, controllers }: ReportedSite,
+  now: Instant,
 ): JudgementPart {
+  const { boards, judgedAt, behindSince } = site;
   return {
     at: judgedAt,
     period: nodeLifecycle.monitorPeriod,
@@ -97,7 +100,28 @@ function judgementPart(
     unwritten: [...boards.values()].filter(({ unwritten }) => unwritten).length,
     behindSince,
     qps: client.qps,
+    postponed: postponed(site, nodeLifecycle.gracePeriod, now),
   };
+}
+
+/** A silent board is reported as postponed after so many grace periods. */
+const postponedPeriods = 3;
+
+/**
+ * The boards that have been silent since before the link began to flap, and that count as alive because each outage
+ * begins a new grace period, or that keep their pods because it begins a new quarantine.
+ */
+function postponed(site: SiteMemory, gracePeriod: Millis, now: Instant): JudgementPart["postponed"] {
+  const since = flappingSince(site.respites, gracePeriod);
+  if (since === undefined) return undefined;
+  const waits = ({ ready, taint, verdict: { verdict } }: BoardRecord): boolean =>
+    ready === "Unknown" ? taint === undefined && isHeld(site.quarantine) : verdict === "alive" || verdict === "unknown";
+  const waiting = [...site.boards].flatMap(([name, record]): readonly NamedBoard[] => {
+    const { probe } = record.health;
+    const isLong = !isAfter(probe, since) && elapsed(probe, now) >= postponedPeriods * gracePeriod;
+    return isLong && waits(record) ? [{ name, ...lastReport(record.health) }] : [];
+  });
+  return waiting.length === 0 ? undefined : { since, boards: named(waiting) };
 }
 
 /** Whether a freeze or quiet hours stop evictions from a board or, without `board`, from every board of the zone. */

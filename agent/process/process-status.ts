@@ -128,12 +128,15 @@ function partsOf(
   };
 }
 
-const asideProblem = ({ file }: NonNullable<OpenedState["setAside"]>): ProblemPart => ({
-  type: "StateSetAside",
-  severity: "warning",
-  message: `state.db was damaged and is now ${file}`,
-  hint: "running toleration times started over; the old file is kept for inspection",
-});
+const asideProblem = ({ file, why }: NonNullable<OpenedState["setAside"]>): ProblemPart => {
+  const cause = why.cause instanceof Error ? ` (${why.cause.message})` : "";
+  return {
+    type: "StateSetAside",
+    severity: "warning",
+    message: `state.db was damaged${cause} and is now ${file}`,
+    hint: "running toleration times started over, and unsent messages, answers to commands and reasons of decisions are lost; the old file is kept for inspection",
+  };
+};
 
 /** The problem to show if no agent runs, or if it runs with its state in memory. */
 function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {

@@ -61,7 +61,8 @@ function undrainedText(boards: readonly UndrainedBoard[]): string {
 
 const mostNamed = 3;
 
-function sentence(
+/** Boards in words: their number, the names of the first few, and since when. */
+export function sentence(
   { count, some }: NamedBoards,
   now: Instant,
   { one, several }: { readonly one: string; readonly several: string },

@@ -3,7 +3,7 @@ import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems, timeOf } from "./board-problems.ts";
-import { lagProblems } from "./judge-problems.ts";
+import { lagProblems, postponedProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
 
@@ -16,7 +16,13 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...linkProblems(parts),
     ...leaderProblems(parts),
     ...watchProblems(parts),
-    ...ofSite(siteProblems(parts), boardProblems(parts), lagProblems(parts), holdProblems(parts)),
+    ...ofSite(
+      siteProblems(parts),
+      boardProblems(parts),
+      lagProblems(parts),
+      postponedProblems(parts),
+      holdProblems(parts),
+    ),
     ...ownProblems(parts),
     ...besideProblems(parts),
     ...(parts.problems ?? []),
@@ -104,7 +110,20 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
   const duration = Math.min(leader.leaseDurationMs, longestLease);
-  if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) return [];
+  if (without <= Math.min(duration, ownDuration) + slackOfFollowers) return [];
+  if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) {
+    const what = leaderlessSince
+      ? "no board holds the site's Lease"
+      : "the holder of the site's Lease does not renew it";
+    return [
+      {
+        type: "NoLeader",
+        severity: "warning",
+        message: `${what}, for ${formatDuration(without)} now: no board leads the site until another one takes it over`,
+        hint: "this takes up to two lease durations; if it stays: run siteward status on the other boards",
+      },
+    ];
+  }
   if (without <= 2 * duration + slackOfFollowers) {
     const written = `its holder set a duration of ${formatDuration(duration)}, and no board takes the Lease over before that ends`;
     return [

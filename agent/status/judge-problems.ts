@@ -1,6 +1,6 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { formatDuration } from "../base/time/duration.ts";
-import { timeOf } from "./board-problems.ts";
+import { sentence, timeOf } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
 
 /** How to disable the other judge: the flags of kube-controller-manager in the distribution that `manager` names. */
@@ -72,6 +72,27 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
       severity: "warning",
       message: facts.join("; "),
       hint: `raise client.qps (now ${qps} per second) if the API server can take more; the boards that matter most go first`,
+    },
+  ];
+}
+
+/**
+ * The problem of a link that flaps: each outage begins a new grace period and a new quarantine, so that a board that is
+ * dead may be judged late or never (docs/judgement.md#links-that-flap).
+ */
+export function postponedProblems({ judgement, now }: Parts): readonly ProblemPart[] {
+  if (judgement?.postponed === undefined || judgement.isPaused) return [];
+  const { since, boards } = judgement.postponed;
+  const who = sentence(boards, now, {
+    one: "is neither judged nor evicted meanwhile, and has been silent since",
+    several: "boards are neither judged nor evicted meanwhile, and have been silent since",
+  });
+  return [
+    {
+      type: "JudgementPostponed",
+      severity: "warning",
+      message: `heartbeats have been interrupted again and again since ${timeOf(since, now)}: ${who}`,
+      hint: "look for what interrupts the link or the API server; if such a board is dead: siteward cmd zone.confirm-dead, or kubectl delete node NODE if it is gone for good",
     },
   ];
 }

@@ -158,6 +158,8 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
   readonly behindSince: Instant | undefined;
   /** Allowed requests per second. */
   readonly qps: number;
+  /** The link flaps: since when, and the boards whose judgement or eviction that postpones; absent: none. */
+  readonly postponed?: { readonly since: Instant; readonly boards: NamedBoards } | undefined;
 }
 
 export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen" | "valve"> {

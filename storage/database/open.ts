@@ -22,18 +22,16 @@ export interface OpenedState {
 export interface OpenFileOptions {
   readonly file: string;
   readonly pragmas: Pragmas;
-  /** True if the file had content before, so that an empty one is damaged. By default an empty file counts as new. */
-  readonly isKnown?: boolean;
 }
 
 /** How many damaged states are kept for inspection. */
 const mostKept = 3;
 
 /** Opens cache.db. A damaged one is deleted: everything in it can be listed again. */
-export function openCache({ file, pragmas, isKnown = false }: OpenFileOptions): OpenedCache {
+export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
   const open = (): Database => Database.open({ file, pragmas, migrations: cacheMigrations });
   try {
-    checkParts({ file, isKnown, disposable: true });
+    checkParts({ file, disposable: true });
     return { database: open(), rebuilt: undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
@@ -70,11 +68,11 @@ export function removeCache(file: string): void {
 export function openState(
   options: OpenFileOptions & { readonly stamp: string; readonly exclusive?: boolean },
 ): OpenedState {
-  const { file, pragmas, stamp, exclusive = false, isKnown = false } = options;
+  const { file, pragmas, stamp, exclusive = false } = options;
   const open = (): Database =>
     Database.open({ file, pragmas, migrations: stateMigrations, disposable: false, exclusive });
   try {
-    checkParts({ file, isKnown, disposable: false });
+    checkParts({ file, disposable: false });
     // The log is checked before SQLite overwrites it, but copied only once this process holds the lock.
     const isLogInvalid = hasInvalidLog(file);
     const database = checked(open());
@@ -116,9 +114,10 @@ function checked(database: Database): Database {
 
 /**
  * Throws a StorageError of kind "damaged" for what SQLite would treat as an empty database or fail on: a path that is
- * not a file, an empty file that had content, a truncated file, or a log without its database.
+ * not a file, an empty or truncated file, or a log without its database. A file is empty also after a power cut in the
+ * moment in which it was created; it is reported all the same, since nothing shows whether it ever had content.
  */
-function checkParts({ file, isKnown, disposable }: { file: string; isKnown: boolean; disposable: boolean }): void {
+function checkParts({ file, disposable }: { file: string; disposable: boolean }): void {
   const damaged = (why: string): StorageError =>
     new StorageError("damaged", { file, cause: new Error(why), disposable });
   for (const part of partsOf(file)) {
@@ -130,7 +129,7 @@ function checkParts({ file, isKnown, disposable }: { file: string; isKnown: bool
   if (log > 0) throw damaged("only its log is left");
   if (kindAt(file) === "file") checkFree(file, disposable);
   if (size > 0) throw damaged("it is shorter than the header of a database");
-  if (isKnown && kindAt(file) === "file") throw damaged("it is empty");
+  if (kindAt(file) === "file") throw damaged("it is empty");
 }
 
 /** Throws if another process is using the file: it may just have created the file, which is then empty. */

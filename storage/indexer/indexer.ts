@@ -25,6 +25,7 @@ const page = 64;
 export class Indexer<T extends StoredObject> {
   readonly #database: Database;
   readonly #resource: number;
+  readonly #parse: (text: string) => unknown;
   readonly #rows: IndexRows<T>;
   /** Decoded objects: stored ones by key, pending ones by the seq of their journal row. */
   readonly decoded: DecodeCache<Key | number, T>;
@@ -40,8 +41,11 @@ export class Indexer<T extends StoredObject> {
     readonly resource: string;
     readonly indices: IndexFunctions<T>;
     readonly decodedBytes: number;
+    /** Parses stored texts. */
+    readonly parse?: (text: string) => unknown;
   }) {
-    const { database, resource, indices, decodedBytes } = deps;
+    const { database, resource, indices, decodedBytes, parse = JSON.parse } = deps;
+    this.#parse = parse;
     this.#database = database;
     this.#resource = resourceId(database, resource);
     this.decoded = new DecodeCache(decodedBytes);
@@ -220,7 +224,7 @@ export class Indexer<T extends StoredObject> {
   decode(text: string, key: Key, row: Identity): T {
     let object: unknown;
     try {
-      object = JSON.parse(text);
+      object = this.#parse(text);
     } catch (error) {
       throw this.#database.damaged(error);
     }

@@ -95,9 +95,9 @@ class SignedSite {
     rmSync(path.join(this.folder, "trust.d", `${kid}.pub`));
   }
 
-  sign(name: string, ctr: number, args: object = {}): Recording {
+  sign(name: string, ctr: number, args: object = {}, by?: string): Recording {
     const id = `R-${++this.#number}`;
-    const payload = JSON.stringify({ v: 1, id, name, args, by: `ops:${id}`, reason: "CHG-1182", ctr });
+    const payload = JSON.stringify({ v: 1, id, name, args, by: by ?? `ops:${id}`, reason: "CHG-1182", ctr });
     return {
       id,
       name,
@@ -128,6 +128,15 @@ class SignedSite {
     return answer() ?? { state: "never answered" };
   }
 
+  /** Publishes each of these once, as fast as the broker takes them, and does not wait for answers. */
+  async flood(commands: readonly (Omit<Recording, "sig"> & { readonly sig?: string })[]): Promise<void> {
+    const send = async ({ id, name, payload, sig }: (typeof commands)[number]): Promise<void> => {
+      const properties = { messageExpiryInterval: 60, ...(sig && { userProperties: { sig, kid: "ops" } }) };
+      await this.fleet.ops?.publishAsync(`${commandTopic}/${name}/${id}`, payload, { qos: 1, properties });
+    };
+    for (const command of commands) await send(command);
+  }
+
   async annotations(): Promise<Readonly<Record<string, string>>> {
     const { metadata } = await this.#started.request<{ metadata: { annotations?: Record<string, string> } }>(
       "GET",
@@ -156,6 +165,26 @@ class SignedSite {
 const open: SignedSite[] = [];
 afterEach(async () => {
   for (const site of open.splice(0)) await site.stop();
+});
+
+describe.skipIf(lack)("a flood of commands that anyone could send", () => {
+  test("does not keep a signed freeze out, whoever it claims to come from", async () => {
+    const site = await new SignedSite().start();
+    const thaw = site.sign("eviction.thaw", 3);
+    expect(await site.publish(thaw)).toMatchObject({ state: "succeeded" });
+    const by = "ops:alice";
+    const bare = (n: number) => {
+      const [name, id] = ["eviction.freeze", `U-${n}`];
+      return { id, name, payload: JSON.stringify({ v: 1, id, name, args: { ttl: 60 }, by, reason: "x" }) };
+    };
+    const unsigned = Array.from({ length: 100 }, (_, n) => bare(n));
+    const forged = unsigned.map((one) => ({ ...one, id: one.id.replace("U-", "F-"), sig: thaw.sig }));
+    const forgedBytes = forged.map((one) => ({ ...one, payload: one.payload.replace("U-", "F-") }));
+    await site.flood([...unsigned, ...forgedBytes, ...Array.from({ length: 100 }, () => thaw)]);
+    await site.flood([site.sign("eviction.freeze", 5, { ttl: 3600 }, by)]);
+    // Its answer waits behind those to the flood, which are sent one by one.
+    await soon(() => site.isFrozen(), 5).toBe(true);
+  });
 });
 
 describe.skipIf(lack)("a recorded signed command of the site", () => {

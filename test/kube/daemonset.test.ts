@@ -28,11 +28,18 @@ const config = {
   controllers: { nodeLifecycle: { mode: "off" }, taintEviction: { mode: "off" } },
 };
 
+/** What people write for "as long as possible": more than a JavaScript number can hold. */
+const [largest, nextLargest] = ["9223372036854775807", "9223372036854775806"];
+
 /** The difficult cases of a template: characters that Go escapes in its own way, and numbers, maps and lists of all kinds. */
 const template = {
   metadata: { labels: { app: "agent" }, annotations: { b: "<x>", a: "1 & 2" } },
   spec: {
     terminationGracePeriodSeconds: 0,
+    tolerations: [largest, nextLargest].map((seconds, n) => ({
+      ...{ key: `gpu-${n}`, operator: "Exists", effect: "NoExecute" },
+      tolerationSeconds: JSON.rawJSON(seconds),
+    })),
     nodeSelector: { "kubernetes.io/os": "linux" },
     containers: [
       {
@@ -87,6 +94,9 @@ describe.skipIf(missingAssets())("daemon pods on a real kube-apiserver without a
     await kubectl("label", "node", "n3", "kubernetes.io/os=other", "--overwrite");
     await until("no pod is pending", async () => (await list(pods)).length === 2, 20);
     expect(await kubectl("rollout", "status", "daemonset/agent", "--timeout=30s")).toContain("successfully rolled out");
+    const tolerated = "{.spec.tolerations[0].tolerationSeconds} {.spec.tolerations[1].tolerationSeconds}";
+    const found = await kubectl("get", "pods", "-o", `jsonpath={range .items[*]}${tolerated};{end}`);
+    expect(found).toBe(`${largest} ${nextLargest};`.repeat(2));
   });
 
   test("a new image is rolled out and added to the history", async () => {

@@ -119,7 +119,7 @@ test("a state damaged while the agent is off is set aside and reported in status
   agent.start();
   await when("it leads again", agent, () => agent.isReady);
   expect(conditionMessage(agent, "StateSetAside")).toMatch(
-    /state\.db was damaged and is now \S+state\.db(-wal)?\.damaged-\d+$/,
+    /state\.db was damaged \(.+\) and is now \S+state\.db(-wal)?\.damaged-\d+$/,
   );
   expect(agent.log()).toMatch(/error.*state\.db was damaged and was moved aside/);
   expect(readdirSync(state).filter((name) => name.includes(".damaged-")).length).toBeGreaterThan(0);

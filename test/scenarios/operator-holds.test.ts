@@ -415,6 +415,7 @@ describe("a leader that steps down on command", () => {
     expect(pi?.agent?.agent.elector.view()).toMatchObject({
       role: "follower",
       notStanding: "asked to step down by ops:alice",
+      orderedUntil: expect.anything(),
     });
     await site.run(2 * minute);
     expect(pi?.agent?.agent.elector.view().role).toBe("leader");

@@ -1,3 +1,4 @@
+import { type ParseJson, parserOf } from "../../api/exact-integers.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import type { Resource } from "../../api/resources.ts";
 import { isMade } from "../../api/shape-rules.ts";
@@ -27,7 +28,13 @@ export interface ReadingForm {
   readonly kept: MemberFilter;
   /** See `crowdIn`. */
   readonly scale: number;
+  readonly parse: ParseJson;
 }
+
+export const readingForm = (
+  resource: Resource<KubeObject>,
+  kept: (resource: Resource<KubeObject>) => MemberFilter,
+): ReadingForm => ({ kept: kept(resource), scale: crowdScaleOf(resource), parse: parserOf(resource) });
 
 /**
  * The text to parse: the whole text or, if it exceeds a limit, only its kept members. Returns the limit if these still
@@ -35,7 +42,7 @@ export interface ReadingForm {
  */
 export function uncrowded(
   text: string,
-  { kept, scale }: ReadingForm,
+  { kept, scale }: Pick<ReadingForm, "kept" | "scale">,
 ): { readonly text: string } | { readonly crowd: string } {
   const crowd = crowdIn(text, scale);
   if (crowd === undefined) return { text };

@@ -1,3 +1,4 @@
+import type { ParseJson } from "../../api/exact-integers.ts";
 import { Scratch } from "./scratch.ts";
 
 /**
@@ -36,13 +37,13 @@ export class ItemRun {
   }
 
   /** Passes the items that this piece completes to `each`. If the run ends, returns the bytes that it did not use. */
-  take(piece: Uint8Array, each: (value: unknown) => void): Uint8Array {
+  take(piece: Uint8Array, parse: ParseJson, each: (value: unknown) => void): Uint8Array {
     const scratch = this.#scratch;
     let searched = Math.max(0, scratch.length - this.#border.length);
     let from = 0;
     scratch.append(piece);
     for (let at = scratch.indexOf(this.#border, searched); at >= 0; at = scratch.indexOf(this.#border, searched)) {
-      const value = at - from < longestItem ? jsonIn(scratch.text(from, at + 1)) : undefined;
+      const value = at - from < longestItem ? jsonIn(scratch.text(from, at + 1), parse) : undefined;
       if (value === undefined) return this.#missed(from);
       each(value);
       from = searched = at + 2;
@@ -66,9 +67,9 @@ export class ItemRun {
 }
 
 /** Parses JSON; undefined if the text is invalid. */
-export function jsonIn(text: string): unknown {
+export function jsonIn(text: string, parse: ParseJson = JSON.parse): unknown {
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch {
     return undefined;
   }

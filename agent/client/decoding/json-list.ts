@@ -45,7 +45,9 @@ export class JsonList implements ListForm {
 
   push(chunk: Uint8Array): void {
     for (let rest = chunk; rest.length > 0; ) {
-      rest = this.#run.isOpen ? this.#run.take(rest, (value) => this.#intake.take(value)) : this.#walk(rest);
+      rest = this.#run.isOpen
+        ? this.#run.take(rest, this.#form.parse, (value) => this.#intake.take(value))
+        : this.#walk(rest);
     }
   }
 
@@ -171,7 +173,7 @@ export class JsonList implements ListForm {
       this.#intake.reject(`of ${read.crowd}`, jsonIn(reduced(text, identityKept) ?? ""));
       return;
     }
-    const value = jsonIn(read.text);
+    const value = jsonIn(read.text, this.#form.parse);
     if (value === undefined) this.#intake.reject("that is not JSON");
     else this.#intake.take(value);
   }

@@ -1,6 +1,6 @@
 import type { KubeObject } from "../../api/meta.ts";
 import type { Resource } from "../../api/resources.ts";
-import { crowdScaleOf } from "./crowded.ts";
+import { crowdScaleOf, readingForm } from "./crowded.ts";
 import { JsonList } from "./json-list.ts";
 import { type ListForm, type ListMeta, type ListReceiver, ListTally, type Unusable } from "./list-intake.ts";
 import { keptOf, messageOf } from "./members.ts";
@@ -50,7 +50,7 @@ export class ListDecoder<T extends KubeObject> {
     this.#form ??=
       this.#message !== undefined && isProtobuf(first)
         ? new ProtobufList(this.#tally, this.#message, crowdScaleOf(this.#resource))
-        : new JsonList(this.#tally, { kept: keptOf(this.#resource), scale: crowdScaleOf(this.#resource) });
+        : new JsonList(this.#tally, readingForm(this.#resource, keptOf));
     this.#form.push(chunk);
   }
 

@@ -53,9 +53,14 @@ type Check = (command: Read, state: DeskState) => Refusal | undefined;
 
 /**
  * Applies rows 13 to 24 of docs/interfaces.md#order-of-checks in order. Returns the refusal from the first check that
- * fails.
+ * fails. `signature`: the result of its check, if it was made before.
  */
-export function judge(request: CommandRequest, envelope: Envelope, state: DeskState): Read | Refusal {
+export function judge(
+  request: CommandRequest,
+  envelope: Envelope,
+  state: DeskState,
+  signature: Verified | undefined,
+): Read | Refusal {
   const { scope, expirySeconds } = request;
   const definition = find(envelope.name, scope);
   if (!definition) {
@@ -67,7 +72,7 @@ export function judge(request: CommandRequest, envelope: Envelope, state: DeskSt
     envelope,
     definition,
     args: envelope.args ?? {},
-    signature: verified(request, state.trust),
+    signature: signature ?? verified(request, state.trust),
     timeLeft: expirySeconds === undefined ? undefined : expirySeconds * 1000,
   };
   return first(checks, command, state) ?? command;
@@ -106,6 +111,10 @@ function first(all: readonly Check[], command: Read, state: DeskState): Refusal 
 }
 
 export const isMutating = ({ class: kind }: Definition): boolean => kind !== "read";
+
+/** Whether the command is persisted before it is executed. */
+export const isWritten = (definition: Definition, { dryRun }: Envelope): boolean =>
+  isMutating(definition) && dryRun !== true;
 
 /**
  * Whether the command came through the broker. Only such commands need signatures: a broker can impersonate the fleet,
@@ -241,7 +250,7 @@ const busy: Check = ({ definition, envelope }, { running }) => {
 };
 
 const unwritable: Check = ({ definition, envelope }, { obstacle }) => {
-  if (!isMutating(definition) || envelope.dryRun === true) return undefined;
+  if (!isWritten(definition, envelope)) return undefined;
   const why = obstacle();
   return why === undefined ? undefined : rejected(507, "journal-unavailable", why);
 };

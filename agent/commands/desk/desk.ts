@@ -7,22 +7,22 @@ import type { BoardControls } from "./board-controls.ts";
 import {
   type DeskState,
   incomplete,
-  isMutating,
+  isWritten,
   judge,
   judgeCounted,
   type Read,
   type SiteCounter,
   siteCounter,
+  type Verified,
 } from "./checks.ts";
 import type { Author, CommandCounters, SiteControls } from "./controls.ts";
-import { commands } from "./definitions/registry.ts";
 import { DeskCounts } from "./desk-counts.ts";
 import { type Envelope, idPattern, namePattern, parseEnvelope } from "./envelope.ts";
 import { Executions } from "./executions.ts";
 import type { KnownCommand, Ledger } from "./ledger.ts";
+import { CommandLimits, type Limited } from "./limits.ts";
 import type { LogLevels } from "./log-levels.ts";
 import type { OwnerPolicy } from "./policy.ts";
-import { admit, freshRates, mayRefuse, type RateState } from "./rate-limits.ts";
 import { RecentAnswers } from "./recent-answers.ts";
 import { correlationTooLong, type Refusal, rejected } from "./refusal.ts";
 import type { Answer, CommandRequest, DeskReply } from "./request.ts";
@@ -74,12 +74,13 @@ export class CommandDesk implements CommandTaker {
   readonly #recent = new RecentAnswers();
   /** Commands being admitted, by id: after a reconnect the broker may deliver a second copy meanwhile. */
   readonly #admitting = new Map<string, Promise<unknown>>();
-  #rates: RateState | undefined;
+  readonly #limits: CommandLimits;
 
   constructor(ambient: Ambient, deps: CommandDeskDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.counts = new DeskCounts(ambient);
+    this.#limits = new CommandLimits(ambient.clock);
     const { site, controls, levels, rules } = deps;
     this.#responses = new Responses(ambient, deps);
     this.#executions = new Executions(ambient, {
@@ -148,15 +149,16 @@ export class CommandDesk implements CommandTaker {
       const known = this.#recent.find(id, hash) ?? ledger.find(id);
       // A restarted broker may redeliver a message without its expiry; a command that was answered keeps its answer.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
-      const limited = this.#limit(request, envelope, known, ticket);
-      if (limited) return limited;
       if (known?.hash === hash) return this.#replay(known, ticket);
-      if (known) return this.#refuse(rejected(409, "id-reused", "this id belongs to another command"), ticket);
-      const judged = judge(request, envelope, this.#state());
-      if ("error" in judged) return this.#refuse(judged, ticket, hash);
+      const checked = this.#judge(request, envelope, known);
+      if ("refusal" in checked) {
+        const taken = this.#refuse(checked.refusal, ticket);
+        return checked.isAnswered ? taken : "no answer";
+      }
+      const { judged } = checked;
+      if ("error" in judged) return this.#refuse(judged, ticket, known ? undefined : hash);
       const arrival = { request, author: authorOf(request, envelope), ticket, hash };
-      const isWritten = isMutating(judged.definition) && envelope.dryRun !== true;
-      if (!isWritten) return await this.#answer(judged, arrival);
+      if (!isWritten(judged.definition, envelope)) return await this.#answer(judged, arrival);
       const admitted = this.#admit(judged, arrival);
       this.#admitting.set(id, admitted);
       return await admitted.finally(() => this.#admitting.delete(id));
@@ -199,26 +201,25 @@ export class CommandDesk implements CommandTaker {
     );
   }
 
-  /** Row 10 of docs/interfaces.md#order-of-checks. A copy of an answered command is dropped without a refusal. */
-  #limit(
+  /**
+   * Rows 10 and 12 to 24 of docs/interfaces.md#order-of-checks. For a signed change, row 10 comes last.
+   */
+  #judge(
     request: CommandRequest,
     envelope: Envelope,
     known: KnownCommand | undefined,
-    ticket: Ticket,
-  ): DeskReply | undefined {
-    if (request.origin === "local") return undefined;
-    const now = this.#ambient.clock.now();
-    const definition = commands.get(envelope.name);
-    const sender = {
-      issuer: authorOf(request, envelope).by,
-      isMutating: definition !== undefined && isMutating(definition) && envelope.dryRun !== true,
-    };
-    const [admission, rates] = admit(this.#rates ?? freshRates(now), sender, now);
-    this.#rates = rates;
-    if (admission.is === "granted") return undefined;
-    const refusal = { ...rejected(429, "rate-limited", "too many commands"), retryAfterMs: admission.retryAfter };
-    const taken = this.#refuse(refusal, ticket);
-    return admission.isAnswered && !known ? taken : "no answer";
+  ): Limited | { readonly judged: Read | Refusal } {
+    const state = this.#state();
+    const judged = (signature?: Verified) => (known ? idReused : judge(request, envelope, state, signature));
+    if (request.origin === "local") return { judged: judged() };
+    const signature = this.#limits.signatureOf(request, envelope, state.trust);
+    if (signature && "refusal" in signature) return signature;
+    if (signature?.is === "valid") {
+      const found = judged(signature);
+      return this.#limits.ofSigned(found, signature.key) ?? { judged: found };
+    }
+    const limited = this.#limits.ofUnsigned(authorOf(request, envelope).by, envelope);
+    return limited ? { ...limited, isAnswered: limited.isAnswered && !known } : { judged: judged(signature) };
   }
 
   /** Answers reads and dry runs; nothing is persisted for them. */
@@ -234,6 +235,7 @@ export class CommandDesk implements CommandTaker {
   /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer and does not execute the command again. */
   #replay({ answer, deadline }: KnownCommand, ticket: Ticket): DeskReply {
     this.counts.replayed();
+    if (ticket.origin !== "local" && !this.#limits.mayRepeat()) return "no answer";
     const replayed = answer && { ...answer, replayed: true };
     return { answer: this.#responses.again(replayed, { ...ticket, deadline }) };
   }
@@ -252,9 +254,7 @@ export class CommandDesk implements CommandTaker {
 
   /** Refuses a command that could not be read; such refusals share one rate limit. */
   #refuseEarly(refusal: Refusal, ticket: Ticket): DeskReply {
-    const now = this.#ambient.clock.now();
-    const [isDelivered, rates] = mayRefuse(this.#rates ?? freshRates(now), now);
-    this.#rates = rates;
+    const isDelivered = this.#limits.mayRefuse();
     const taken = this.#refuse(refusal, ticket);
     return isDelivered || ticket.origin === "local" ? taken : "no answer";
   }
@@ -283,6 +283,8 @@ export class CommandDesk implements CommandTaker {
     };
   }
 }
+
+const idReused = rejected(409, "id-reused", "this id belongs to another command");
 
 /**
  * The hash that identifies a command. It includes the scope: the same bytes on another topic of this board are another

@@ -1,3 +1,4 @@
+import { isRawInteger } from "../../api/exact-integers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
 import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
 
@@ -30,7 +31,7 @@ export function* templateHash(template: unknown, collisions: number | undefined)
 export function* canonicalJson(value: unknown): Steps<string> {
   // Builds the text without a sorted copy of the value: a template may be as large as the API server admits.
   if (isJsonArray(value)) return `[${(yield* mappedBy(value, canonicalJson)).join(",")}]`;
-  if (!isJsonObject(value)) return JSON.stringify(plain(value));
+  if (!isJsonObject(value) || isRawInteger(value)) return JSON.stringify(plain(value));
   const members = yield* membersOf(value, function* (name, one) {
     return `${JSON.stringify(name)}:${yield* canonicalJson(one)}`;
   });
@@ -40,7 +41,7 @@ export function* canonicalJson(value: unknown): Steps<string> {
 /** The value with its members sorted by name and without null members. */
 export function* inOrder(value: unknown): Steps<JsonValue> {
   if (isJsonArray(value)) return yield* mappedBy(value, inOrder);
-  if (!isJsonObject(value)) return plain(value);
+  if (!isJsonObject(value) || isRawInteger(value)) return plain(value);
   const members = yield* membersOf(value, function* (name, one) {
     return [name, yield* inOrder(one)] as const;
   });
@@ -63,12 +64,14 @@ function* namesIn(value: JsonObject): Steps<string[]> {
 }
 
 const plain = (value: unknown): JsonValue =>
-  typeof value === "string" || typeof value === "number" || typeof value === "boolean" ? value : null;
+  typeof value === "string" || typeof value === "number" || typeof value === "boolean" || isRawInteger(value)
+    ? value
+    : null;
 
 /** Bytes hashed in one step. */
 const bytesTogether = 65_536;
 
-/** Whether two values have the same canonical text; the texts are not built, because a template may be large. */
+/** Whether two values have the same canonical text. Raw integers are compared by their one member. The texts are not built, because a template may be large. */
 export function* isSameContent(a: unknown, b: unknown): Steps<boolean> {
   if (isJsonArray(a)) return isJsonArray(b) && a.length === b.length && (yield* isSameAt(a.keys(), a, b));
   if (!isJsonObject(a)) return !isJsonArray(b) && !isJsonObject(b) && (a ?? null) === (b ?? null);

@@ -5,6 +5,7 @@ import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { isLimitedOn } from "../safety-valve.ts";
 import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
+import { withMissed } from "./health.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
@@ -47,7 +48,7 @@ export function act(
     return plan === "swap" && isStopped(board) ? "held" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
-  const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", now });
+  const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", settings, now });
   const queued = queueBoards(judgedZones, plans, memory, { settings, now });
   const may = mayHaveTurn(records, known);
   const byName = new Map(boards.map((board) => [board.name, board]));
@@ -87,15 +88,20 @@ const hasJoined = (board: Judged, memory: SiteMemory): boolean => memory.boards.
 
 function recordsOf(
   boards: readonly Judged[],
-  { inherited, forgotten }: MonitorPass,
+  { inherited, forgotten, link }: MonitorPass,
   memory: SiteMemory,
-  { fresh, now }: { readonly fresh: boolean; readonly now: Instant },
+  {
+    fresh,
+    settings,
+    now,
+  }: { readonly fresh: boolean; readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): ReadonlyMap<string, BoardRecord> {
   const records = new Map([...memory.boards].filter(([name]) => !forgotten.has(name)));
   for (const board of boards) {
-    const record = recordOf(board, memory.boards.get(board.name), inherited, now);
-    const health = fresh ? { ...record.health, probe: now, transition: now } : record.health;
-    records.set(board.name, fresh ? { ...record, health } : record);
+    const health = withMissed(board.health, memory.respites, { link, settings });
+    const record = recordOf({ ...board, health }, memory.boards.get(board.name), inherited, now);
+    const again = fresh ? { ...record.health, probe: now, transition: now } : record.health;
+    records.set(board.name, fresh ? { ...record, health: again } : record);
   }
   return records;
 }

@@ -6,7 +6,8 @@ import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { Action, Outcome } from "../../execution/actions.ts";
 import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
-import { permitsHarm } from "../../judgement/verdict.ts";
+import { nextRespites } from "../../judgement/respites.ts";
+import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { act } from "./act.ts";
 import { boardsBack, freed } from "./back.ts";
@@ -118,6 +119,7 @@ function monitor(
   );
   const next: SiteMemory = {
     ...memory,
+    respites: nextRespites(memory.respites, { link, heard: areHeard(examined, link.restoredAt) }, now),
     quarantine: quarantineAfter(memory, { link, allReported: haveReported(examined, link.restoredAt) }, settings, now),
     monitorAt: shifted(now, settings.monitorPeriod),
     foreign: inherited?.foreign ?? memory.foreign,
@@ -184,10 +186,26 @@ const quarantineAfter = (
   now: Instant,
 ): Quarantine => nextQuarantine(quarantine, { ...seen, gracePeriod }, now);
 
-/** Whether every board has shown a sign of life since the outage ended. */
+/**
+ * Whether every board has shown a sign of life since the outage ended, except those whose silence is proven already,
+ * because they missed the time between several outages.
+ */
 const haveReported = (boards: readonly Examined[], since: Instant | undefined): boolean =>
-  since !== undefined &&
-  boards.every(({ health: { reportedAt } }) => reportedAt !== undefined && reportedAt.mono >= since.mono);
+  since !== undefined && boards.every((board) => hasReported(board, since) || hasMissed(board));
+
+const hasMissed = ({ evidence: { missedMs }, verdict }: Examined): boolean =>
+  missedMs !== undefined && isSilent(verdict);
+
+const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): boolean =>
+  reportedAt !== undefined && reportedAt.mono >= since.mono;
+
+/** Whether at least half of the boards that do not count as lost have shown a sign of life since the outage ended. */
+function areHeard(boards: readonly Examined[], since: Instant | undefined): boolean {
+  if (since === undefined) return false;
+  const present = boards.filter(({ observed }) => observed !== "Unknown");
+  const reported = present.filter((board) => hasReported(board, since));
+  return reported.length > 0 && 2 * reported.length >= present.length;
+}
 
 /**
  * Events about new and deleted Nodes. A Node that only left the site's selection gets none: it belongs to another site.

@@ -1,11 +1,12 @@
-import { elapsed, type Instant } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter } from "../../base/clock.ts";
 import type { Link } from "../../judgement/link.ts";
 import { graceOf, silentSince } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
 /**
- * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer. Undefined
+ * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer,
+ * and those that missed a time between two outages. Undefined
  * while our own view of the API is not live: then it is not known which boards are silent.
  */
 export function boardsInDoubt(
@@ -18,7 +19,10 @@ export function boardsInDoubt(
   for (const [name, { health }] of boards) {
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
-    if (elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
+    // Such a board has only a quarter of a grace period, so it is asked at once.
+    const isMissed =
+      health.missed !== undefined && link.restoredAt !== undefined && isAfter(link.restoredAt, health.probe);
+    if (isMissed || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
   }
   return names;
 }

@@ -1,9 +1,10 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
-import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
+import { type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import { heardNow, type Word } from "../../judgement/word.ts";
@@ -53,6 +54,8 @@ export interface NodeHealth {
    * The Lease's resourceVersion when it was last read from the API; the cache may show it later. undefined: never read.
    */
   readonly answered: { readonly lease: string | undefined; readonly at: Instant } | undefined;
+  /** What the board missed between earlier outages, by the last pass; undefined: nothing. */
+  readonly missed?: Missed | undefined;
 }
 
 export interface Examined {
@@ -121,11 +124,18 @@ function evidenceOf(
     live: link.live,
     silentMs,
     graceMs: graceOf(readyOf(node) !== undefined, settings),
+    missedMs: missedNow(health, link),
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
     heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
     confirmedBy: holds.confirmed.size === 0 ? undefined : confirmedBy(holds, zoneName(zoneOf(node)), now),
   };
+}
+
+/** What the board missed before the present respite began, unless it has reported since. */
+function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis | undefined {
+  if (missed === undefined || missed.since.mono !== restoredAt?.mono || isAfter(probe, restoredAt)) return undefined;
+  return Math.floor(missed.length);
 }
 
 /** When the silence of a board began, as far as it counts. */
@@ -249,4 +259,18 @@ function silentCondition(node: Node, type: string, time: string): NodeCondition 
 /** The board's health after our own write of its conditions, which is not a sign of life. */
 export function afterWrite(health: NodeHealth, written: Node, lease: string | undefined, now: Instant): NodeHealth {
   return { ...health, ready: beatOf(readyOf(written)), transition: now, lease: lease ?? health.lease, recount: false };
+}
+
+/**
+ * The health with what the board missed between outages, as known after a pass; the same object if that is unchanged.
+ * Policy `kubernetes` counts no such time: each outage that makes kube-controller-manager exit begins a new grace period.
+ */
+export function withMissed(
+  health: NodeHealth,
+  respites: readonly Respite[],
+  { link, settings: { policy, gracePeriod } }: Pick<Circumstances, "link" | "settings">,
+): NodeHealth {
+  const missed = policy === "evidence" ? missedSince(health.probe, respites, { link, gracePeriod }) : undefined;
+  const isSame = missed?.since.mono === health.missed?.since.mono && missed?.length === health.missed?.length;
+  return isSame ? health : { ...health, missed };
 }

@@ -2,6 +2,7 @@ import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import type { Foreign } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
+import type { Respite } from "../../judgement/respites.ts";
 import type { Evidence, Verdict } from "../../judgement/verdict.ts";
 import type { NodeHealth } from "./health.ts";
 import type { Pass } from "./pass.ts";
@@ -63,6 +64,8 @@ export interface SiteMemory {
   readonly boards: ReadonlyMap<string, BoardRecord>;
   readonly zones: ReadonlyMap<string, ZoneRecord>;
   readonly quarantine: Quarantine;
+  /** The last times between outages, oldest first. */
+  readonly respites: readonly Respite[];
   /** Boards whose pods still have to be marked not ready. */
   readonly unmarked: ReadonlySet<string>;
   /**
@@ -86,6 +89,7 @@ export const firstMemory: SiteMemory = {
   boards: new Map(),
   zones: new Map(),
   quarantine: noQuarantine,
+  respites: [],
   unmarked: new Set(),
   uncleared: new Set(),
   monitorAt: undefined,

@@ -104,6 +104,7 @@ export const taintEviction = ({
         ready,
         link,
         silence,
+        missed: missedBy(record, silence),
         hold,
         shut,
         inherited: runningTaint(inherited(), board, site),
@@ -156,6 +157,15 @@ function silenceOf(
   if (record === "no judge") return undefined;
   if (record === undefined) return notJudged;
   return verdictNow(node, record, site, context);
+}
+
+/** What the judge has concluded from the time that the board missed (docs/judgement.md#links-that-flap). */
+function missedBy(
+  record: BoardRecord | "no judge" | undefined,
+  silence: SilenceFacts | undefined,
+): Extract<PodState, { kind: "bound" }>["missed"] {
+  if (record === undefined || record === "no judge" || record.health.missed === undefined) return undefined;
+  return record.mayTaint && silence?.missedMs !== undefined ? "released" : "quarantined";
 }
 
 const notJudged: SilenceFacts = { verdict: "alive", rule: "the board has not been checked yet" };

@@ -67,6 +67,11 @@ export type PodState =
       readonly link: Link;
       /** The current verdict on the board, with its evidence; undefined: this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
+      /**
+       * The board missed the time between earlier outages. released: the judge has ended the quarantine after the last
+       * one, as all other boards have reported. undefined: it missed nothing.
+       */
+      readonly missed?: "quarantined" | "released" | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined: neither. */
       readonly hold: EvictionHold | undefined;
       /** The safety valve, if it is shut. */
@@ -310,7 +315,8 @@ function decideDue(
   const { pod, board, link, shut } = state;
   const silence = state.kind === "bound" ? state.silence : undefined;
   const hold = holdAt(state, now);
-  const quarantine = heldUntil(link, settings.gracePeriod, now);
+  const missed = state.kind === "bound" ? state.missed : undefined;
+  const quarantine = missed === "released" ? undefined : heldUntil(link, settings.gracePeriod, now);
   const toleratedMs = timer.length;
   const grounds: Grounds = {
     act: "pod-evicted",
@@ -331,7 +337,7 @@ function decideDue(
   }
   const restraint = restraintOf(ruling, { hold, silence });
   if (restraint) {
-    const end = ruling === "quarantine" ? quarantine : hold?.until;
+    const end = ruling === "quarantine" ? (missed ? undefined : quarantine) : hold?.until;
     const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
     return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
   }

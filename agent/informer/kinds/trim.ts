@@ -12,7 +12,7 @@ import { type KubeObject, lastAppliedAnnotation, type ObjectMeta } from "../../a
 
 /** Keeps no annotations: tenants write them, possibly thousands. A drain lists the mirror pods itself. */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
-  metadata: trimMetadata(metadata, () => false),
+  metadata: trimMetadata(metadata, none),
   spec: {
     ...keep(spec, ["nodeName", "tolerations", "nodeSelector", "restartPolicy"]),
     ...keep(spec, ["hostNetwork", "hostname", "subdomain", "overhead", "schedulingGates"]),
@@ -58,16 +58,33 @@ const isOurs = (annotation: string): boolean => annotation.startsWith("siteward.
 
 function trimMetadata(metadata: ObjectMeta, isKept: (annotation: string) => boolean): ObjectMeta {
   const { name, uid, resourceVersion } = metadata;
-  const annotations = Object.entries(metadata.annotations ?? {}).filter(([annotation]) => isKept(annotation));
+  const annotations = isKept === none ? {} : keptOf(metadata.annotations, isKept);
   return {
     name,
     uid,
     resourceVersion,
     ...keep(metadata, ["namespace", "generation", "creationTimestamp", "labels", "ownerReferences", "finalizers"]),
     ...keep(metadata, ["deletionTimestamp", "deletionGracePeriodSeconds"]),
-    ...(annotations.length > 0 ? { annotations: Object.fromEntries(annotations) } : {}),
+    ...(isEmpty(annotations) ? {} : { annotations }),
   };
 }
+
+/** Does not list the entries: an object may have tens of thousands of annotations, of which few are kept. */
+function keptOf(annotations: ObjectMeta["annotations"], isKept: (annotation: string) => boolean) {
+  const kept: Record<string, string> = {};
+  for (const annotation in annotations) {
+    const value = isKept(annotation) ? annotations[annotation] : undefined;
+    if (value !== undefined) kept[annotation] = value;
+  }
+  return kept;
+}
+
+function isEmpty(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
+}
+
+const none = (): boolean => false;
 
 type Container = NonNullable<Pod["spec"]>["containers"][number];
 

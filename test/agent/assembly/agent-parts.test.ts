@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { controllerPart } from "../../../agent/assembly/agent-parts.ts";
+import { controllerPart, standingProblems } from "../../../agent/assembly/agent-parts.ts";
 import type { ControllerStats, LoopError } from "../../../agent/loop/controller-stats.ts";
 import { at } from "../../support/site-status.ts";
 
@@ -28,4 +28,17 @@ test("a paused controller shows as paused whatever its last error was; a waiting
   expect(partOf({ state: "paused", lastError: error }).state).toBe("paused");
   const waiting = { state: "standby", lastError: "waits for pods, nodes" };
   expect(partOf({ state: "standby", lastError: error }, 0, ["pods", "nodes"])).toMatchObject(waiting);
+});
+
+test("a board that does not stand for election has a problem, unless an operator ordered that", () => {
+  const said = (notStanding: string | undefined, orderedUntil?: number) =>
+    standingProblems(
+      { notStanding, orderedUntil: orderedUntil === undefined ? undefined : at(orderedUntil) },
+      at(60),
+    ).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
+  expect(said(undefined)).toEqual([]);
+  expect(said("undervolted")).toEqual(["warning NotStanding: this board does not stand for election: undervolted"]);
+  expect(said("asked to step down by ops:jo", 360)).toEqual([
+    "info NotStanding: this board does not stand for election for 5m more: asked to step down by ops:jo",
+  ]);
 });

@@ -124,6 +124,25 @@ built.for(["cache.db", "state.db"])(
 );
 
 built(
+  "files of which the card kept only the names are reported with what was lost with them, until the next start",
+  async () => {
+    const agent = agentWith();
+    mkdirSync(path.join(agent.dir, "state"), { recursive: true });
+    for (const file of ["cache.db", "state.db"]) writeFileSync(stateOf(agent, file), "");
+    await started(agent);
+    const conditions = agent.status()?.health.conditions ?? [];
+    expect(conditions.find(({ type }) => type === "CacheRebuilt")?.message).toContain("it is empty");
+    expect(conditions.find(({ type }) => type === "StateSetAside")).toMatchObject({
+      message: expect.stringMatching(/^state\.db was damaged \(it is empty\) and is now .*state\.db\.damaged-\d+$/),
+      hint: expect.stringContaining("running toleration times started over"),
+    });
+    expect(await agent.stop()).toBe(0);
+    await started(agent);
+    expect(agent.status()?.health.conditions.map(({ type }) => type)).not.toContain("StateSetAside");
+  },
+);
+
+built(
   "a damaged cache is recreated, and a damaged state.db is moved aside: both are reported, and the agent continues",
   async () => {
     const agent = agentWith();

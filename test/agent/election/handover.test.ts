@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { shifted } from "../../../agent/base/clock.ts";
+import { elapsed, shifted } from "../../../agent/base/clock.ts";
 import type { Rest } from "../../../agent/election/candidacy.ts";
 import type { ElectorDeps } from "../../../agent/election/leader-elector.ts";
 import { LeaderMemo } from "../../../agent/election/leader-memo.ts";
@@ -54,9 +54,11 @@ test("a board that stepped down stands again after its rest, even if it is the o
   void pi.elector.handOver("ordered", { rest: 600_000, to: undefined, message: "" });
   await site.clock.advance("9m");
   expect(site.leaders).toEqual([]);
-  expect(pi.elector.view().notStanding).toBe("ordered");
+  const { notStanding, orderedUntil } = pi.elector.view();
+  expect([notStanding, elapsed(site.clock.now(), orderedUntil ?? site.clock.now())]).toEqual(["ordered", 60_000]);
   await site.clock.advance("3m");
   expect(site.leaders).toEqual(["pi-1"]);
+  expect(pi.elector.view().orderedUntil).toBe(undefined);
   expect(noted.map((rest) => rest?.why)).toEqual(["ordered", undefined]);
   await site.end();
 });
@@ -99,7 +101,7 @@ describe("the next process of a board that stepped down", () => {
   }
 
   const start = { mono: 1_000_000, wall: 0 };
-  const ordered: Rest = { until: shifted(start, 60_000), why: "ordered" };
+  const ordered: Rest = { until: shifted(start, 60_000), why: "ordered", isOrdered: true };
 
   test.each<[string, string, number, number | undefined]>([
     ["rests for the remaining time", "boot-1", 20_000, 40_000],
@@ -111,6 +113,7 @@ describe("the next process of a board that stepped down", () => {
     const now = shifted(start, later);
     const rest = folder.memo.formerRest(boot, now);
     expect(rest && rest.until.mono - now.mono).toBe(left);
+    expect(rest?.isOrdered).toBe(left && true);
   });
 
   test.each(["{", "null", "{}", '{"boot":"b","until":"x","left":1,"why":"y"}'])(
@@ -122,6 +125,12 @@ describe("the next process of a board that stepped down", () => {
       ).toBeUndefined();
     },
   );
+
+  test("remembers of a rest that nobody ordered that it is none of an operator's", () => {
+    const folder = new Folder();
+    folder.memo.rememberRest({ ...ordered, isOrdered: undefined }, "boot-1", start);
+    expect(folder.memo.formerRest("boot-1", start)).toEqual({ until: ordered.until, why: "ordered" });
+  });
 
   test("rests once, and not again after each later reboot", () => {
     const folder = new Folder();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { elapsed } from "../../../agent/base/clock.ts";
 import type { Rest } from "../../../agent/election/candidacy.ts";
 import { classic, Election, edge } from "./support/election.ts";
 
@@ -120,6 +121,28 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.clock.until(() => pi.leads, rest + 2 * edge.retry);
     expect([pi.elector.view().fruitless, pi.elector.view().notStanding]).toEqual([undefined, undefined]);
     expect(await longestGap(site, 30)).toBe(0);
+    await site.end();
+  });
+
+  test("rests briefly once no other board used a whole rest, and wholly again after three brief ones", async () => {
+    const site = new Election();
+    const rests: number[] = [];
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.latencyOfWrites = late(35_000);
+    let [was, began] = [false, site.clock.now()];
+    while (rests.length < 6) {
+      await site.clock.advance("1s");
+      const is = pi.elector.view().notStanding !== undefined;
+      if (is && !was) began = site.clock.now();
+      if (was && !is) rests.push(Math.round(elapsed(began, site.clock.now()) / 10_000) * 10_000);
+      was = is;
+    }
+    const brief = 2 * edge.retry;
+    expect(rests).toEqual([rest, brief, brief, brief, rest, brief]);
+    const other = site.join("pi-2");
+    await site.clock.until(() => other.leads, 4 * (edge.duration + edge.renewDeadline + brief) + rest);
+    expect(await longestGap(site, 10)).toBe(0);
     await site.end();
   });
 

@@ -12,6 +12,7 @@ const heard = {
   ...grace,
 } as const;
 const overdue = { ...heard, silentMs: 40_001 };
+const soon = { ...heard, silentMs: 10_001 };
 
 test.each([
   ["silent for its whole grace period", heard, "alive", false, true],
@@ -61,6 +62,25 @@ test.each([
     "dead",
     true,
     true,
+  ],
+  ["silent for a quarter, and missed too little", { ...soon, missedMs: 119_999 }, "alive", false, true],
+  ["silent for a quarter, and missed three periods", { ...soon, missedMs: 120_000 }, "unproven", true, true],
+  ["silent for less, and missed hours", { ...soon, silentMs: 10_000, missedMs: 9e6 }, "alive", false, true],
+  ["silent for a quarter, proven up to it", { ...soon, provenMs: 1, missedMs: 120_000 }, "unknown", false, false],
+  [
+    "silent for a quarter, and missed and confirmed",
+    { ...soon, missedMs: 1, confirmedBy: "ops:jo" },
+    "dead",
+    true,
+    true,
+  ],
+  ["silent for a quarter, and confirmed", { ...soon, confirmedBy: "ops:jo" }, "alive", false, true],
+  [
+    "silent for a quarter, missed hours, and speaks",
+    { ...soon, missedMs: 9e6, heard: "kubelet ok" },
+    "cut-off",
+    false,
+    false,
   ],
   ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
 ] as const)("a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {

@@ -129,3 +129,25 @@ test("each reason for which acts can be held is counted, from zero on", async ()
   expect(held([quarantine])).toContainEqual(quarantine);
   expect(held([quarantine])).toHaveLength(7);
 });
+
+test("boards whose judgement is postponed by a link that flaps are reported after some minutes", async () => {
+  const site = siteOfThree();
+  const postponed = () => partsOf(site).judgement?.postponed?.boards.some.map(({ name }) => name);
+  await site.run("1m");
+  site.silence("pi-2");
+  const flap = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      site.cut();
+      await site.run("12s");
+      site.restore();
+      await site.run("30s");
+    }
+  };
+  await flap(3);
+  expect(postponed()).toBe(undefined);
+  await flap(2);
+  expect(postponed()).toEqual(["pi-2"]);
+  await site.run("20s");
+  expect(postponed()).toBe(undefined);
+  expect(reported(site)).toMatchObject({ lost: ["pi-2"] });
+});

@@ -55,14 +55,17 @@ test("a link that was never up is reported with its error, without a duration", 
   ]);
 });
 
-test("a missing leader is not a condition up to twice the lease and a retry, and critical after that", () => {
+test("a missing leader is a condition once the lease is over, and critical after twice its duration", () => {
   const leaderless = (since: number): LeaderPart => ({
     ...leader,
     role: "standby",
     holder: undefined,
     leaderlessSince: at(since),
   });
-  expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([]);
+  expect(conditionsOf({ leader: leaderless(3600 - 90) })).toEqual([]);
+  expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([
+    "warning NoLeader: no board holds the site's Lease, for 2m30s now: no board leads the site until another one takes it over",
+  ]);
   expect(conditionsOf({ leader: leaderless(3600 - 151) })).toEqual([
     "critical NoLeader: no board has led the site for 2m31s: no board holds the site's Lease",
   ]);
@@ -74,7 +77,10 @@ test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported 
   expect(conditionsOf({ leader: long })).toEqual([
     "warning NoLeader: the site's Lease is not renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
   ]);
-  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 150_000 } })).toEqual([]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
+    "warning NoLeader: the holder of the site's Lease does not renew it, for 1m31s now: no board leads the site until another one takes it over",
+  ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
     "critical NoLeader: no board has led the site for 2h: the site's Lease is not renewed, and no board took it over",
   ]);

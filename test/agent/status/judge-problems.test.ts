@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { deafProblem, lagProblems } from "../../../agent/status/judge-problems.ts";
+import { deafProblem, lagProblems, postponedProblems } from "../../../agent/status/judge-problems.ts";
 import type { JudgementPart } from "../../../agent/status/parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
@@ -53,6 +53,22 @@ test("an operator's pause is not a lag, and an API that does not answer is a pro
   expect(said({ isPaused: true }, 3700)).toEqual([]);
   const down = { state: "down", since: at(3600), error: undefined } as const;
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
+});
+
+test("boards whose judgement a flapping link postpones are named, with times and no durations", () => {
+  const boards = { count: 4, some: ["pi-3", "pi-4", "pi-5"].map((name) => ({ name, since: at(3000) })) };
+  const said = (judgement: Partial<JudgementPart>) =>
+    postponedProblems(healthy({ judgement: { ...usual, ...judgement } }, at(3604)));
+  expect(said({})).toEqual([]);
+  expect(said({ postponed: { since: at(3060), boards }, isPaused: true })).toEqual([]);
+  expect(said({ postponed: { since: at(3060), boards } })).toMatchObject([
+    {
+      type: "JudgementPostponed",
+      severity: "warning",
+      message:
+        "heartbeats have been interrupted again and again since 2026-11-20 12:51 UTC: 4 boards are neither judged nor evicted meanwhile, and have been silent since: pi-3 (2026-11-20 12:50 UTC), pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 1 more",
+    },
+  ]);
 });
 
 test("a deaf leader is critical, and reported with the time at which it became deaf", () => {

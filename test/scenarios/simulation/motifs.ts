@@ -149,6 +149,27 @@ function cutBoard(how: How): readonly Fault[] {
   ];
 }
 
+/**
+ * The API server, or all links to it, fail for some seconds, again and again, while one board is dark and another one
+ * misses some of the time in between.
+ */
+function flappingSite(how: How): readonly Fault[] {
+  const { boards } = how.setting;
+  const [down, up] = [how.between(11_000, 20_000), how.between(15_000, 48_000)];
+  const healing = how.one(["late", "reset"] as const);
+  const is = how.one(["store lost", "api restart", "silent", "refused"] as const);
+  const other = how.one(boards).name;
+  const flaps = Array.from({ length: how.between(5, 10) }, (_, index): readonly Fault[] => {
+    const at = 100_000 + index * (down + up);
+    const missed: Fault = { at: at + down, is: "cut", board: other, lane: "both", how: "silent", for: up, healing };
+    const more = how.happens(0.3) ? [missed] : [];
+    if (is === "store lost") return [{ at, is, for: down }, ...more];
+    if (is === "api restart") return [{ at, is, for: down, how: "crash", forgetful: false }, ...more];
+    return [{ at, is: "cut", board: "every", lane: "both", how: is, for: down, healing }, ...more];
+  });
+  return [powerCut(how.between(95_000, 130_000), bystander(how), how), ...flaps.flat()];
+}
+
 /** An operator freezes evictions, or pauses a controller, before boards go dark, and then the leader changes. */
 function heldSite(how: How): readonly Fault[] {
   const at = how.between(90_000, 130_000);
@@ -182,11 +203,14 @@ export const motifs = {
   "flapping board": flappingBoard,
   "held site": heldSite,
   "cut board": cutBoard,
+  "flapping site": flappingSite,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
 
-/** The motifs of sites whether or not they have a LAN. "cut board" is drawn apart, where there is one. */
-export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => name !== "cut board");
+/** The motifs among which a schedule draws. "cut board" is drawn apart, where there is a LAN, and so is "flapping site". */
+export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter(
+  (name) => name !== "cut board" && name !== "flapping site",
+);
 
 export const isMotif = (name: string | undefined): name is Motif => name !== undefined && Object.hasOwn(motifs, name);

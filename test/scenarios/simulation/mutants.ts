@@ -80,6 +80,15 @@ const list = {
     wishes: { motif: "deaf leader", boards: 3 },
     breaks: one("agent/controllers/node-lifecycle/health.ts", "provenMs: proof &&", "provenMs: 0 &&"),
   },
+  "a grace period that is shortened without missed time": {
+    noticedBy: "blind",
+    wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
+    breaks: one(
+      "agent/judgement/verdict.ts",
+      "missedMs >= missedPeriods * graceMs ||",
+      "missedMs >= 0 * missedPeriods * graceMs ||",
+    ),
+  },
   "a leader that harms its own board": {
     noticedBy: "own board",
     wishes: { motif: "flapping board", policy: "evidence", boards: 2 },

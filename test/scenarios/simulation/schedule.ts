@@ -144,6 +144,7 @@ export interface Wishes {
 export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = {}): Schedule {
   const { one, between, happens } = drawsOf(random);
   const ofLan = new SeededRandom(seed ^ 0x1a4);
+  const ofFlaps = drawsOf(new SeededRandom(seed ^ 0xf1a9));
 
   const drawn = happens(0.04) ? 20 : one(sizes);
   const count = wishes.boards ?? drawn;
@@ -182,6 +183,7 @@ export function scheduleOf(seed: number, random: SeededRandom, wishes: Wishes = 
     ...(motif === undefined ? [] : motifs[motif](how)),
     ...Array.from({ length: chances }, () => faultOf(how)),
     ...(wishes.motif === undefined && happens(0.35) ? Array.from({ length: between(1, 3) }, () => holdOf(how)) : []),
+    ...(wishes.motif === undefined && ofFlaps.happens(0.15) ? motifs["flapping site"]({ ...how, ...ofFlaps }) : []),
     ...(wishes.motif === undefined && setting.lan !== "none" ? cutOnLan({ ...how, ...drawsOf(ofLan) }) : []),
   ]
     .filter(({ at }) => at < calmAt)

@@ -171,6 +171,36 @@ describe("an API server that accepts no heartbeat for half a minute, while watch
   );
 });
 
+describe("a site that loses its API server for 12 s every 42 s", { retry: 0 }, () => {
+  const { seed, setting } = drawn(17, { boards: 5, policy: "evidence", lan: "none" });
+  const unhurried = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
+  const flaps = (make: (at: number) => Schedule["faults"][number]): Schedule => ({
+    seed,
+    setting: { ...setting, timing: unhurried, evictionRate: 0.1 },
+    faults: [
+      { at: 100_000, is: "power cut", board: "pi-4", for: undefined, cache: "recent", wakesIn: undefined },
+      ...Array.from({ length: 40 }, (_, index) => make(110_000 + 42_000 * index)),
+    ],
+    calmAt: 110_000 + 42_000 * 40,
+  });
+
+  test.each([
+    ["refuses writes", flaps((at) => ({ at, is: "store lost", for: 12_000 }))],
+    [
+      "cannot be reached",
+      flaps((at) => ({ at, is: "cut", board: "every", lane: "both", how: "refused", for: 12_000, healing: "reset" })),
+    ],
+  ])("loses the pods of its dead board all the same, and no others: it %s", async (_, schedule) => {
+    const { violations, trace, history } = await runSchedule(schedule);
+    expect(violations, trace.slice(-40).join("\n")).toEqual([]);
+    const { deaths, falseActs } = harmOf(history);
+    expect(falseActs).toEqual([]);
+    expect(deaths).toHaveLength(1);
+    expect(deaths[0]?.taintedAfter).toBeLessThan(600_000);
+    expect(deaths[0]?.emptiedAfter).toBeLessThan(schedule.calmAt - 100_000);
+  });
+});
+
 describe("a leader that is suspended for ten minutes", { retry: 0 }, () => {
   const length = 600_000;
 

@@ -71,13 +71,16 @@ test.each<[what: string, spoil: (file: string) => void]>([
   second.database.close();
 });
 
-test("an empty file is a new cache", () => {
+test("an empty file is damage, and is replaced by a new cache", () => {
   using folder = scratch();
   const file = folder.file("cache.db");
   writeFileSync(file, "");
   const { database, rebuilt } = openCache({ file, pragmas });
-  expect(rebuilt).toBeUndefined();
+  expect(rebuilt).toMatchObject({ kind: "damaged", cause: { message: "it is empty" } });
   database.close();
+  const again = openCache({ file, pragmas });
+  expect(again.rebuilt).toBeUndefined();
+  again.database.close();
 });
 
 test("damage that shows only in use requests a rebuild, and the file can then be removed", () => {

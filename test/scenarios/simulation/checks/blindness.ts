@@ -7,6 +7,8 @@ import type { TermBegun } from "./terms.ts";
 
 /** The longest time from a decision to its request, because of a queue, the request limit, or earlier writes. */
 const execution: Millis = 60_000;
+/** Policy `evidence`: a board that missed so many grace periods between outages has a quarter of one after the next outage. */
+const missedPeriods = 3;
 /** Clocks differ by half a percent, and monitor passes are some seconds apart. */
 const slack: Millis = 2000;
 
@@ -31,7 +33,8 @@ export function checkBlindness(
       wrong.push(`quarantine: ${actText(act)}: the outage was over only at ${(restored / 1000).toFixed(3)}s`);
     }
     const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
-    if (act.is === "unknown" && act.sentAt - Math.max(began, restored ?? 0) < judging.gracePeriod - slack) {
+    const grace = restored !== undefined && began < restored ? graceAfter(history, act, restored) : judging.gracePeriod;
+    if (act.is === "unknown" && act.sentAt - Math.max(began, restored ?? 0) < grace - slack) {
       wrong.push(`grace: ${actText(act)}: not a grace period after ${(began / 1000).toFixed(3)}s`);
     }
     return wrong;
@@ -59,8 +62,19 @@ function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: A
   });
 }
 
-function isHeld({ nodes }: History, act: Act, hearing: Hearing, restored: Millis): boolean {
+/** How long a board may be silent after the outage that ended at `restored`. */
+function graceAfter({ signs, setting }: History, { board, sentAt }: Pick<Act, "board" | "sentAt">, restored: Millis) {
+  if (setting.policy === "kubernetes") return judging.gracePeriod;
+  const last = signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
+  const hasMissed = restored - last >= missedPeriods * judging.gracePeriod;
+  return hasMissed ? judging.gracePeriod / 4 : judging.gracePeriod;
+}
+
+function isHeld(history: History, act: Act, hearing: Hearing, restored: Millis): boolean {
   if (act.is === "unknown" || act.sentAt - restored >= judging.gracePeriod - slack) return false;
-  const known = [...nodes].filter(([, states]) => (states[0]?.at ?? Number.POSITIVE_INFINITY) < restored);
-  return known.some(([board]) => !hearing.heardOf(board, restored, act.sentAt));
+  const known = [...history.nodes].filter(([, states]) => (states[0]?.at ?? Number.POSITIVE_INFINITY) < restored);
+  // A board that missed earlier respites is not waited for.
+  const isWaitedFor = (board: string): boolean =>
+    act.sentAt - restored < graceAfter(history, { board, sentAt: act.sentAt }, restored) - slack;
+  return known.some(([board]) => isWaitedFor(board) && !hearing.heardOf(board, restored, act.sentAt));
 }

@@ -1,0 +1,52 @@
+import type { KubeObject } from "./meta.ts";
+import { controllerRevisions, daemonSets, type Resource, resourceName } from "./resources.ts";
+
+declare global {
+  interface JSON {
+    parse(
+      text: string,
+      reviver: (name: string, value: unknown, context: { readonly source?: string }) => unknown,
+    ): unknown;
+    rawJSON(text: string): object;
+    isRawJSON(value: unknown): value is { readonly rawJSON: string };
+  }
+}
+
+/** Parses JSON; throws a SyntaxError. */
+export type ParseJson = (text: string) => unknown;
+
+/** Kinds whose content this program writes again, in pods and revisions of DaemonSets. */
+const copied = new Set([resourceName(daemonSets), resourceName(controllerRevisions)]);
+
+/**
+ * How texts of a kind are parsed. Where content is written again, integers that a JavaScript number would round (int64
+ * beyond 2^53, as in `tolerationSeconds: 9223372036854775807`) are kept as raw JSON, which JSON.stringify writes
+ * unchanged. The shape checks leave such values in templates and in the data of revisions only.
+ */
+export const parserOf = (resource: Resource<KubeObject>): ParseJson =>
+  copied.has(resourceName(resource)) ? parseExactly : parsePlainly;
+
+const parsePlainly: ParseJson = (text) => JSON.parse(text);
+
+/** Finds all integers that may be unsafe, and some digits in strings. Linear: no two attempts read the same digits. */
+const largeInteger = /[:,[]\s*-?\d{16}/;
+
+/** A text with more values is parsed without this: a reviver is called for each value, which takes 20 ms for so many. */
+const mostRevived = 20_000;
+
+const parseExactly: ParseJson = (text) =>
+  largeInteger.test(text) && !hasMoreCommas(text, mostRevived) ? JSON.parse(text, kept) : JSON.parse(text);
+
+function hasMoreCommas(text: string, most: number): boolean {
+  let count = 0;
+  for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) if (++count > most) return true;
+  return false;
+}
+
+const kept = (_: string, value: unknown, { source }: { readonly source?: string }): unknown =>
+  typeof value === "number" && !Number.isSafeInteger(value) && source !== undefined && /^-?\d+$/.test(source)
+    ? JSON.rawJSON(source)
+    : value;
+
+/** Whether the value is an integer that is kept as raw JSON. It is an object, but has no members of the document. */
+export const isRawInteger = (value: unknown): value is { readonly rawJSON: string } => JSON.isRawJSON(value);

@@ -1,0 +1,89 @@
+import { describe, expect, test } from "vitest";
+import { type Instant, shifted } from "../../../agent/base/clock.ts";
+import type { Link } from "../../../agent/judgement/link.ts";
+import { flappingSince, missedSince, nextRespites, type Respite } from "../../../agent/judgement/respites.ts";
+
+const start: Instant = { mono: 500_000, wall: 0 };
+const at = (seconds: number): Instant => shifted(start, seconds * 1000);
+const linkSince = (seconds: number | undefined, live = true): Link => ({
+  live,
+  notLiveSince: undefined,
+  restoredAt: seconds === undefined ? undefined : at(seconds),
+  proof: { nodes: undefined, leases: undefined },
+});
+const respite = (since: number, length: number, heard = true): Respite => ({
+  since: at(since),
+  length: length * 1000,
+  heard,
+});
+
+describe("the times between outages", () => {
+  const later = (
+    before: readonly Respite[],
+    since: number | undefined,
+    now: number,
+    { heard = true, live = true } = {},
+  ): readonly Respite[] => nextRespites(before, { link: linkSince(since, live), heard }, at(now));
+
+  test("begin with the end of the first outage", () => {
+    expect(later([], undefined, 50)).toEqual([]);
+    expect(later([], 60, 65)).toEqual([respite(60, 5)]);
+  });
+
+  test("last until a pass last found the link live", () => {
+    const before = later([], 60, 65);
+    expect(later(before, 60, 70)).toEqual([respite(60, 10)]);
+    expect(later(before, 60, 70, { live: false })).toBe(before);
+    expect(later(before, 80, 82)).toEqual([respite(60, 5), respite(80, 2)]);
+    expect(later(before, 80, 82, { live: false })).toEqual([respite(60, 5), respite(80, 0)]);
+  });
+
+  test("are remembered as far as they are recent", () => {
+    let respites: readonly Respite[] = [];
+    for (let minute = 0; minute < 1000; minute++) respites = later(respites, 60 * minute, 60 * minute + 20);
+    expect(respites).toHaveLength(32);
+    expect(respites.at(-1)).toEqual(respite(60 * 999, 20));
+  });
+});
+
+describe("what a silent board missed, with a grace period of 60 s", () => {
+  const missed = (respites: readonly Respite[], { probe = 0, present = 300 } = {}): number | undefined => {
+    const given = { link: linkSince(present), gracePeriod: 60_000 };
+    return missedSince(at(probe), respites, given)?.length;
+  };
+  const present = respite(300, 1);
+
+  test.each([
+    ["each respite of a third of it", [respite(10, 20), respite(50, 25), present], 45_000],
+    ["none that is shorter", [respite(10, 19.999), respite(50, 25), present], 25_000],
+    ["none in which most boards were not heard", [respite(10, 30, false), respite(50, 25), present], 25_000],
+    ["not the present one", [respite(300, 100)], undefined],
+    [
+      "nothing while most boards are not heard after the last outage",
+      [respite(10, 30), respite(300, 1, false)],
+      undefined,
+    ],
+    ["nothing before a pass has seen the last outage end", [respite(10, 30), respite(50, 25)], undefined],
+    ["nothing without an outage", [], undefined],
+  ] as const)("is %s", (_what, respites, length) => {
+    expect(missed(respites)).toBe(length);
+  });
+
+  test("begins after its last sign of life", () => {
+    const respites = [respite(10, 30), respite(50, 30), present];
+    expect([9, 10, 49, 50].map((probe) => missed(respites, { probe }))).toEqual([60_000, 30_000, 30_000, undefined]);
+  });
+});
+
+test("a link flaps once four times in a row it was not live for longer than a grace period", () => {
+  const since = (...lengths: readonly number[]) =>
+    flappingSince(
+      lengths.map((length, index) => respite(100 * index, length)),
+      60_000,
+    );
+  expect(since()).toBe(undefined);
+  expect(since(20, 20, 20)).toBe(undefined);
+  expect(since(20, 20, 20, 60)).toEqual(at(0));
+  expect(since(61, 20, 20, 20, 0)).toEqual(at(100));
+  expect(since(20, 20, 20, 20, 61)).toBe(undefined);
+});
