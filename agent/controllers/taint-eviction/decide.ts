@@ -1,4 +1,4 @@
-import type { Pod, Taint } from "../../api/core.ts";
+import type { Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { backoff } from "../../base/backoff.ts";
@@ -18,7 +18,7 @@ import {
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
-import { heldUntil, type Link } from "../../judgement/link.ts";
+import { heldUntil } from "../../judgement/link.ts";
 import { isCausedByUs, isLifecycleKey, type Ruling, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
@@ -27,60 +27,10 @@ import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 import { setCondition } from "../set-condition.ts";
+import type { PodState } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
 import { deadlineOf, type EvictionTimer, ranFor } from "./timer.ts";
 import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
-
-/** A pod and the state of its board. */
-export type PodState =
-  /** The pod is not in the cache. `released`: it left the site with its board, so another site emits its Events. */
-  | { readonly kind: "gone"; readonly pod: ObjectRef; readonly released: boolean }
-  | { readonly kind: "unbound"; readonly pod: Pod }
-  /**
-   * The board's Node is not in the cache. `fate`: whether the API still has it, which is asked only once it matters.
-   */
-  | {
-      readonly kind: "orphan";
-      readonly pod: Pod;
-      readonly board: string;
-      readonly fate: "not asked" | "released" | "deleted";
-      readonly link: Link;
-      readonly hold: EvictionHold | undefined;
-      readonly shut: ValveNow["shut"];
-    }
-  | {
-      readonly kind: "bound";
-      readonly pod: Pod;
-      readonly board: string;
-      /** The NoExecute taints of its board. */
-      readonly taints: readonly Taint[];
-      /** The pod and taints were read from the API for this pass. */
-      readonly isRead: boolean;
-      /** The API no longer has the pod, which the cache still shows. */
-      readonly isGone: boolean;
-      /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
-      readonly isInStep: boolean;
-      /** The pod and taints may be those of a history that a restore of the server undid. */
-      readonly mayBeFormer: boolean;
-      /** Status of the board's Ready condition; undefined: there is none. */
-      readonly ready: string | undefined;
-      readonly link: Link;
-      /** The current verdict on the board, with its evidence; undefined: this agent judges no boards. */
-      readonly silence: SilenceFacts | undefined;
-      /**
-       * The board missed the time between earlier outages. released: the judge has ended the quarantine after the last
-       * one, as all other boards have reported. undefined: it missed nothing.
-       */
-      readonly missed?: "quarantined" | "released" | undefined;
-      /** A freeze, or the wait for the board's turn after one; undefined: neither. */
-      readonly hold: EvictionHold | undefined;
-      /** The safety valve, if it is shut. */
-      readonly shut: ValveNow["shut"];
-      /**
-       * The board's taint as the former leader recorded it; undefined: not recorded, or no longer early in the term.
-       */
-      readonly inherited: RunningTaint | undefined;
-    };
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
 
