@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { nodes, pods } from "../../agent/api/resources.ts";
+import { daemonSets, nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assembly/agent.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
 import { problems } from "../../agent/status/health.ts";
@@ -661,11 +661,20 @@ describe("the Node of a board", () => {
     // Pods without an owner would not be recreated.
     expect(await drain(false)).toMatchObject({ outcome: "refused", code: 409, error: "unmanaged-pods" });
     expect(site.node(name).spec.unschedulable).toBeUndefined();
-    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid: "1", controller: true };
+    const labels = { app: "logs" };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "main:1" }] } };
+    const logs = {
+      ...{ apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: "logs", namespace: "default" } },
+      spec: { selector: { matchLabels: labels }, template, updateStrategy: { type: "OnDelete" } },
+    };
+    const created = agent.client.create(daemonSets, "default", logs, { signal });
+    await site.run(second);
+    const { uid } = (await created).metadata;
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid, controller: true };
     const daemon = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name: "logs-x", namespace: "default", ownerReferences: [owner] },
+      metadata: { name: "logs-x", namespace: "default", labels, ownerReferences: [owner] },
       spec: { nodeName: name, containers: [{ name: "main", image: "main:1" }] },
     };
     void agent.client.create(pods, "default", daemon, { signal });
@@ -673,11 +682,42 @@ describe("the Node of a board", () => {
     const progress: object[] = [];
     const effect = await drain(true, signal, (done) => progress.push(done));
     expect(effect).toMatchObject({ outcome: "done", result: { board: name, evicted: 4, skipped: 1, left: 0 } });
+    // An operator's own acts do not count for the safety valve.
+    expect(site.valve).toMatchObject({ acts: 0 });
     expect(progress.length).toBeGreaterThan(0);
     expect(site.site.api.all("pods/default/").filter((text) => JSON.parse(text).spec.nodeName === name)).toHaveLength(
       1,
     );
     expect(site.node(name).spec.unschedulable).toBe(true);
+  });
+
+  test("is drained no longer once a command uncordons it", async () => {
+    const site = await begun(3);
+    site.site.keeper.stop();
+    const agent = site.follower("b").agent?.agent;
+    const { name } = site.follower("b").plate;
+    if (!agent) throw new Error("no agent");
+    const { signal } = new AbortController();
+    // A finalizer keeps this pod, so that the drain cannot end.
+    const kept = {
+      ...{ apiVersion: "v1", kind: "Pod" },
+      metadata: { name: "kept", namespace: "default", finalizers: ["siteward.dev/test"] },
+      spec: { nodeName: name, containers: [{ name: "main", image: "main:1" }] },
+    };
+    void agent.client.create(pods, "default", kept, { signal });
+    await site.run(second);
+    const drain = agent.siteControls.drain({ timeout: 60 * minute, force: true }, alice, () => {}, signal);
+    await site.run(3 * minute);
+    expect(agent.siteControls.draining()).toMatchObject({ board: name, by: alice.by, evicted: 5, left: 1 });
+    const uncordon = (dryRun: boolean) => site.order((by) => by.cordon(undefined, false, alice, dryRun), agent);
+    await uncordon(true);
+    await site.run(minute);
+    expect(agent.siteControls.draining()).toBeDefined();
+    expect(await uncordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
+    await site.run(second);
+    expect(await drain).toMatchObject({ outcome: "failed", code: 409, error: "uncordoned", result: { left: 1 } });
+    expect(agent.siteControls.draining()).toBeUndefined();
+    expect(site.node(name).spec.unschedulable).toBeUndefined();
   });
 
   test("is drained although the link to the API is down for a while", async () => {

@@ -117,6 +117,7 @@ export class CommandBoard {
       confirmBoardDead: (board, _, dryRun) => plan(`confirm board ${board}`, dryRun),
       stepDown: (to, holdOff, _, dryRun) => plan(`step down ${to} ${holdOff}`, dryRun),
       cordon: (board, cordoned, _, dryRun) => plan(`${cordoned ? "cordon" : "uncordon"} ${board ?? "self"}`, dryRun),
+      draining: () => undefined,
       drain: (_options, _author, progress, signal, dryRun) =>
         dryRun ? plan("drain", true) : this.#do("drain", { progress, signal }),
     };

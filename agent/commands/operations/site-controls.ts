@@ -5,10 +5,18 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standsBy } from "../../board/sick-leader.ts";
 import { peerOf } from "../../leading/peers.ts";
-import { type Author, done, type Effect, type FreezeScope, refused, type SiteControls } from "../desk/controls.ts";
+import {
+  type Author,
+  type Draining,
+  done,
+  type Effect,
+  type FreezeScope,
+  refused,
+  type SiteControls,
+} from "../desk/controls.ts";
 import { confirmBoardDead, cordon } from "./board-acts.ts";
 import { attributed, type OperationsDeps } from "./deps.ts";
-import { type DrainOptions, drain } from "./drain.ts";
+import { BoardDrain, type DrainOptions } from "./drain.ts";
 import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
@@ -17,6 +25,7 @@ import { boardNamed, isEffect } from "./places.ts";
 export class AgentSiteControls implements SiteControls {
   readonly #deps: OperationsDeps;
   readonly #holds: HoldControls;
+  #drain: BoardDrain | undefined;
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
@@ -82,19 +91,33 @@ export class AgentSiteControls implements SiteControls {
     });
   }
 
-  cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
+  async cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
     const act = (): Promise<Effect> => cordon(board, cordoned, author, dryRun, this.#deps);
-    return board === undefined ? act() : this.#asLeader(act);
+    const effect = await (board === undefined ? act() : this.#asLeader(act));
+    const isOwn = board === undefined || board === this.#deps.config.board.node;
+    if (isOwn && !cordoned && !dryRun && effect.outcome === "done") this.#drain?.uncordoned();
+    return effect;
   }
 
-  drain(
+  async drain(
     options: DrainOptions,
     author: Author,
     progress: (done: JsonRecord) => void,
     signal: AbortSignal,
     dryRun = false,
   ): Promise<Effect> {
-    return drain({ options, author, progress, signal, dryRun }, this.#deps);
+    const drain = new BoardDrain({ options, author, progress, signal, dryRun }, this.#deps);
+    if (dryRun) return drain.run();
+    this.#drain = drain;
+    try {
+      return await drain.run();
+    } finally {
+      if (this.#drain === drain) this.#drain = undefined;
+    }
+  }
+
+  draining(): Draining | undefined {
+    return this.#drain?.view();
   }
 
   async #asLeader(act: () => Promise<Effect>): Promise<Effect> {

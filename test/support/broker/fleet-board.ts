@@ -213,6 +213,7 @@ export class FleetBoard {
       confirmBoardDead: (board) => does(`confirm ${board}`),
       stepDown: (to) => does(`step down ${to}`),
       cordon: (board) => does(`cordon ${board}`),
+      draining: () => undefined,
       drain: () => does("drain"),
     };
   }
