@@ -51,6 +51,11 @@ const mostNamed = 20;
 /** Longest list of evicted pods in an answer, in characters. The log names all of them. */
 const longestEvicted = 8192;
 
+const unmanaged: Ending = {
+  code: 409,
+  error: "unmanaged-pods",
+  message: "only pods are left that no controller recreates; force deletes them too",
+};
 const uncordoned: Ending = {
   code: 409,
   error: "uncordoned",
@@ -79,6 +84,8 @@ export class BoardDrain {
   #evicting: ReadonlySet<string> = new Set();
   /** The pods, by key, that the last round did not evict. */
   readonly #refusals = new Map<string, ApiError>();
+  /** Keys of the first few pods that came after the first look, and that are evicted by force only. */
+  #alone: readonly string[] = [];
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
   #roomLeft = longestEvicted;
@@ -158,12 +165,16 @@ export class BoardDrain {
     if (typeof state === "object") return state;
     if (state === "unread") return undefined;
     if (leaving.length === 0) return "drained";
+    const isLeft = (pod: DrainablePod): boolean => pod.isAlone && !pod.isTerminating && !this.#order.options.force;
+    const left = leaving.filter(isLeft).map(({ key }) => key);
+    this.#alone = left.slice(0, mostNamed);
+    if (left.length === leaving.length) return unmanaged;
     const accepted = new Set(leaving.filter(({ uid }) => this.#evicting.has(uid)).map(({ uid }) => uid));
     this.#evicting = accepted;
     this.#refusals.clear();
     let [tried, forbidden] = [0, 0];
     for (const pod of leaving) {
-      if (accepted.has(pod.uid) || pod.isTerminating) continue;
+      if (accepted.has(pod.uid) || pod.isTerminating || isLeft(pod)) continue;
       if (elapsed(readAt, clock.now()) >= round) {
         state = await this.#cordonState(signal);
         readAt = clock.now();
@@ -253,6 +264,7 @@ export class BoardDrain {
       board: this.#board,
       ...this.#tally,
       blocked: blocked.slice(0, mostNamed),
+      alone: this.#alone,
     };
   }
 

@@ -1,7 +1,7 @@
 import type { Pod } from "../../api/core.ts";
 import { keyOf, type OwnerReference } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
-import { isMirror, isTerminating } from "../../api/pods.ts";
+import { isFinished, isMirror, isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import type { OperationsDeps } from "./deps.ts";
 
@@ -16,7 +16,7 @@ export interface DrainablePod {
   readonly name: string;
   readonly uid: string;
   readonly isTerminating: boolean;
-  /** No controller recreates the pod elsewhere: it is evicted by force only. */
+  /** No controller recreates the pod elsewhere, and it has not finished: it is evicted by force only. */
   readonly isAlone: boolean;
 }
 
@@ -56,6 +56,6 @@ export class DrainablePods {
 
 const leavingOf = (pod: Pod, owner: OwnerReference | undefined): DrainablePod => {
   const { name, uid, namespace = "default" } = pod.metadata;
-  const isAlone = owner === undefined;
+  const isAlone = owner === undefined && !isFinished(pod);
   return { key: keyOf(pod), namespace, name, uid, isTerminating: isTerminating(pod), isAlone };
 };

@@ -267,6 +267,19 @@ test("nothing is evicted while the Node cannot be read, and the drain goes on on
   expect(await effect).toMatchObject({ outcome: "done", result: { evicted: 1, left: 0 } });
 });
 
+test("a pod without a controller that comes during a drain without force is left, and ends it once it is alone", async () => {
+  const { start, evicted, server, clock } = board([web("a")]);
+  const { effect } = start(false);
+  server.asked = (_, path) => {
+    // Bound directly between the first look and the cordon.
+    if (path.includes("/nodes/") && server.pods.length === 1) server.pods.push({ name: "bare" });
+  };
+  await clock.advance("12s");
+  const result = { evicted: 1, left: 1, alone: ["shop/bare"], pods: ["shop/a"] };
+  expect(await effect).toMatchObject({ outcome: "failed", code: 409, error: "unmanaged-pods", result });
+  expect(evicted).toEqual(["a"]);
+});
+
 test("a pod without a controller that comes during a drain with force is evicted", async () => {
   const { start, evicted, server, clock } = board([web("a")]);
   const { effect } = start(false, true);
@@ -275,6 +288,12 @@ test("a pod without a controller that comes during a drain with force is evicted
   await clock.advance("12s");
   expect(await effect).toMatchObject({ outcome: "done", result: { evicted: 2, left: 0 } });
   expect(evicted).toEqual(["a", "bare"]);
+});
+
+test("a finished pod without a controller needs no force", async () => {
+  const { run, evicted } = board([{ name: "over", phase: "Succeeded" }]);
+  expect(await run(false)).toMatchObject({ outcome: "done", result: { evicted: 1 } });
+  expect(evicted).toEqual(["over"]);
 });
 
 test("a drain without the permission to evict ends at once", async () => {
