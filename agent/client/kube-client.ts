@@ -140,7 +140,7 @@ export class KubeClient {
       patience,
       lane,
     } as const;
-    return this.#object(resource, call);
+    return this.#object(resource, call, at.metadataOnly);
   }
 
   /**
@@ -332,8 +332,8 @@ export class KubeClient {
     });
   }
 
-  async #object<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
-    const parsed = parseObject(await this.#exchange.answer(call), resource);
+  async #object<T extends KubeObject>(resource: Resource<T>, call: ApiCall, isBrief = false): Promise<T> {
+    const parsed = parseObject(await this.#exchange.answer(call), resource, isBrief);
     if (!parsed.ok) throw unusable(call, parsed.why);
     return parsed.object;
   }

@@ -2,7 +2,8 @@ import type { Pod } from "../../api/core.ts";
 import { keyOf, type OwnerReference } from "../../api/meta.ts";
 import { controllerOf } from "../../api/owners.ts";
 import { isFinished, isMirror, isTerminating } from "../../api/pods.ts";
-import { pods } from "../../api/resources.ts";
+import { daemonSets, pods } from "../../api/resources.ts";
+import { isNotFound } from "../../client/api-error.ts";
 import type { OperationsDeps } from "./deps.ts";
 
 const pageSize = 100;
@@ -30,6 +31,8 @@ export interface FoundPods {
 export class DrainablePods {
   readonly #board: string;
   readonly #client: OperationsDeps["client"];
+  /** Whether a DaemonSet exists, by namespace, name and uid: read once in a drain. */
+  readonly #daemonSets = new Map<string, boolean>();
 
   constructor(board: string, { client }: Pick<OperationsDeps, "client">) {
     this.#board = board;
@@ -39,10 +42,12 @@ export class DrainablePods {
   /** Reads the pods from the API: a board that does not lead has no cache of them. */
   async look(signal: AbortSignal): Promise<FoundPods> {
     const leaving: DrainablePod[] = [];
+    const claimed: { readonly pod: DrainablePod; readonly owner: OwnerReference }[] = [];
     let skipped = 0;
     const each = (pod: Pod): void => {
       const owner = controllerOf(pod);
-      if (isMirror(pod) || owner?.kind === "DaemonSet") skipped++;
+      if (isMirror(pod)) skipped++;
+      else if (owner?.kind === "DaemonSet") claimed.push({ pod: leavingOf(pod, undefined), owner });
       else leaving.push(leavingOf(pod, owner));
     };
     for (let page: string | undefined = ""; page !== undefined; ) {
@@ -50,7 +55,28 @@ export class DrainablePods {
       const answer: { readonly continue: string | undefined } = await this.#client.list(pods, options, each, signal);
       page = answer.continue;
     }
+    for (const { pod, owner } of claimed) {
+      if (await this.#exists(pod.namespace, owner, signal)) skipped++;
+      else leaving.push(pod);
+    }
     return { leaving, skipped };
+  }
+
+  /** Whether the DaemonSet that a pod names exists. A tenant can name any; only an existing one recreates the pod here. */
+  async #exists(namespace: string, { apiVersion, name, uid }: OwnerReference, signal: AbortSignal): Promise<boolean> {
+    if (!apiVersion.startsWith("apps/")) return false;
+    const id = `${namespace}/${name}/${uid}`;
+    const known = this.#daemonSets.get(id);
+    if (known !== undefined) return known;
+    const exists = await this.#client.get(daemonSets, { namespace, name, metadataOnly: true }, signal).then(
+      ({ metadata }) => metadata.uid === uid,
+      (error: unknown) => {
+        if (isNotFound(error)) return false;
+        throw error;
+      },
+    );
+    this.#daemonSets.set(id, exists);
+    return exists;
   }
 }
 

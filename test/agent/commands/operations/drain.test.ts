@@ -296,6 +296,17 @@ test("a finished pod without a controller needs no force", async () => {
   expect(evicted).toEqual(["over"]);
 });
 
+test.each([
+  ["names a DaemonSet that does not exist", { owner: "DaemonSet", ownerName: "missing" }],
+  ["names a DaemonSet of another group", { owner: "DaemonSet evil.io/v9" }],
+])("a pod that %s is no daemon pod: it is evicted by force only", async (_, owner) => {
+  const pods = [{ name: "tenant", ...owner }, web("a")];
+  expect(await board(pods).run(false)).toMatchObject({ error: "unmanaged-pods", result: { pods: ["shop/tenant"] } });
+  const forced = board(pods);
+  expect(await forced.run(false, true)).toMatchObject({ outcome: "done", result: { evicted: 2, skipped: 0, left: 0 } });
+  expect([...forced.evicted].sort()).toEqual(["a", "tenant"]);
+});
+
 test("a drain without the permission to evict ends at once", async () => {
   const { run } = board([web("a"), web("b")], () => refusal(403, "Forbidden", "cannot create pods/eviction"));
   expect(await run(false, false, "1s")).toMatchObject({ outcome: "failed", code: 403, error: "forbidden" });
