@@ -50,6 +50,8 @@ const longestTrust: Millis = 10_000;
 const mostNamed = 20;
 /** Longest list of evicted pods in an answer, in characters. The log names all of them. */
 const longestEvicted = 8192;
+/** In characters: a server may answer with any text. */
+const longestWhy = 256;
 
 const unmanaged: Ending = {
   code: 409,
@@ -260,10 +262,12 @@ export class BoardDrain {
   #report(): JsonRecord {
     const refusals = [...this.#refusals];
     const blocked = refusals.filter(([, { status }]) => status === 429).map(([key]) => key);
+    const why = refusals.slice(0, mostNamed).map(([pod, refusal]) => ({ pod, why: whyOf(refusal) }));
     return {
       board: this.#board,
       ...this.#tally,
       blocked: blocked.slice(0, mostNamed),
+      refused: why,
       alone: this.#alone,
     };
   }
@@ -275,14 +279,17 @@ export class BoardDrain {
   #unfinished(): Effect {
     if (this.#order.signal.aborted) return this.#failed(cancelled);
     if (this.#uncordoned.signal.aborted) return this.#failed(uncordoned);
+    const [first] = this.#refusals;
+    if (first === undefined)
+      return this.#failed({ code: 504, error: "timeout", message: "pods were left at the timeout" });
     const isBlocked = [...this.#refusals.values()].some(({ status }) => status === 429);
-    if (isBlocked)
-      return this.#failed({
-        code: 409,
-        error: "pdb-blocked",
-        message: "a disruption budget allows no further evictions",
-      });
-    return this.#failed({ code: 504, error: "timeout", message: "pods were left at the timeout" });
+    const error = isBlocked ? "pdb-blocked" : "eviction-refused";
+    const [pod, refusal] = first;
+    return this.#failed({
+      code: 409,
+      error,
+      message: `evictions were refused until the timeout: ${pod}: ${whyOf(refusal)}`,
+    });
   }
 
   #failed(ending: Ending): Effect {
@@ -304,6 +311,9 @@ export class BoardDrain {
 /** The namespace is being deleted, and the pod with it; evictions are no longer admitted there. */
 const isEnding = (error: unknown): boolean =>
   error instanceof ApiError && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
+
+/** What the API server says about an eviction that it refuses, such as the name of the disruption budget. */
+const whyOf = ({ causes: [cause], message }: ApiError): string => (cause?.message || message).slice(0, longestWhy);
 
 /** Returns undefined instead of failing while the link is interrupted: that only delays a drain. */
 async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {

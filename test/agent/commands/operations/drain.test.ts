@@ -307,6 +307,31 @@ test.each([
   expect([...forced.evicted].sort()).toEqual(["a", "tenant"]);
 });
 
+test("a drain whose evictions are refused says which and why", async () => {
+  const twice = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+  const { run } = board([web("twice"), web("a")], (name) =>
+    name === "twice" ? refusal(500, "InternalError", twice) : undefined,
+  );
+  const effect = await run(false, false, "70s");
+  expect(effect).toMatchObject({ outcome: "failed", code: 409, error: "eviction-refused" });
+  expect(effect).toMatchObject({ message: expect.stringContaining(`shop/twice: `) });
+  const result = {
+    evicted: 1,
+    left: 1,
+    blocked: [],
+    refused: [{ pod: "shop/twice", why: expect.stringContaining(twice) }],
+  };
+  expect(effect).toMatchObject({ result });
+});
+
+test("a drain that a disruption budget blocks names the budget", async () => {
+  const message = "The disruption budget guard needs 1 healthy pods and has 1 currently";
+  const details = { causes: [{ reason: "DisruptionBudget", message }] };
+  const { run } = board([web("guarded")], () => refusal(429, "TooManyRequests", "Cannot evict pod", details));
+  const result = { blocked: ["shop/guarded"], refused: [{ pod: "shop/guarded", why: message }] };
+  expect(await run(false, false, "70s")).toMatchObject({ code: 409, error: "pdb-blocked", result });
+});
+
 test("a drain without the permission to evict ends at once", async () => {
   const { run } = board([web("a"), web("b")], () => refusal(403, "Forbidden", "cannot create pods/eviction"));
   expect(await run(false, false, "1s")).toMatchObject({ outcome: "failed", code: 403, error: "forbidden" });
