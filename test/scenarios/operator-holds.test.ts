@@ -403,22 +403,59 @@ describe("a leader that steps down on command", () => {
     expect(site.leader.plate.name).toBe(to);
   });
 
-  test("does not lead again before the hold-off ends, even after a restart and without another board", async () => {
-    const site = await begun(1);
-    const [pi] = site.site.boards;
-    await site.done((controls) => controls.stepDown(undefined, 10 * minute, alice, false));
-    await site.run(minute);
-    pi?.killAgent();
+  test("does not lead again before the hold-off ends, even after a restart", async () => {
+    const site = await begun(2);
+    const first = site.leader;
+    const other = site.site.boards.find((board) => board !== first);
+    await site.done((controls) => controls.stepDown(undefined, 20 * minute, alice, false));
+    await site.untilLed(first.plate.name);
+    first.killAgent();
     await site.run(second);
-    pi?.startAgent();
-    await site.run(8 * minute);
-    expect(pi?.agent?.agent.elector.view()).toMatchObject({
+    first.startAgent();
+    await site.run(10 * minute);
+    expect(site.leader).toBe(other);
+    expect(first.agent?.agent.elector.view()).toMatchObject({
       role: "follower",
       notStanding: "asked to step down by ops:alice",
       orderedUntil: expect.anything(),
     });
+    await site.run(10 * minute);
+    other?.powerOff("none");
+    await site.run(5 * minute);
+    expect(first.agent?.agent.elector.view().role).toBe("leader");
+  });
+
+  test("leads again where no other board does, also after a restart, and says so in its answer", async () => {
+    const site = await begun(2);
+    const [pi, other] = [site.leader, site.follower(site.leader.plate.name === "pi-1" ? "b" : "a")];
+    void standsBy(site, other.plate.name);
+    await site.run(minute);
+    const answer = (dryRun: boolean) => site.done((controls) => controls.stepDown(undefined, hour, alice, dryRun));
+    expect(await answer(true)).toMatchObject({ standby: other.plate.name });
+    void site.agent.client.patch(
+      nodes,
+      { name: other.plate.name },
+      "merge",
+      { metadata: { annotations: { "siteward.dev/standby": "stopped" } } },
+      { signal: new AbortController().signal },
+    );
+    other.powerOff("none");
+    await site.run(minute);
+    expect(await answer(false)).toMatchObject({ standby: null, leadsAgainAfterMs: 140_000 });
+    await site.run(minute);
+    pi.killAgent();
+    await site.run(second);
+    pi.startAgent();
     await site.run(2 * minute);
-    expect(pi?.agent?.agent.elector.view().role).toBe("leader");
+    expect(pi.agent?.agent.elector.view()).toMatchObject({ role: "follower", isLeaderless: true });
+    await site.run(minute);
+    expect(pi.agent?.agent.elector.view().role).toBe("leader");
+    // A power cut does not bring the rest back.
+    pi.powerOff("all");
+    await site.run(minute);
+    pi.powerOn(realWall);
+    await site.run(minute);
+    expect(pi.agent?.agent.elector.view().role).toBe("leader");
   });
 });
 
