@@ -81,7 +81,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
 /** Holds are not faults; they are listed so that operators can see why nothing is evicted. */
 export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
   if (holds === undefined) return [];
-  const { freezes, pauses, quietUntil } = holds;
+  const { freezes, pauses, confirmed, quietUntil } = holds;
   const reported = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;
   return [
@@ -93,6 +93,11 @@ export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
       const message = `${controller} does nothing ${reported(until, by, reason)}`;
       return { type: "ControllerPaused", subject: controller, severity: "info", message };
+    }),
+    ...confirmed.map(({ target = "", until, by, reason }): ProblemPart => {
+      const message = `boards of zone ${target} that have been silent since the confirmation count as dead ${reported(until, by, reason)}`;
+      const hint = `to withdraw it: siteward cmd zone.unconfirm-dead '${JSON.stringify({ zone: target })}'`;
+      return { type: "ZoneConfirmedDead", subject: target, severity: "info", message, hint };
     }),
     ...(quietUntil
       ? [{ type: "QuietHours", severity: "info", message: `nothing is evicted ${reported(quietUntil)}` } as const]

@@ -354,6 +354,63 @@ describe("an operator", () => {
     expect(site.isEvicted("pi-6")).toBe(true);
   });
 
+  test("confirms only boards that are silent then: those that come back are not dead when they fall silent again", async () => {
+    // No act is permitted that does not rest on an operator's word.
+    const site = await begun(6, { maxHarm: 0 });
+    const zone = site.site.boards.filter(({ plate }) => plate.zone === "b");
+    if (zone.includes(site.leader)) {
+      const { name } = site.leader.plate;
+      site.leader.stopAgent();
+      await site.untilLed(name);
+      site.site.boards.find(({ plate }) => plate.name === name)?.startAgent();
+    }
+    const [back, gone] = zone;
+    if (!back || !gone) throw new Error("the zone has no boards");
+    const dead = (name: string) => site.taints(name).includes("unreachable:NoExecute");
+    for (const board of zone) board.powerOff("none");
+    await site.run(3 * minute);
+    await site.done((controls) => controls.confirmZoneDead("b", 12 * hour, alice, false));
+    back.powerOn(realWall);
+    await site.run(10 * minute);
+    expect([dead(back.plate.name), dead(gone.plate.name)]).toEqual([false, true]);
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    back.powerOff("none");
+    await site.run(30 * minute);
+    expect([dead(back.plate.name), dead(gone.plate.name)]).toEqual([false, true]);
+    expect(site.valve.heldOn).toEqual([back.plate.name]);
+  });
+
+  test("can withdraw the confirmation of a zone, which binds the next leaders too", async () => {
+    const site = await begun(6, { maxHarm: 0 });
+    const zone = site.site.boards.filter(({ plate }) => plate.zone === "b");
+    if (zone.includes(site.leader)) {
+      const { name } = site.leader.plate;
+      site.leader.stopAgent();
+      await site.untilLed(name);
+    }
+    await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, false));
+    for (const board of zone) board.powerOff("none");
+    await site.run(3 * minute);
+    const withdraw = (name: string, dryRun = false) =>
+      site.order((controls) => controls.unconfirmZoneDead(name, alice, dryRun));
+    expect(await withdraw("nowhere")).toMatchObject({ outcome: "refused", error: "unknown-zone" });
+    expect(await withdraw("b")).toMatchObject({ outcome: "done", result: { zone: "b", wasConfirmed: false } });
+    await site.done((controls) => controls.confirmZoneDead("b", 12 * hour, alice, false));
+    expect(await withdraw("b", true)).toMatchObject({ result: { wasConfirmed: true } });
+    expect(Object.keys(site.held.confirmed)).toEqual(["b"]);
+    expect(await withdraw("b")).toMatchObject({ result: { zone: "b", wasConfirmed: true } });
+    expect(site.held.confirmed).toEqual({});
+    expect(site.events.map(({ reason }) => reason)).toContain("ZoneConfirmationWithdrawn");
+    await site.done((controls) => controls.thaw({ scope: "site" }, alice, false));
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    await site.run(15 * minute);
+    for (const { plate } of zone) expect(site.taints(plate.name)).toEqual(["unreachable:NoSchedule"]);
+  });
+
   test("can confirm that a board is dead: its pods are force-deleted, and its next heartbeat returns it to service", async () => {
     const site = await begun(7);
     const victim = site.follower();

@@ -57,6 +57,10 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, dryRun));
   }
 
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, dryRun));
+  }
+
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#deps));
   }

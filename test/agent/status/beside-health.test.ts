@@ -62,7 +62,7 @@ describe("an operator's hold", () => {
       { scope: "site", until: at(5400), by: "local:1000" },
     ],
     pauses: [{ controller: "pod-gc", until: at(9000), by: "ops:bob" }],
-    confirmed: [],
+    confirmed: [{ target: "plant7-b", until: at(9000), by: "ops:bob", reason: "burnt down" }],
     quietUntil: at(3660),
   };
 
@@ -72,8 +72,15 @@ describe("an operator's hold", () => {
       ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
       ["info", "nothing is evicted in the site for 30m more, by local:1000"],
       ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
+      [
+        "info",
+        "boards of zone plant7-b that have been silent since the confirmation count as dead for 1h30m more, by ops:bob (burnt down)",
+      ],
       ["info", "nothing is evicted for 1m more"],
     ]);
+    expect(found.find(({ type }) => type === "ZoneConfirmedDead")?.hint).toBe(
+      `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}'`,
+    );
   });
 
   test("is shown at the affected zones, evictions and controllers", () => {

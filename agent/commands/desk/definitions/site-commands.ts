@@ -98,12 +98,21 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "zone.confirm-dead",
-    sentence: "Confirms for ttl seconds that the silent boards of a zone are dead.",
+    sentence: "Confirms for ttl seconds that the silent boards of a zone are dead, until they give a sign of life.",
     scopes: ["site"],
     class: "once",
     isSigned: true,
     args: record({ zone: name, ttl }),
     perform: ({ site }, { zone, ttl }, { author, dryRun }) => site.confirmZoneDead(zone, ttl * second, author, dryRun),
+  }),
+  command({
+    name: "zone.unconfirm-dead",
+    sentence: "Withdraws the confirmation that the silent boards of a zone are dead.",
+    scopes: ["site"],
+    class: "idempotent",
+    isSigned: true,
+    args: record({ zone: name }),
+    perform: ({ site }, { zone }, { author, dryRun }) => site.unconfirmZoneDead(zone, author, dryRun),
   }),
   command({
     name: "board.confirm-dead",
