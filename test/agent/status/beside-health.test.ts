@@ -69,14 +69,17 @@ describe("an operator's hold", () => {
   test("is reported with author, reason and remaining time, and is not a fault", () => {
     const found = holdProblems(healthy({ holds }));
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
-      ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
-      ["info", "nothing is evicted in the site for 30m more, by local:1000"],
+      [
+        "info",
+        "no pod of zone plant7-a is evicted because its board is lost or not ready, for 1h more, by ops:alice (radio maintenance CHG-1182)",
+      ],
+      ["info", "no pod of the site is evicted because its board is lost or not ready, for 30m more, by local:1000"],
       ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
       [
         "info",
         "boards of zone plant7-b that have been silent since the confirmation count as dead for 1h30m more, by ops:bob (burnt down)",
       ],
-      ["info", "nothing is evicted for 1m more"],
+      ["info", "no pod is evicted because its board is lost or not ready, for 1m more"],
     ]);
     expect(found.find(({ type }) => type === "ZoneConfirmedDead")?.hint).toBe(
       `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}'`,

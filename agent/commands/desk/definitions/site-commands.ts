@@ -69,7 +69,7 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "eviction.freeze",
-    sentence: "Stops evictions from the site, a zone or a board for ttl seconds, whichever board leads.",
+    sentence: "Stops evictions from lost or not-ready boards of the site, a zone or one board for ttl seconds.",
     scopes: ["site"],
     class: "idempotent",
     isSigned: true,
