@@ -76,6 +76,7 @@ export interface SiteControls {
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
   stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   /** Cordons a board, or uncordons it; `board` undefined: this board, whose drain an uncordon ends. */

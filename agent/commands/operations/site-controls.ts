@@ -3,8 +3,9 @@ import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
-import { standsBy } from "../../board/sick-leader.ts";
-import { peerOf } from "../../leading/peers.ts";
+import { standingBy, standsBy } from "../../board/sick-leader.ts";
+import { longestTakeover } from "../../election/candidacy.ts";
+import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,
   type Draining,
@@ -65,6 +66,10 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, dryRun));
   }
 
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, dryRun));
+  }
+
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#deps));
   }
@@ -73,10 +78,18 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(async () => {
       const unready = to === undefined ? undefined : await this.#whyNotReady(to);
       if (unready) return unready;
-      const { elector, ambient } = this.#deps;
+      const { elector, ambient, config } = this.#deps;
       const { term } = elector.view();
       const until = isoTime(Math.round(ambient.clock.now().wall + holdOff));
-      const result = { term, ...(to !== undefined && { to }), holdOffMs: holdOff, until };
+      const standby = to ?? this.#standby();
+      const result = {
+        term,
+        ...(to !== undefined && { to }),
+        holdOffMs: holdOff,
+        until,
+        standby: standby ?? null,
+        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, longestTakeover(config.leader)) }),
+      };
       if (dryRun) return done(result);
       const message = attributed(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
       try {
@@ -124,6 +137,12 @@ export class AgentSiteControls implements SiteControls {
     const { isLeader, leader, term } = this.standing();
     if (isLeader && this.#deps.current.term) return act();
     return refused(421, "not-leader", "another board leads", { leader, term });
+  }
+
+  /** Another board that says it could lead; undefined: none does. */
+  #standby(): string | undefined {
+    const { caches, config } = this.#deps;
+    return standingBy(peersIn(caches.informer(nodes).lister, config.board.node));
   }
 
   /**
