@@ -103,7 +103,7 @@ export class Leadership {
     this.#found = { lease: won.record.uid, annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;
     this.#progressDue = won.began;
-    this.#writes = firstWrite(elapsed(won.began, ambient.clock.now()));
+    this.#writes = firstWrite(won.began, ambient.clock.now());
     const limits = limitsOf(won.began, deps.candidate.timing);
     this.term = new LeaseTerm(ambient.clock, { number: won.record.term, ...limits });
   }
@@ -230,7 +230,7 @@ export class Leadership {
     for (;;) {
       if (this.#ending) return this.#ending;
       // The pause counts from the start of the last attempt, so the time that this attempt took is part of it.
-      const period = this.#writes.hasFailed ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
+      const period = this.#writes.failures > 0 ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
       const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#progressDue = shifted(clock.now(), pause);

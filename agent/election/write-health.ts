@@ -6,37 +6,44 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
  * succeed: silence during that time says nothing about a board.
  */
 export interface WriteHealth {
+  /** When the last successful renewal was begun; undefined: none was. */
+  readonly writtenAt: Instant | undefined;
   /** When the first of the renewals that have not succeeded was begun; undefined: the last one succeeded. */
   readonly pendingSince: Instant | undefined;
-  /** One of those renewals has failed; otherwise the answer may only be slow. */
-  readonly hasFailed: boolean;
+  /** How many of those renewals have failed; if none has, the answer may only be slow. */
+  readonly failures: number;
   /** How long the last successful renewal took. */
   readonly lastTook: Millis;
   /** When writes last succeeded again after an interruption longer than a blip; undefined: they never did. */
   readonly restoredAt: Instant | undefined;
 }
 
-/** The health after the claim with which a term begins. */
-export const firstWrite = (took: Millis): WriteHealth => ({
-  pendingSince: undefined,
-  hasFailed: false,
-  lastTook: took,
-  restoredAt: undefined,
-});
-
 /** The health of a board that does not lead: it renews nothing and judges no boards. */
-export const neverWritten: WriteHealth = firstWrite(0);
+export const neverWritten: WriteHealth = {
+  writtenAt: undefined,
+  pendingSince: undefined,
+  failures: 0,
+  lastTook: 0,
+  restoredAt: undefined,
+};
+
+/** The health after the claim with which a term begins. */
+export const firstWrite = (began: Instant, now: Instant): WriteHealth => ({
+  ...neverWritten,
+  writtenAt: began,
+  lastTook: elapsed(began, now),
+});
 
 export const begun = (health: WriteHealth, at: Instant): WriteHealth => ({
   ...health,
   pendingSince: health.pendingSince ?? at,
 });
 
-export const failed = (health: WriteHealth): WriteHealth => ({ ...health, hasFailed: true });
+export const failed = (health: WriteHealth): WriteHealth => ({ ...health, failures: health.failures + 1 });
 
 /** The health after a renewal that was begun at `began` succeeded. */
 export const succeeded = (health: WriteHealth, began: Instant, blip: Millis, now: Instant): WriteHealth => ({
-  ...firstWrite(elapsed(began, now)),
+  ...firstWrite(began, now),
   restoredAt: isInterrupted(health, blip, now) ? now : health.restoredAt,
 });
 
@@ -44,9 +51,17 @@ export const succeeded = (health: WriteHealth, began: Instant, blip: Millis, now
  * Whether writes have been interrupted for longer than a blip. A renewal on its way counts only once it takes much
  * longer than the last one: answers may be slow on a slow link.
  */
-export const isInterrupted = (
-  { pendingSince, hasFailed, lastTook }: WriteHealth,
-  blip: Millis,
-  now: Instant,
-): boolean =>
-  pendingSince !== undefined && elapsed(pendingSince, now) > (hasFailed ? blip : Math.max(blip, 2 * lastTook));
+export const isInterrupted = (health: WriteHealth, blip: Millis, now: Instant): boolean => {
+  const since = interruptedSince(health);
+  return (
+    since !== undefined && elapsed(since, now) > (health.failures > 0 ? blip : Math.max(blip, 2 * health.lastTook))
+  );
+};
+
+/**
+ * Since when writes may have been interrupted; undefined: the last renewal succeeded. One failed renewal may be a lost
+ * request. After two in a row the interruption may have begun right after the last success: where renewals are as rare as a
+ * blip is long, an outage of nearly twice that would otherwise pass for a blip.
+ */
+export const interruptedSince = ({ writtenAt, pendingSince, failures }: WriteHealth): Instant | undefined =>
+  pendingSince && failures > 1 ? (writtenAt ?? pendingSince) : pendingSince;

@@ -1,7 +1,7 @@
 import type { KubeObject } from "../api/meta.ts";
 import { leases, type Resource, resourceName } from "../api/resources.ts";
 import type { Clock, Instant, Millis } from "../base/clock.ts";
-import { isInterrupted, type WriteHealth } from "../election/write-health.ts";
+import { interruptedSince, isInterrupted, type WriteHealth } from "../election/write-health.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import { earlier, later } from "../judgement/link.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
@@ -55,6 +55,6 @@ export function whileWritable(watch: WatchHealth, writes: WriteHealth, blip: Mil
     ...watch,
     connected: false,
     restoredAt,
-    notLiveSince: earlier(watch.notLiveSince, writes.pendingSince),
+    notLiveSince: earlier(watch.notLiveSince, interruptedSince(writes)),
   };
 }

@@ -3,6 +3,7 @@ import {
   begun,
   failed,
   firstWrite,
+  interruptedSince,
   isInterrupted,
   succeeded,
   type WriteHealth,
@@ -10,7 +11,8 @@ import {
 
 const blip = 10_000;
 const at = (seconds: number) => ({ mono: 1000 * seconds, wall: 0 });
-const quick = firstWrite(100);
+/** The last renewal succeeded ten seconds before those of the stories. */
+const quick = firstWrite(at(90), at(90.1));
 
 /** A renewal begun at this second, which the server refused. */
 const refused = (health: WriteHealth, second: number): WriteHealth => failed(begun(health, at(second)));
@@ -18,17 +20,37 @@ const renewed = (health: WriteHealth, began: number, now = began): WriteHealth =
   succeeded(begun(health, at(began)), at(began), blip, at(now));
 
 describe("renewals that fail", () => {
-  test("are an interruption once the first of them is longer ago than a blip", () => {
-    const health = refused(refused(quick, 100), 105);
+  test("once are an interruption when that is longer ago than a blip", () => {
+    const health = refused(quick, 100);
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });
 
-  test("for longer than a blip end as an outage with the first success", () => {
-    expect(renewed(refused(refused(quick, 100), 108), 112)).toMatchObject({ restoredAt: at(112), hasFailed: false });
+  test("twice are an interruption once the last success is longer ago than a blip", () => {
+    const health = refused(refused(quick, 92), 94);
+    expect([100, 100.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
+    expect(interruptedSince(health)).toEqual(at(90));
   });
 
-  test("for no longer than a blip are no outage", () => {
+  test("for longer than a blip end as an outage with the first success", () => {
+    expect(renewed(refused(refused(quick, 100), 108), 112)).toMatchObject({ restoredAt: at(112), failures: 0 });
+  });
+
+  test("for 18 s end as an outage, although only the last 9 s of it met renewals every 10 s", () => {
+    const failing = [100, 102.5, 105, 107.5].reduce(refused, quick);
+    expect(renewed(failing, 109).restoredAt).toEqual(at(109));
+  });
+
+  test("once for no longer than a blip are no outage: a request may be lost", () => {
     expect(renewed(refused(quick, 100), 110)).toMatchObject({ restoredAt: undefined, pendingSince: undefined });
+  });
+
+  test("twice within a blip of the last success are no outage", () => {
+    expect(renewed(refused(refused(quick, 92), 94), 100).restoredAt).toBeUndefined();
+  });
+
+  test("once, and again after a success, are no outage", () => {
+    const between = renewed(refused(quick, 100), 102.5);
+    expect(renewed(refused(between, 112.5), 115).restoredAt).toBeUndefined();
   });
 
   test("briefly after an outage leave its end as it was", () => {
@@ -48,7 +70,7 @@ describe("a renewal without an answer", () => {
   });
 
   test("is none on a link where renewals take as long as that", () => {
-    const slow = firstWrite(12_000);
+    const slow = firstWrite(at(88), at(100));
     expect(renewed(slow, 100, 112)).toMatchObject({ restoredAt: undefined, lastTook: 12_000 });
     expect([124, 124.001].map((second) => isInterrupted(begun(slow, at(100)), blip, at(second)))).toEqual([
       false,

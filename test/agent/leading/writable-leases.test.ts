@@ -17,7 +17,7 @@ const open: WatchHealth = {
   restoredAt: at(5),
   notLiveSince: undefined,
 };
-const refusing = failed(begun(firstWrite(100), at(90)));
+const refusing = failed(begun(firstWrite(at(80), at(80.1)), at(90)));
 const health = (writes: WriteHealth, second: number) => whileWritable(open, writes, limits.blip, at(second));
 
 test("a watch that stays open while the API server refuses renewals is not live", () => {

@@ -170,6 +170,23 @@ function flappingSite(how: How): readonly Fault[] {
   return [powerCut(how.between(95_000, 130_000), bystander(how), how), ...flaps.flat()];
 }
 
+/** A board loses its link for nearly a grace period, and right after that no board can write for a moment, again and again. */
+function refusedHeartbeats(how: How): readonly Fault[] {
+  const { boards } = how.setting;
+  const healing = how.one(["late", "reset"] as const);
+  let at = 100_000;
+  return Array.from({ length: how.between(4, 7) }, (): readonly Fault[] => {
+    const [cut, lost] = [how.between(36_000, 46_000), how.between(11_000, 19_000)];
+    const { name: board } = how.one(boards);
+    const faults: readonly Fault[] = [
+      { at, is: "cut", board, lane: "both", how: "silent", for: cut, healing },
+      { at: at + cut, is: "store lost", for: lost },
+    ];
+    at += cut + lost + how.between(50_000, 70_000);
+    return faults;
+  }).flat();
+}
+
 /** An operator freezes evictions, or pauses a controller, before boards go dark, and then the leader changes. */
 function heldSite(how: How): readonly Fault[] {
   const at = how.between(90_000, 130_000);
@@ -217,12 +234,13 @@ export const motifs = {
   "cut board": cutBoard,
   "flapping site": flappingSite,
   "dead kubelet": deadKubelet,
+  "refused heartbeats": refusedHeartbeats,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
 
-/** Drawn apart ("cut board" where there is a LAN), or played alone ("dead kubelet"). */
-const apart: readonly Motif[] = ["cut board", "flapping site", "dead kubelet"];
+/** Drawn apart ("cut board" where there is a LAN, and "flapping site"), or played only if a wish names them. */
+const apart: readonly Motif[] = ["cut board", "flapping site", "dead kubelet", "refused heartbeats"];
 
 /** The motifs among which a schedule draws. */
 export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => !apart.includes(name));

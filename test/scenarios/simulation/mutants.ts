@@ -89,6 +89,11 @@ const list = {
       "missedMs >= 0 * missedPeriods * graceMs ||",
     ),
   },
+  "an outage of writes that begins with the first refusal": {
+    noticedBy: "quarantine",
+    wishes: { motif: "refused heartbeats", policy: "evidence", boards: 3, lan: "none" },
+    breaks: one("agent/election/write-health.ts", "pendingSince && failures > 1 ?", "pendingSince && failures > 1e6 ?"),
+  },
   "a leader that harms its own board": {
     noticedBy: "own board",
     wishes: { motif: "flapping board", policy: "evidence", boards: 2 },

@@ -85,6 +85,15 @@ describe("an act that was decided before an outage", { retry: 0 }, () => {
   });
 });
 
+describe("a board whose link is back while no board can write", { retry: 0 }, () => {
+  test("is not harmed when writes succeed again, although renewals met only the last 9 s of 18 s", async () => {
+    const schedule = drawn(77_053, { motif: "flapping site" });
+    const { violations, history } = await runSchedule(schedule);
+    expect(violations).toEqual([]);
+    expect(harmOf(history).falseActs).toEqual([]);
+  });
+});
+
 describe("a board whose link to the API server is cut for ten minutes, on a LAN", { retry: 0 }, () => {
   const cutOn = (lan: Schedule["setting"]["lan"], policy: Schedule["setting"]["policy"] = "evidence"): Schedule => {
     const { seed, setting } = drawn(6, { boards: 5, policy, lan });
@@ -149,6 +158,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a stall bound that is ignored", 60],
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
+    ["an outage of writes that begins with the first refusal", 10],
     ["a word that is ignored", 10],
     ["a word that lasts for ever", 30],
     ["a question that is asked once", 10],

@@ -28,11 +28,11 @@ export function checkBlindness(
     const wrong: string[] = [];
     if (!hearing.wasLiveWithin(act.triedAt - execution, act.sentAt)) wrong.push(`blind: ${actText(act)}: it was deaf`);
     if (!wasSilent(history, act)) wrong.push(`blind: ${actText(act)}: the board was not silent for a grace period`);
-    const restored = hearing.restoredBefore(act.triedAt);
+    const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
+    const restored = latest(hearing.restoredBefore(act.triedAt), writableSince(history, act, began));
     if (restored !== undefined && isHeld(history, act, hearing, restored)) {
       wrong.push(`quarantine: ${actText(act)}: the outage was over only at ${(restored / 1000).toFixed(3)}s`);
     }
-    const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
     const grace = restored !== undefined && began < restored ? graceAfter(history, act, restored) : judging.gracePeriod;
     if (act.is === "unknown" && act.sentAt - Math.max(began, restored ?? 0) < grace - slack) {
       wrong.push(`grace: ${actText(act)}: not a grace period after ${(began / 1000).toFixed(3)}s`);
@@ -61,6 +61,25 @@ function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: A
     return asks && at <= triedAt && until >= oldest;
   });
 }
+
+/**
+ * When heartbeats could be written again after an outage of the API server that the leader must have noticed from its renewals:
+ * two of them were refused, and the last one that was not was longer ago than a blip.
+ */
+function writableSince(history: History, { process, triedAt }: Act, began: Millis): Millis | undefined {
+  const board = history.processes.get(process)?.board ?? "";
+  const { retry } = history.setting.timing;
+  const ended = history.outages.findLast(({ until = triedAt }) => until < triedAt);
+  const noticed = Math.max(judging.blip, retry + judging.blip / 4) + slack;
+  if (ended?.until === undefined || ended.from < began || ended.until - ended.from < noticed) return undefined;
+  // Trouble of the leader's own link changes when it renews.
+  const around = ended.from - execution;
+  const troubles = history.troubles.get(board) ?? [];
+  return troubles.some(({ from, until = triedAt }) => from < triedAt && until > around) ? undefined : ended.until;
+}
+
+const latest = (a: Millis | undefined, b: Millis | undefined): Millis | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
 /** How long a board may be silent after the outage that ended at `restored`. */
 function graceAfter({ signs, setting }: History, { board, sentAt }: Pick<Act, "board" | "sentAt">, restored: Millis) {
