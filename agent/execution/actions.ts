@@ -99,6 +99,10 @@ export type Action = Common &
       }
   );
 
+/** Whether the action says or concludes that a board is silent: an outage since the site was read makes it void. */
+export const restsOnSilence = ({ cause, grounds }: Action): boolean =>
+  cause !== undefined || grounds?.act === "board-marked";
+
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 
 /** Whether a write failed because the object changed after it was read. */

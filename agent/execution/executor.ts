@@ -18,6 +18,7 @@ import {
   type ObjectRef,
   type Outcome,
   placeOf,
+  restsOnSilence,
   subjectOf,
 } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
@@ -254,7 +255,8 @@ export class Executor {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
-      if (action.cause && this.#isOutdated(since)) throw new OutdatedError("an outage began after the site was read");
+      if (restsOnSilence(action) && this.#isOutdated(since))
+        throw new OutdatedError("an outage began after the site was read");
       if (evicts(action) && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }

@@ -85,7 +85,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
   const tried = new Set(pass.tried);
   const failed = new Set<string>();
   for (const outcome of conditions) {
-    if (outcome.action.do !== "patch" || (!outcome.ok && isPostponed(outcome.error))) continue;
+    if (outcome.action.do !== "patch" || (!outcome.ok && isUnsent(outcome.error))) continue;
     const { name } = outcome.action.target;
     tried.add(name);
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
@@ -93,6 +93,9 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
   const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
   return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
 }
+
+/** The condition was not sent, for want of time or because an outage began: a later pass judges the board anew. */
+const isUnsent = (error: Error): boolean => isPostponed(error) || error.name === "OutdatedError";
 
 /** Returns the decision; if it has no actions, the next round follows at once. */
 const unlessIdle = (

@@ -349,6 +349,14 @@ describe("an act that a verdict permitted before an outage", () => {
     expect(asked).toEqual([observed, observed]);
   });
 
+  test("is not done after it either if it only marks the board as silent", async () => {
+    const { api, executor, term } = setUp(4, { isOutdated: () => true });
+    const grounds: Grounds = { act: "board-marked", board: "pi-3", because: { kind: "silence" } as never, gate: {} };
+    const mark = { ...patch(api.put("pi-3"), { status: {} }), grounds };
+    expect(await executor.execute([mark], term, asking)).toMatchObject([{ error: { name: "OutdatedError" } }]);
+    expect(api.requests).toEqual([]);
+  });
+
   test("is not done either if the outage comes while it is queued", async () => {
     let isOver = false;
     const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
