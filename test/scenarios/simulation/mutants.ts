@@ -81,7 +81,7 @@ const list = {
     breaks: one("agent/controllers/node-lifecycle/health.ts", "provenMs: proof &&", "provenMs: 0 &&"),
   },
   "a grace period that is shortened without missed time": {
-    noticedBy: "blind",
+    noticedBy: "grace",
     wishes: { motif: "flapping site", policy: "evidence", boards: 5, lan: "none" },
     breaks: one(
       "agent/judgement/verdict.ts",

@@ -1,8 +1,8 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
-import type { History } from "../history.ts";
+import type { History, NodeState } from "../history.ts";
 import { judging } from "../site-config.ts";
 import { type Act, actText, isTainted } from "./acts.ts";
-import type { Hearing } from "./hearing.ts";
+import type { Hearing, RespiteSeen } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
 /** The longest time from a decision to its request, because of a queue, the request limit, or earlier writes. */
@@ -33,7 +33,8 @@ export function checkBlindness(
     if (restored !== undefined && isHeld(history, act, hearing, restored)) {
       wrong.push(`quarantine: ${actText(act)}: the outage was over only at ${(restored / 1000).toFixed(3)}s`);
     }
-    const grace = restored !== undefined && began < restored ? graceAfter(history, act, restored) : judging.gracePeriod;
+    const grace =
+      restored !== undefined && began < restored ? graceAfter(history, act, hearing, restored) : judging.gracePeriod;
     if (act.is === "unknown" && act.sentAt - Math.max(began, restored ?? 0) < grace - slack) {
       wrong.push(`grace: ${actText(act)}: not a grace period after ${(began / 1000).toFixed(3)}s`);
     }
@@ -81,12 +82,40 @@ function writableSince(history: History, { process, triedAt }: Act, began: Milli
 const latest = (a: Millis | undefined, b: Millis | undefined): Millis | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
-/** How long a board may be silent after the outage that ended at `restored`. */
-function graceAfter({ signs, setting }: History, { board, sentAt }: Pick<Act, "board" | "sentAt">, restored: Millis) {
-  if (setting.policy === "kubernetes") return judging.gracePeriod;
-  const last = signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
-  const hasMissed = restored - last >= missedPeriods * judging.gracePeriod;
-  return hasMissed ? judging.gracePeriod / 4 : judging.gracePeriod;
+/**
+ * How long a board may be silent after the outage that ended at `restored`. Policy `evidence`: what it missed of earlier respites
+ * counts, if other boards were heard in them and are heard now.
+ */
+function graceAfter(
+  history: History,
+  { board, sentAt }: Pick<Act, "board" | "sentAt">,
+  hearing: Hearing,
+  restored: Millis,
+): Millis {
+  if (history.setting.policy === "kubernetes") return judging.gracePeriod;
+  const last = history.signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
+  const missed = hearing
+    .respitesBefore(restored)
+    .filter(({ from, until }) => from > last && until - from >= judging.gracePeriod / 3 - slack)
+    .filter((respite) => areHeard(history, hearing, respite))
+    .reduce((sum, { from, until }) => sum + until - from, 0);
+  const hasMissed = missed >= missedPeriods * judging.gracePeriod - slack;
+  return hasMissed && areHeard(history, hearing, { from: restored, until: sentAt })
+    ? judging.gracePeriod / 4
+    : judging.gracePeriod;
+}
+
+/** Whether half of the boards that did not count as lost could be heard: their signs arrived, or took effect and could be read. */
+function areHeard({ nodes, signs }: History, hearing: Hearing, { from, until }: RespiteSeen): boolean {
+  const isHeard = (board: string): boolean =>
+    hearing.heardOf(board, from, until) || (signs.get(board)?.some((at) => at >= from && at <= until) ?? false);
+  const statesIn = (states: readonly NodeState[]): readonly NodeState[] =>
+    states.filter(({ at }, index) => at <= until && (states[index + 1]?.at ?? until) >= from);
+  const boards = [...nodes].map(([board, states]) => ({ board, states: statesIn(states) }));
+  // A leader's view may lag: a board counts as present where it ever was, and is required only where it always was.
+  const heard = boards.filter(({ board, states }) => states.some(({ ready }) => ready !== "Unknown") && isHeard(board));
+  const present = boards.filter(({ states }) => states.length > 0 && states.every(({ ready }) => ready !== "Unknown"));
+  return heard.length > 0 && 2 * heard.length >= present.length;
 }
 
 function isHeld(history: History, act: Act, hearing: Hearing, restored: Millis): boolean {
@@ -94,6 +123,6 @@ function isHeld(history: History, act: Act, hearing: Hearing, restored: Millis):
   const known = [...history.nodes].filter(([, states]) => (states[0]?.at ?? Number.POSITIVE_INFINITY) < restored);
   // A board that missed earlier respites is not waited for.
   const isWaitedFor = (board: string): boolean =>
-    act.sentAt - restored < graceAfter(history, { board, sentAt: act.sentAt }, restored) - slack;
+    act.sentAt - restored < graceAfter(history, { board, sentAt: act.sentAt }, hearing, restored) - slack;
   return known.some(([board]) => isWaitedFor(board) && !hearing.heardOf(board, restored, act.sentAt));
 }

@@ -2,6 +2,17 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { Listening, ProcessHistory } from "../history.ts";
 import { judging } from "../site-config.ts";
 
+/** The time between two outages; `until` is the moment at which the next one began. */
+export interface RespiteSeen {
+  readonly from: Millis;
+  readonly until: Millis;
+}
+
+interface Outage {
+  readonly from: Millis;
+  readonly until: Millis;
+}
+
 interface LiveTime {
   readonly from: Millis;
   readonly until: Millis;
@@ -16,10 +27,13 @@ interface LiveTime {
 export class Hearing {
   readonly #history: ProcessHistory;
   readonly #live: Readonly<Record<"nodes" | "leases", readonly LiveTime[]>>;
+  /** The interruptions of either watch that were longer than a blip, in the order of their ends. */
+  readonly #outages: readonly Outage[];
 
   constructor(history: ProcessHistory, end: Millis) {
     this.#history = history;
     this.#live = { nodes: liveTimes(history, "nodes", end), leases: liveTimes(history, "leases", end) };
+    this.#outages = [...outagesOf(this.#live.nodes), ...outagesOf(this.#live.leases)].sort((a, b) => a.until - b.until);
   }
 
   /** Whether both watches were live at some moment of that period. */
@@ -33,8 +47,17 @@ export class Hearing {
 
   /** End of the last interruption of either watch that was longer than a blip. */
   restoredBefore(time: Millis): Millis | undefined {
-    const ends = [...outageEnds(this.#live.nodes), ...outageEnds(this.#live.leases)].filter((end) => end <= time);
-    return ends.length === 0 ? undefined : Math.max(...ends);
+    return this.#outages.findLast(({ until }) => until <= time)?.until;
+  }
+
+  /** The times between outages that began before that time, the one at that time excluded. */
+  respitesBefore(time: Millis): readonly RespiteSeen[] {
+    // Both watches often resume at the same moment.
+    const ends = new Set(this.#outages.map(({ until }) => until).filter((end) => end < time));
+    return [...ends].map((from) => ({
+      from,
+      until: Math.min(time, ...this.#outages.filter((outage) => outage.until > from).map((outage) => outage.from)),
+    }));
   }
 
   /** Whether an event about that board reached the process. */
@@ -62,12 +85,12 @@ function liveTimes({ listening }: ProcessHistory, resource: Listening["resource"
   return times.sort((a, b) => a.from - b.from);
 }
 
-function outageEnds(times: readonly LiveTime[]): readonly Millis[] {
-  const ends: Millis[] = [];
+function outagesOf(times: readonly LiveTime[]): readonly Outage[] {
+  const outages: Outage[] = [];
   for (const [index, { until, silentSince }] of times.entries()) {
     const next = times[index + 1];
     if (next !== undefined && next.from - (silentSince ?? until) > judging.blip && next.from > until)
-      ends.push(next.from);
+      outages.push({ from: until, until: next.from });
   }
-  return ends;
+  return outages;
 }
