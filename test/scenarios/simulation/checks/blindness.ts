@@ -2,7 +2,7 @@ import type { Millis } from "../../../../agent/base/clock.ts";
 import type { History, NodeState } from "../history.ts";
 import { judging } from "../site-config.ts";
 import { type Act, actText, isTainted } from "./acts.ts";
-import type { Hearing, RespiteSeen } from "./hearing.ts";
+import type { Hearing, Outage, RespiteSeen } from "./hearing.ts";
 import type { TermBegun } from "./terms.ts";
 
 /** The longest time from a decision to its request, because of a queue, the request limit, or earlier writes. */
@@ -69,15 +69,31 @@ function wasSilent({ signs, nodes, setting }: History, { is, board, triedAt }: A
  */
 function writableSince(history: History, { process, triedAt }: Act, began: Millis): Millis | undefined {
   const board = history.processes.get(process)?.board ?? "";
-  const { retry } = history.setting.timing;
   const ended = history.outages.findLast(({ until = triedAt }) => until < triedAt);
-  const noticed = Math.max(judging.blip, retry + judging.blip / 4) + slack;
-  if (ended?.until === undefined || ended.from < began || ended.until - ended.from < noticed) return undefined;
+  if (ended?.until === undefined || ended.from < began || ended.until - ended.from < noticed(history)) return undefined;
   // Trouble of the leader's own link changes when it renews.
   const around = ended.from - execution;
   const troubles = history.troubles.get(board) ?? [];
   return troubles.some(({ from, until = triedAt }) => from < triedAt && until > around) ? undefined : ended.until;
 }
+
+/** An outage of the API that lasts for so long, the leader notices from its renewals. */
+const noticed = ({ setting: { timing } }: History): Millis =>
+  Math.max(judging.blip, timing.retry + judging.blip / 4) + slack;
+
+/** The outages of the API. One that the leader may not notice ends a respite, and takes nothing from it. */
+const outagesOfApi = (history: History): readonly Outage[] =>
+  history.outages.flatMap(({ from, until }) =>
+    until === undefined || until - from <= judging.blip
+      ? []
+      : { from: until - from < noticed(history) ? until : from, until },
+  );
+
+/** The troubles of the leader's own link, of which its renewals may show more than its watches. They end respites as well. */
+const cutsOf = ({ processes, troubles }: History, process: number): readonly Outage[] =>
+  (troubles.get(processes.get(process)?.board ?? "") ?? []).flatMap(({ from, until }) =>
+    until === undefined || until - from <= judging.blip ? [] : { from: until, until },
+  );
 
 const latest = (a: Millis | undefined, b: Millis | undefined): Millis | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
@@ -88,14 +104,14 @@ const latest = (a: Millis | undefined, b: Millis | undefined): Millis | undefine
  */
 function graceAfter(
   history: History,
-  { board, sentAt }: Pick<Act, "board" | "sentAt">,
+  { board, process, sentAt }: Pick<Act, "board" | "process" | "sentAt">,
   hearing: Hearing,
   restored: Millis,
 ): Millis {
   if (history.setting.policy === "kubernetes") return judging.gracePeriod;
   const last = history.signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
   const missed = hearing
-    .respitesBefore(restored)
+    .respitesBefore(restored, [...outagesOfApi(history), ...cutsOf(history, process)])
     .filter(({ from, until }) => from > last && until - from >= judging.gracePeriod / 3 - slack)
     .filter((respite) => areHeard(history, hearing, respite))
     .reduce((sum, { from, until }) => sum + until - from, 0);
@@ -123,6 +139,6 @@ function isHeld(history: History, act: Act, hearing: Hearing, restored: Millis):
   const known = [...history.nodes].filter(([, states]) => (states[0]?.at ?? Number.POSITIVE_INFINITY) < restored);
   // A board that missed earlier respites is not waited for.
   const isWaitedFor = (board: string): boolean =>
-    act.sentAt - restored < graceAfter(history, { board, sentAt: act.sentAt }, hearing, restored) - slack;
+    act.sentAt - restored < graceAfter(history, { ...act, board }, hearing, restored) - slack;
   return known.some(([board]) => isWaitedFor(board) && !hearing.heardOf(board, restored, act.sentAt));
 }

@@ -8,7 +8,7 @@ export interface RespiteSeen {
   readonly until: Millis;
 }
 
-interface Outage {
+export interface Outage {
   readonly from: Millis;
   readonly until: Millis;
 }
@@ -50,13 +50,14 @@ export class Hearing {
     return this.#outages.findLast(({ until }) => until <= time)?.until;
   }
 
-  /** The times between outages that began before that time, the one at that time excluded. */
-  respitesBefore(time: Millis): readonly RespiteSeen[] {
+  /** The times between outages, these of the API included, that began before that time, the one at that time excluded. */
+  respitesBefore(time: Millis, api: readonly Outage[]): readonly RespiteSeen[] {
+    const outages = [...this.#outages, ...api];
     // Both watches often resume at the same moment.
-    const ends = new Set(this.#outages.map(({ until }) => until).filter((end) => end < time));
+    const ends = new Set(outages.map(({ until }) => until).filter((end) => end < time));
     return [...ends].map((from) => ({
       from,
-      until: Math.min(time, ...this.#outages.filter((outage) => outage.until > from).map((outage) => outage.from)),
+      until: Math.min(time, ...outages.filter(({ until }) => until > from).map((outage) => outage.from)),
     }));
   }
 
