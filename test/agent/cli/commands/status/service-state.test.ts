@@ -27,11 +27,11 @@ test.each<[what: string, state: ServiceState, why: RegExp, next: RegExp]>([
     /apt install/,
   ],
   ["a masked unit", seen({ LoadState: "masked" }), /masked/, /unmask/],
-  ["a board that was never enrolled", seen({}, false), /never enrolled/, /^sudo siteward enroll, then/],
+  ["a board that was never enrolled", seen({}, false), /never been enrolled/, /^sudo siteward enroll, then/],
   [
     "a board that was never enrolled and whose service was disabled",
     seen({ UnitFileState: "disabled" }, false),
-    /never enrolled/,
+    /never been enrolled/,
     /enable --now siteward$/,
   ],
   ["a service that was stopped", seen({}), /stopped$/, /^sudo systemctl start siteward$/],
