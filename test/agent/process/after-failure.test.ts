@@ -25,7 +25,7 @@ test.each<[what: string, error: unknown, next: object]>([
     { do: "end" },
   ],
   ["an unusable configuration is a problem of the configuration, too", new ConfigError(["no"]), { do: "end" }],
-  ["an unforeseen error ends the process", new Error("?"), { do: "end" }],
+  ["an unexpected error ends the process", new Error("?"), { do: "end" }],
 ])("%s", (_, error, next) => {
   expect(afterFailure(error, [], start)).toEqual(next);
 });

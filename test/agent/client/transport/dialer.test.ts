@@ -104,9 +104,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
   test("a certificate for other names is refused with the name that it is for", async () => {
     const { url } = await served("HTTP/2", pair);
     const ca = authority.ca;
-    expect(await dial(accessTo(url, { ca, serverName: "other.site.test" }))).toContain(
-      "does not cover this address",
-    );
+    expect(await dial(accessTo(url, { ca, serverName: "other.site.test" }))).toContain("does not cover this address");
     expect(await dial(accessTo(url, { ca, serverName: "api.site.test" }))).toBe("TLS h2");
   });
 

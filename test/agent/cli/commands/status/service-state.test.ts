@@ -27,9 +27,9 @@ test.each<[what: string, state: ServiceState, why: RegExp, next: RegExp]>([
     /apt install/,
   ],
   ["a masked unit", seen({ LoadState: "masked" }), /masked/, /unmask/],
-  ["a board that was never enrolled", seen({}, false), /never been enrolled/, /^sudo siteward enroll, then/],
+  ["a board that has never been enrolled", seen({}, false), /never been enrolled/, /^sudo siteward enroll, then/],
   [
-    "a board that was never enrolled and whose service was disabled",
+    "a board that has never been enrolled and whose service was disabled",
     seen({ UnitFileState: "disabled" }, false),
     /never been enrolled/,
     /enable --now siteward$/,
