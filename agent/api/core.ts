@@ -8,6 +8,8 @@ import type {
   V1Namespace,
   V1Node,
   V1NodeCondition,
+  V1NodeStatus,
+  V1NodeSystemInfo,
   V1Pod,
   V1PodCondition,
   V1ReplicaSet,
@@ -19,7 +21,9 @@ import type { ObjectMeta, OnWire } from "./meta.ts";
 
 type Read<T extends { metadata?: unknown }> = Omit<OnWire<T>, "metadata"> & { readonly metadata: ObjectMeta };
 
-export type Node = Read<V1Node>;
+/** A Node in the cache has little of its nodeInfo. */
+export type Node = Read<Omit<V1Node, "status"> & { status?: Omit<V1NodeStatus, "nodeInfo"> & { nodeInfo?: NodeInfo } }>;
+type NodeInfo = Partial<V1NodeSystemInfo>;
 export type NodeCondition = OnWire<V1NodeCondition>;
 export type Pod = Read<V1Pod>;
 export type PodCondition = OnWire<V1PodCondition>;

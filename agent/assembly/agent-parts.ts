@@ -308,20 +308,22 @@ function problemParts(
 
 /** That this board does not stand for election. Where an operator ordered that, it is no fault. */
 export function standingProblems(
-  { notStanding, orderedUntil }: Pick<ElectorView, "notStanding" | "orderedUntil">,
+  { notStanding, orderedUntil, isLeaderless }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless">,
   now: Instant,
 ): readonly ProblemPart[] {
   if (notStanding === undefined) return [];
   const isOrdered = orderedUntil !== undefined;
   const time = isOrdered ? ` for ${formatDuration(elapsed(now, orderedUntil))} more` : "";
+  const meanwhile = isLeaderless ? "no other board has taken the Lease yet" : "another board leads meanwhile";
+  const end = isLeaderless ? "if none does, this one stands again in that time" : "this one stands again by itself";
   return [
     {
       type: "NotStanding",
       severity: isOrdered ? "info" : "warning",
       message: `this board does not stand for election${time}: ${notStanding}`,
       hint: isOrdered
-        ? "as ordered: another board leads meanwhile, and this one stands again by itself"
-        : "another board leads meanwhile; this one stands again when the cause is over",
+        ? `as ordered: ${meanwhile}; ${end}`
+        : `${meanwhile}; this one stands again when the cause is over`,
     },
   ];
 }

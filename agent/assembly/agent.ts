@@ -78,7 +78,7 @@ export class Agent {
       board: config.board.name,
       bootId,
     });
-    const witness = witnessOf(ambient, edges, seat);
+    const witness = witnessOf(ambient, edges);
     const questioner = witness?.questioner;
     const execution = executionOf(ambient, edges, {
       api,

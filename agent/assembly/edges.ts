@@ -3,7 +3,7 @@ import type { Transport } from "../client/transport/transport.ts";
 import type { Config } from "../config/settings.ts";
 import type { LoadControllers } from "../leading/term-work.ts";
 import type { KeyFile } from "../witness/board-key.ts";
-import type { AskKubelet } from "../witness/kubelet-health.ts";
+import type { AskKubelet, KubeletFile } from "../witness/kubelet-health.ts";
 import type { Lan } from "../witness/lan.ts";
 
 /** Everything that the agent receives from outside: settings, databases, network, facts about this machine. */
@@ -34,6 +34,7 @@ export interface Edges {
 export interface WitnessEdges {
   readonly lan: Lan;
   readonly keyFile: KeyFile;
+  readonly kubeletFile: KubeletFile;
   readonly askKubelet: AskKubelet;
   /** This machine's addresses on the LAN now. */
   readonly addresses: () => readonly string[];

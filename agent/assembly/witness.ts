@@ -7,7 +7,6 @@ import { BoardKey } from "../witness/board-key.ts";
 import { KubeletHealth } from "../witness/kubelet-health.ts";
 import { Questioner } from "../witness/questioner.ts";
 import type { Edges } from "./edges.ts";
-import type { Seat } from "./seat.ts";
 
 /** This board's part in the questions that boards ask each other on the LAN. */
 export interface LanWitness {
@@ -21,17 +20,13 @@ export interface LanWitness {
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
 /** Undefined: this board neither asks nor answers. */
-export function witnessOf(
-  ambient: Ambient,
-  { config, bootId, witness }: Edges,
-  { memo }: Pick<Seat, "memo">,
-): LanWitness | undefined {
+export function witnessOf(ambient: Ambient, { config, bootId, witness }: Edges): LanWitness | undefined {
   if (!isUsed(config)) return undefined;
-  const { lan, keyFile, askKubelet, addresses } = witness;
+  const { lan, keyFile, kubeletFile, askKubelet, addresses } = witness;
   const { site, board, judgement } = config;
   const port = judgement.witnessPort;
   const key = BoardKey.kept(keyFile, ambient.log);
-  const kubelet = new KubeletHealth(ambient.clock, { ask: askKubelet, facts: memo });
+  const kubelet = new KubeletHealth(ambient, { ask: askKubelet, file: kubeletFile, bootId });
   return {
     answerer: new Answerer(ambient, { lan, port, site: site.name, board: board.node, bootId, key, kubelet }),
     questioner: new Questioner(ambient, { lan, site: site.name }),

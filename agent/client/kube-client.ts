@@ -132,14 +132,15 @@ export class KubeClient {
     signal: AbortSignal,
     { patience, lane }: RequestWait = {},
   ): Promise<T> {
-    return this.#object(resource, {
+    const call = {
       ...this.#call("get", resource, at),
       method: "GET",
       headers: this.#headers({ accept: at.metadataOnly ? partial("PartialObjectMetadata") : json }),
       signal,
       patience,
       lane,
-    });
+    } as const;
+    return this.#object(resource, call, at.metadataOnly);
   }
 
   /**
@@ -287,7 +288,7 @@ export class KubeClient {
       uid,
       gracePeriodSeconds,
     }: { readonly uid?: string | undefined; readonly gracePeriodSeconds?: number | undefined },
-    write: WriteOptions,
+    write: WriteOptions & Refusable,
   ): Promise<void> {
     const preconditions = uid === undefined ? undefined : { uid };
     const isPlain = preconditions === undefined && gracePeriodSeconds === undefined;
@@ -331,8 +332,8 @@ export class KubeClient {
     });
   }
 
-  async #object<T extends KubeObject>(resource: Resource<T>, call: ApiCall): Promise<T> {
-    const parsed = parseObject(await this.#exchange.answer(call), resource);
+  async #object<T extends KubeObject>(resource: Resource<T>, call: ApiCall, isBrief = false): Promise<T> {
+    const parsed = parseObject(await this.#exchange.answer(call), resource, isBrief);
     if (!parsed.ok) throw unusable(call, parsed.why);
     return parsed.object;
   }

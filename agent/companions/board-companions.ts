@@ -75,6 +75,7 @@ export function nodeReport({ ambient, config, agent, folder, version }: Companio
     lease: `${config.leader.namespace}/siteward-${config.site.name}`,
     conditions: (now: Instant) => board.conditions(now),
     obstacle: () => folder.obstacle() ?? agent.unwell,
+    isResting: () => agent.elector.view().orderedUntil !== undefined,
     announcement: () => agent.announcement(),
     facts: new Memo(folder.state.database),
   });

@@ -138,7 +138,13 @@ export class BoardWatch implements BoardHealth {
         // Quiet hours with a known end are shown by the leader, among the holds. If the end is unknown, every board
         // reports that.
         ...(quiet && quiet.until === undefined
-          ? [{ type: "QuietHoursUnknown", severity: "warning", message: `nothing is evicted: ${quiet.why}` } as const]
+          ? [
+              {
+                type: "QuietHoursUnknown",
+                severity: "warning",
+                message: `no pod is evicted because its board is lost or not ready, as in quiet hours: ${quiet.why}`,
+              } as const,
+            ]
           : []),
       ],
     };

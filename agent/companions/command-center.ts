@@ -3,9 +3,10 @@ import { CommandLog } from "../../storage/command-log.ts";
 import { Memo } from "../../storage/memo.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
+import { counted } from "../base/text/counted.ts";
 import type { Moment } from "../base/time/lasting-end.ts";
 import type { ClockState } from "../board/clock-sync.ts";
-import type { CommandCounters, SiteControls } from "../commands/desk/controls.ts";
+import type { CommandCounters, Draining, SiteControls } from "../commands/desk/controls.ts";
 import { allowedCommands } from "../commands/desk/definitions/registry.ts";
 import { CommandDesk } from "../commands/desk/desk.ts";
 import { Ledger } from "../commands/desk/ledger.ts";
@@ -16,6 +17,7 @@ import { BoardOperations, type BoardOperationsDeps } from "../commands/operation
 import { ControlSocket } from "../commands/operator-api/control-socket.ts";
 import { exposition } from "../commands/operator-api/exposition.ts";
 import { metricsOf } from "../commands/operator-api/metrics.ts";
+import { timeOf } from "../status/board-problems.ts";
 import type { StatusContribution } from "../status/contribution.ts";
 import type { ProblemPart } from "../status/parts.ts";
 import { replaceFile } from "../status/replace-file.ts";
@@ -87,7 +89,11 @@ export class CommandCenter implements Companion {
   contribution(now: Instant): StatusContribution {
     return {
       commands: this.desk.counts.latest,
-      problems: [...this.#ruleProblems(now), ...damageProblem(this.desk.damaged)],
+      problems: [
+        ...this.#ruleProblems(now),
+        ...damageProblem(this.desk.damaged),
+        ...drainProblem(this.#deps.site.draining(), now),
+      ],
     };
   }
 
@@ -135,6 +141,22 @@ export class CommandCenter implements Companion {
   #metrics(status: Status | undefined): string {
     return status ? exposition(metricsOf(status, this.desk.counts.view())) : "";
   }
+}
+
+/** A drain evicts pods for up to six hours: that must be seen without knowing its command. */
+function drainProblem(drain: Draining | undefined, now: Instant): readonly ProblemPart[] {
+  if (drain === undefined) return [];
+  const { board, by, reason, until, evicted, left } = drain;
+  const why = reason === undefined ? "" : ` (${reason})`;
+  return [
+    {
+      type: "BoardDraining",
+      subject: board,
+      severity: "info",
+      message: `${board} is being drained until ${timeOf(until, now)} at the latest by ${by}${why}: ${counted(evicted, "pod")} evicted, ${left} left`,
+      hint: "siteward cmd board.uncordon --reason TEXT ends it and takes the board back into service",
+    },
+  ];
 }
 
 function damageProblem(ids: ReadonlySet<string>): readonly ProblemPart[] {

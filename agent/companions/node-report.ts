@@ -25,6 +25,8 @@ export interface NodeReportDeps {
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over as leader now; undefined if it could. */
   readonly obstacle: () => string | undefined;
+  /** An operator ordered this board not to stand for election for a while. */
+  readonly isResting: () => boolean;
   /** Where this board answers on the LAN, and with which key; undefined if it does not. */
   readonly announcement: () => string | undefined;
   readonly facts: KeyValueStore;
@@ -111,7 +113,8 @@ export class NodeReport {
       await this.#writeConditions(changed, now, signal);
       this.#conditionsAt = now;
     }
-    const standby = this.#deps.obstacle() === undefined ? standsBy : "unwell";
+    const ableToLead = this.#deps.isResting() ? "resting" : standsBy;
+    const standby = this.#deps.obstacle() === undefined ? ableToLead : "unwell";
     if (standby !== this.#written?.standby && isOver(this.#standbyAt, standbyEvery, now)) {
       await this.#writeStandby(standby, signal);
       this.#standbyAt = now;

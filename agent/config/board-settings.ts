@@ -59,6 +59,9 @@ export const upkeepSettings = section("The agent's scheduled maintenance.", {
   schedule: cron("17 3 * * *", "When the databases are checked and tidied, and the hardware inventory is taken."),
 });
 
-export const quietHoursSettings = section("Daily or weekly hours in which nothing is evicted.", {
-  windows: optional(windows("When the quiet hours begin, and how long they last."), "there are none"),
-});
+export const quietHoursSettings = section(
+  "Daily or weekly hours in which no pod is evicted because its board is lost or not ready.",
+  {
+    windows: optional(windows("When the quiet hours begin, and how long they last."), "there are none"),
+  },
+);

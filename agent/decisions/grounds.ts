@@ -77,8 +77,16 @@ export type Because =
 /** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
 export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
 
-/** What a board's word on the LAN shows (judgement/word.ts). down too long: for longer than its pods are held for it. */
-export type Heard = "kubelet ok" | "kubelet unknown" | "kubelet down" | "kubelet down too long";
+/**
+ * What a board's word on the LAN shows (judgement/word.ts). down too long: for longer than its pods are held for it. no
+ * kubelet since boot: the board was restarted, and its kubelet has not reported since and does not answer.
+ */
+export type Heard =
+  | "kubelet ok"
+  | "kubelet unknown"
+  | "kubelet down"
+  | "kubelet down too long"
+  | "no kubelet since boot";
 
 /** What the leader knew about a silent board. */
 export interface SilenceFacts {

@@ -34,10 +34,10 @@ export interface CandidacyDeps {
 const mostFruitless = 2;
 
 /**
- * How long a board rests whose claims are fruitless: from its last write, the others take over within two durations and
- * a retry (`FollowerPace`).
+ * A little longer than a takeover takes: after the last write to the Lease, another board claims it within two durations
+ * and a retry (`FollowerPace`).
  */
-const restAfterFruitless = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
+export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
 
 /** How long it rests where no other board used the last such rest. */
 const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
@@ -56,6 +56,13 @@ export class Candidacy {
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
+  /** When this board last read that the Lease is free to claim; undefined: the last read failed, or showed it held. */
+  #freeAt: Instant | undefined;
+  /**
+   * How long reads have shown the Lease to be free, since it was held. Time in which they failed does not count: the
+   * other boards may have had no chance to claim it either.
+   */
+  #shownFree: Millis = 0;
   /** The reason at the last `check`. */
   #reason: string | undefined;
   /**
@@ -74,9 +81,18 @@ export class Candidacy {
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
-  /** The end of the rest that an operator ordered; undefined: there is none now. */
+  /** The end of the rest that an operator ordered, if the Lease stays as it is; undefined: there is none now. */
   orderedUntil(now: Instant): Instant | undefined {
-    return this.#rest?.isOrdered && this.#isResting(now) ? this.#rest.until : undefined;
+    if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
+    const { until } = this.#rest;
+    if (this.#freeAt === undefined) return until;
+    const unused = shifted(this.#freeAt, Math.max(0, longestTakeover(this.#deps.timing) - this.#shownFree));
+    return isAfter(until, unused) ? unused : until;
+  }
+
+  /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
+  get isLeaderless(): boolean {
+    return this.#freeSince !== undefined;
   }
 
   /** Why this board does not stand for election; undefined: it stands. */
@@ -88,6 +104,9 @@ export class Candidacy {
   /** Whether this board may claim the Lease, which is free. Logs when the reason changes. */
   check(now: Instant): boolean {
     this.#freeSince ??= now;
+    this.#shownFree += this.#freeAt ? elapsed(this.#freeAt, now) : 0;
+    this.#freeAt = now;
+    this.#endUnusedRest(now);
     const reason = this.reason(now);
     if (reason !== this.#reason) {
       this.#ambient.log.info(reason ? "not standing for election" : "standing for election again", { reason });
@@ -139,6 +158,13 @@ export class Candidacy {
   /** The Lease is not free to claim. */
   leaseIsHeld(): void {
     this.#freeSince = undefined;
+    this.#freeAt = undefined;
+    this.#shownFree = 0;
+  }
+
+  /** The Lease could not be read or claimed. */
+  attemptFailed(): void {
+    this.#freeAt = undefined;
   }
 
   /** Does not stand for `duration`. A restart ends this rest. */
@@ -175,7 +201,7 @@ export class Candidacy {
   /** A whole rest in which no other board took the Lease shows that none stands by. */
   #lengthOfRest(before: number): Millis {
     const isWhole = before % (mostBriefRests + 1) === 0;
-    return isWhole ? restAfterFruitless(this.#deps.timing) : briefRest(this.#deps.timing);
+    return isWhole ? longestTakeover(this.#deps.timing) : briefRest(this.#deps.timing);
   }
 
   #isResting(now: Instant): boolean {
@@ -184,8 +210,20 @@ export class Candidacy {
 
   /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts over. */
   expire(now: Instant): void {
-    if (this.#rest === undefined || isAfter(this.#rest.until, now)) return;
-    const { isStored } = this.#rest;
+    if (this.#rest !== undefined && !this.#isResting(now)) this.#endRest(this.#rest);
+  }
+
+  /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order has no object. */
+  #endUnusedRest(now: Instant): void {
+    const rest = this.#rest;
+    if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < longestTakeover(this.#deps.timing)) return;
+    this.#ambient.log.warn("the ordered rest from leading ends early: no other board takes the Lease", {
+      left: elapsed(now, rest.until),
+    });
+    this.#endRest(rest);
+  }
+
+  #endRest({ isStored }: { readonly isStored: boolean }): void {
     this.#rest = undefined;
     if (!isStored) return;
     try {

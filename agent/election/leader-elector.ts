@@ -61,8 +61,13 @@ export interface ElectorView {
   readonly missedRenewals: number;
   /** Why this board does not stand for election; undefined: it stands. */
   readonly notStanding: string | undefined;
-  /** Until when it does not stand because an operator ordered that; undefined: no operator did. */
+  /**
+   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined: no operator
+   * did.
+   */
   readonly orderedUntil: Instant | undefined;
+  /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
+  readonly isLeaderless: boolean;
   /** Why this board stands, and does not lead although its claims are written to the Lease; undefined: it is not so. */
   readonly fruitless: string | undefined;
   /**
@@ -98,7 +103,8 @@ type Attempt = { readonly won: Won } | { readonly pause: Millis };
  * 7. `fence` checks the term right before each write of that work, so that nothing is sent once another board may lead.
  * 8. A term ends on stop, on step-down, with its work, after `renewDeadline` without a renewal, or with a lost Lease.
  * 9. Its signal aborts. Once the work has ended, a Lease that is still ours is released, so that no board waits for it.
- * 10. The board follows again, from step 1. After a step-down it does not stand before its rest is over.
+ * 10. The board follows again, from step 1. After a step-down it does not stand before its rest is over. A rest that an
+ *     operator ordered is over, too, once no other board has taken the Lease for the length of a takeover.
  */
 export class LeaderElector {
   readonly #ambient: Ambient;
@@ -167,6 +173,7 @@ export class LeaderElector {
       missedRenewals: renewals?.missed ?? 0,
       notStanding,
       orderedUntil: leads ? undefined : this.#candidacy.orderedUntil(now),
+      isLeaderless: !leads && this.#candidacy.isLeaderless,
       fruitless,
       lastError: failure && {
         message: sentenceOf(failure.error),
@@ -207,7 +214,7 @@ export class LeaderElector {
 
   /**
    * Releases the Lease on an operator's order, in favour of the board `to` if one is named, and does not stand again
-   * for `rest`, even after a restart. Resolves once the work of the term has ended; false: the Lease was not ours, or
+   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has ended; false: the Lease was not ours, or
    * could not be released, so that other boards wait until it expires.
    */
   async handOver(
@@ -268,6 +275,7 @@ export class LeaderElector {
       if (signal.aborted) return { pause: period };
       // This is a bug: the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
+      this.#candidacy.attemptFailed();
       return { pause: this.#failed(error, period) };
     }
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { asRecord, type Foreign, recordIn } from "../base/json.ts";
 import { isoTime } from "../base/time/iso-time.ts";
@@ -22,6 +23,15 @@ export type HoldScope =
 /** Stops evictions in its scope. After its end, by time or by command, evictions there go slowly until `slowEnd`. */
 export type Freeze = Hold & HoldScope & { readonly slowEnd: Instant };
 
+/** An operator's word that the boards of a zone that were silent at that time are dead. */
+export interface Confirmation extends Hold {
+  /**
+   * The last signs of life of those boards, as `digestOfSign` has them. A board that gives another sign is no longer
+   * confirmed, for good: this holds under every later leader.
+   */
+  readonly lastSigns: ReadonlySet<string>;
+}
+
 /**
  * All holds of a site. They belong to the site, not to a process, and are passed from leader to leader in an annotation
  * of the site's Lease. A freeze that has ended is kept until its `slowEnd`.
@@ -32,7 +42,7 @@ export interface Holds {
   /** Pauses by controller. */
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Confirmations that the silent boards of a zone are dead, by zone. */
-  readonly confirmed: ReadonlyMap<string, Hold>;
+  readonly confirmed: ReadonlyMap<string, Confirmation>;
   /** While it runs, the safety valve holds nothing back; undefined: none was ordered. */
   readonly release: Hold | undefined;
   /** How often operators have changed the holds: the copy with more changes is the newer one. */
@@ -96,11 +106,29 @@ export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freez
     ),
   );
 
-/** The operator who confirmed that a zone is dead; undefined: none has. */
-export function confirmedBy({ confirmed }: Holds, zone: string, now: Instant): string | undefined {
+/**
+ * The operator who confirmed that a board of this zone is dead; undefined: none has, or the board has given a sign of
+ * life since. `lastSign`: the digest of its last one.
+ */
+export function confirmedBy(
+  { confirmed }: Holds,
+  zone: string,
+  lastSign: () => string,
+  now: Instant,
+): string | undefined {
   const hold = confirmed.get(zone);
-  return hold && isRunning(hold, now) ? hold.by : undefined;
+  return hold && isRunning(hold, now) && hold.lastSigns.has(lastSign()) ? hold.by : undefined;
 }
+
+/** The length of a digest: of 5000 boards, one in ten million signs of life would be taken for an older one. */
+const digestLength = 6;
+
+/**
+ * A digest of what identifies a board's sign of life. Only digests are stored, because the Lease has to hold those of
+ * all boards of a zone.
+ */
+export const digestOfSign = (sign: readonly string[]): string =>
+  createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
 
 /** The running release of the safety valve; undefined: there is none. */
 export const releasedAt = ({ release }: Holds, now: Instant): Hold | undefined =>
@@ -193,7 +221,9 @@ export function encodeHolds({ freezes, pauses, confirmed, release, changes, fore
     ...(changes > 0 && { changes }),
     freezes: Object.fromEntries(frozen),
     pauses: all(pauses),
-    confirmed: all(confirmed),
+    confirmed: Object.fromEntries(
+      [...confirmed].map(([zone, hold]) => [zone, { ...encoded(hold), lastSigns: [...hold.lastSigns].join("") }]),
+    ),
     ...(release && { release: encoded(release) }),
   });
 }
@@ -212,7 +242,7 @@ export function decodeHolds(text: string | undefined, written: Instant): Holds |
   return {
     freezes: entriesOf(freezes, (entry, key) => freezeOf(entry, key, written)),
     pauses: entriesOf(pauses, (entry) => holdOf(entry, written)),
-    confirmed: entriesOf(confirmed, (entry) => holdOf(entry, written)),
+    confirmed: entriesOf(confirmed, (entry) => confirmationOf(entry, written)),
     release: holdOf(asRecord(release), written),
     changes: typeof changes === "number" && Number.isSafeInteger(changes) && changes > 0 ? changes : 0,
     foreign,
@@ -248,6 +278,16 @@ function freezeOf({ slow, ...entry }: Foreign, key: string, written: Instant): F
   const hold = holdOf(entry, written);
   const scope = scopeOf(key);
   return hold && scope && { ...hold, ...scope, slowEnd: shifted(hold.end, duration(slow) ?? 0) };
+}
+
+/** Undefined for the entry of an older program, which does not say which boards were silent. */
+function confirmationOf({ lastSigns, ...entry }: Foreign, written: Instant): Confirmation | undefined {
+  const hold = holdOf(entry, written);
+  if (hold === undefined || typeof lastSigns !== "string") return undefined;
+  const signs = new Set<string>();
+  for (let at = 0; at + digestLength <= lastSigns.length; at += digestLength)
+    signs.add(lastSigns.slice(at, at + digestLength));
+  return { ...hold, lastSigns: signs };
 }
 
 function scopeOf(key: string): HoldScope | undefined {

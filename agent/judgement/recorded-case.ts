@@ -35,7 +35,9 @@ const silenceMembers = {
   provenMs: optional(ms),
   notLive: optional(yes),
   own: optional(yes),
-  heard: optional(word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long")),
+  heard: optional(
+    word("kubelet ok", "kubelet unknown", "kubelet down", "kubelet down too long", "no kubelet since boot"),
+  ),
   confirmedBy: optional(words),
   zone: optional(record({ name: words, state: words })),
 };

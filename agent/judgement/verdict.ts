@@ -66,6 +66,10 @@ const abandoned: Verdict = {
   verdict: "unproven",
   rule: "silent past its grace period; it answers on the LAN, but its kubelet has not run for judgement.unmanagedHold",
 };
+const idle: Verdict = {
+  verdict: "unproven",
+  rule: "silent past its grace period; it answers on the LAN, but it was restarted and no kubelet has reported since",
+};
 const leading: Verdict = {
   verdict: "cut-off",
   rule: "silent past its grace period, but the leader runs on this board",
@@ -77,6 +81,7 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
   "kubelet unknown": answeringPartly,
   "kubelet down": unmanaged,
   "kubelet down too long": abandoned,
+  "no kubelet since boot": idle,
 };
 
 /**

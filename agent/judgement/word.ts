@@ -17,6 +17,8 @@ export interface Word {
   /** How many questions to the board followed. */
   readonly asked: number;
   readonly kubelet: KubeletState;
+  /** The board was restarted after its kubelet last reported to the API server. */
+  readonly isRebooted?: true;
 }
 
 /**
@@ -31,6 +33,8 @@ export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Ins
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
   if (age > wordLasts && word.asked >= fewestQuestions) return undefined;
+  // Containers outlive their kubelet, but not the boot: nothing runs until a kubelet starts it (D172).
+  if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {
     case "ok":
       return "kubelet ok";

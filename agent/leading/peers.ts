@@ -17,6 +17,6 @@ export const peersOf = (
   own: string,
 ): Iterable<Peer> | undefined => (hasSynced ? peersIn(lister, own) : undefined);
 
-function* peersIn(lister: Lister<Node>, own: string): IterableIterator<Peer> {
+export function* peersIn(lister: Pick<Lister<Node>, "list">, own: string): IterableIterator<Peer> {
   for (const node of lister.list()) if (node.metadata.name !== own) yield peerOf(node);
 }

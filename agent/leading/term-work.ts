@@ -292,6 +292,7 @@ export class TermWork {
         const node = boards.get(board);
         return node && announcedBy(node);
       },
+      reportedBoot: (board) => boards.get(board)?.status?.nodeInfo?.bootID,
     };
   }
 

@@ -21,7 +21,7 @@ import type { AgentParts } from "../status/parts.ts";
 import type { Status } from "../status/schema.ts";
 import type { StatusFile } from "../status/status-file.ts";
 import { healthz } from "../witness/healthz.ts";
-import { keyFileIn } from "../witness/key-file.ts";
+import { keyFileIn, kubeletFileIn } from "../witness/state-files.ts";
 import { udp } from "../witness/udp.ts";
 import { addressOf, credentialsOf, transportOf } from "./api-access.ts";
 import { loadControllers } from "./load-controllers.ts";
@@ -144,6 +144,7 @@ export class AgentRun {
       witness: {
         lan: udp,
         keyFile: keyFileIn(config.state.folder),
+        kubeletFile: kubeletFileIn(config.state.folder),
         askKubelet: healthz(this.#ambient.clock),
         addresses: () => localAddresses(readFact),
       },

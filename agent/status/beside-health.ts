@@ -78,24 +78,41 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
   return found;
 }
 
-/** Holds are not faults; they are listed so that operators can see why nothing is evicted. */
+/** What a freeze and quiet hours hold back. */
+const evictedForItsBoard = "evicted because its board is lost or not ready";
+const notHeld = "drains, board.confirm-dead and NoExecute taints with other keys take effect all the same";
+
+/** Holds are not faults; they are listed so that operators can see why no pod is evicted from a lost board. */
 export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
   if (holds === undefined) return [];
-  const { freezes, pauses, quietUntil } = holds;
+  const { freezes, pauses, confirmed, quietUntil } = holds;
   const reported = (until: Parts["now"], by?: string, reason?: string): string =>
     `for ${formatDuration(Math.max(0, elapsed(now, until)))} more${by ? `, by ${by}` : ""}${reason ? ` (${reason})` : ""}`;
   return [
     ...freezes.map(({ scope, target, until, by, reason }): ProblemPart => {
       const subject = target === undefined ? scope : `${scope} ${target}`;
-      const message = `nothing is evicted in ${scope === "site" ? "the site" : subject} ${reported(until, by, reason)}`;
-      return { type: "EvictionFrozen", subject, severity: "info", message };
+      const whose = scope === "site" ? "the site" : subject;
+      const message = `no pod of ${whose} is ${evictedForItsBoard}, ${reported(until, by, reason)}`;
+      return { type: "EvictionFrozen", subject, severity: "info", message, hint: notHeld };
     }),
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
       const message = `${controller} does nothing ${reported(until, by, reason)}`;
       return { type: "ControllerPaused", subject: controller, severity: "info", message };
     }),
+    ...confirmed.map(({ target = "", until, by, reason }): ProblemPart => {
+      const message = `boards of zone ${target} that have been silent since the confirmation count as dead ${reported(until, by, reason)}`;
+      const hint = `to withdraw it: siteward cmd zone.unconfirm-dead '${JSON.stringify({ zone: target })}'`;
+      return { type: "ZoneConfirmedDead", subject: target, severity: "info", message, hint };
+    }),
     ...(quietUntil
-      ? [{ type: "QuietHours", severity: "info", message: `nothing is evicted ${reported(quietUntil)}` } as const]
+      ? [
+          {
+            type: "QuietHours",
+            severity: "info",
+            message: `no pod is ${evictedForItsBoard}, ${reported(quietUntil)}`,
+            hint: notHeld,
+          } as const,
+        ]
       : []),
   ];
 }

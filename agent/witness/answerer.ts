@@ -22,8 +22,10 @@ export interface AnswererDeps {
 const rate = { perSecond: 5, burst: 5 };
 /** How long to wait before the port is opened again. */
 const reopenEvery: Millis = 60_000;
-/** How often a kubelet that has never answered is asked. */
+/** How often a kubelet that has never answered is asked, without a question. */
 const firstAnswerEvery: Millis = 600_000;
+/** How often a kubelet that is down is asked, without a question, so that its return is noticed. */
+const returnEvery: Millis = 60_000;
 
 /**
  * Answers signed questions of other boards on the LAN, so that a leader can tell a board that lost its API link from a
@@ -47,7 +49,7 @@ export class Answerer {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#answer(signal), this.#meetKubelet(signal)]);
+    await Promise.all([this.#answer(signal), this.#watchKubelet(signal)]);
   }
 
   async #answer(signal: AbortSignal): Promise<void> {
@@ -73,18 +75,13 @@ export class Answerer {
     this.#ambient.log.warn("this board does not answer on the LAN", { port: this.#deps.port, error });
   }
 
-  /** Learns whether the kubelet can be asked at all, while it probably runs. */
-  async #meetKubelet(signal: AbortSignal): Promise<void> {
+  /** Learns whether the kubelet can be asked at all, while it probably runs, and when one that was down runs again. */
+  async #watchKubelet(signal: AbortSignal): Promise<void> {
     const { kubelet } = this.#deps;
-    const { clock, log } = this.#ambient;
-    try {
-      while (!signal.aborted && !kubelet.hasAnswered) {
-        await kubelet.state();
-        if (!kubelet.hasAnswered) await sleep(clock, firstAnswerEvery, signal);
-      }
-    } catch (error) {
-      // It is stored with the next answer after a restart: nothing else depends on it.
-      log.debug("that the kubelet answers was not stored", { error });
+    await kubelet.state();
+    while (!signal.aborted) {
+      await sleep(this.#ambient.clock, kubelet.hasAnswered ? returnEvery : firstAnswerEvery, signal);
+      if (!kubelet.hasAnswered || kubelet.isDown) await kubelet.state();
     }
   }
 

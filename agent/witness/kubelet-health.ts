@@ -1,43 +1,76 @@
-import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
-import type { KeyValueStore } from "../base/key-value-store.ts";
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { recordIn } from "../base/json.ts";
 import type { KubeletState } from "../judgement/word.ts";
 
 /** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
 export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;
 
+/** Where the facts about the kubelet are kept. A power cut leaves the former text or the new one. */
+export interface KubeletFile {
+  /** The file's text; undefined if there is none. */
+  read(): string | undefined;
+  write(text: string): void;
+}
+
+export interface KubeletHealthDeps {
+  readonly ask: AskKubelet;
+  readonly file: KubeletFile;
+  readonly bootId: string;
+}
+
+/** The time for which the kubelet has been down. */
+interface Down {
+  /** When it was first found down; by an earlier process of this boot, if that one found it down as well. */
+  readonly since: Instant;
+  /** When this process first found it down. */
+  readonly found: Instant;
+  readonly seen: Instant;
+}
+
 /** For how long an answer of the kubelet is used again. */
 const fresh: Millis = 1000;
 /** A kubelet that is found down again within this time has been down all the time. */
 const continues: Millis = 300_000;
-const [area, key] = ["witness", "kubelet-answered"];
+/** A busy kubelet may miss one answer: until then a process claims no time that an earlier one measured. */
+const confirmed: Millis = 5000;
+const longestText = 1024;
 
 /**
  * The health of this board's kubelet, read when it is needed. A kubelet whose health endpoint is turned off never
- * answers: so silence means "down" only once it has answered on this board, which is stored.
+ * answers: so silence means "down" only once it has answered on this board. That it has, and since when it has been down
+ * in this boot, is kept: the file is written when one of the two changes, and not with each answer.
  */
 export class KubeletHealth {
-  readonly #clock: Clock;
-  readonly #ask: AskKubelet;
-  readonly #facts: KeyValueStore;
+  readonly #ambient: Pick<Ambient, "clock" | "log">;
+  readonly #deps: KubeletHealthDeps;
+  /** What the file holds; undefined: nothing that is known. */
+  #kept: string | undefined;
   #hasAnswered = false;
+  /** Since when the kubelet was down when an earlier process of this boot last looked. Unused after the first look. */
+  #inherited: Millis | undefined;
   #asking: Promise<KubeletState> | undefined;
   #last: { readonly state: KubeletState; readonly at: Instant } | undefined;
-  #down: { readonly since: Instant; readonly seen: Instant } | undefined;
+  #down: Down | undefined;
 
-  constructor(clock: Clock, { ask, facts }: { readonly ask: AskKubelet; readonly facts: KeyValueStore }) {
-    this.#clock = clock;
-    this.#ask = ask;
-    this.#facts = facts;
+  constructor(ambient: Pick<Ambient, "clock" | "log">, deps: KubeletHealthDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#recall();
   }
 
   /** Whether the kubelet has ever answered on this board. */
   get hasAnswered(): boolean {
-    this.#hasAnswered ||= this.#facts.get(area, key) !== undefined;
     return this.#hasAnswered;
   }
 
+  /** Whether the kubelet was down when it was last asked. */
+  get isDown(): boolean {
+    return this.#down !== undefined;
+  }
+
   async state(): Promise<KubeletState> {
-    const now = this.#clock.now();
+    const now = this.#ambient.clock.now();
     if (this.#last && elapsed(this.#last.at, now) < fresh) return this.#last.state;
     this.#asking ??= this.#read().finally(() => {
       this.#asking = undefined;
@@ -46,25 +79,55 @@ export class KubeletHealth {
   }
 
   async #read(): Promise<KubeletState> {
-    const answer = await this.#ask();
-    const now = this.#clock.now();
-    if (answer !== "silent" && !this.hasAnswered) {
-      this.#hasAnswered = true;
-      this.#facts.set(area, key, "yes");
-    }
+    const answer = await this.#deps.ask();
+    const now = this.#ambient.clock.now();
     const state = this.#stateAfter(answer, now);
     this.#last = { state, at: now };
+    this.#keep();
     return state;
   }
 
   #stateAfter(answer: "ok" | "unhealthy" | "silent", now: Instant): KubeletState {
-    if (answer === "ok" || !this.hasAnswered) {
+    this.#hasAnswered ||= answer !== "silent";
+    const inherited = this.#inherited;
+    this.#inherited = undefined;
+    if (answer === "ok" || !this.#hasAnswered) {
       this.#down = undefined;
       return { is: answer === "ok" ? "ok" : "unknown" };
     }
     const before = this.#down;
-    const since = before && elapsed(before.seen, now) <= continues ? before.since : now;
-    this.#down = { since, seen: now };
-    return { is: "down", forMs: elapsed(since, now) };
+    if (before && elapsed(before.seen, now) <= continues) this.#down = { ...before, seen: now };
+    else this.#down = { since: { ...now, mono: inherited ?? now.mono }, found: now, seen: now };
+    const { since, found } = this.#down;
+    return { is: "down", forMs: elapsed(elapsed(found, now) >= confirmed ? since : found, now) };
+  }
+
+  #recall(): void {
+    const { clock, log } = this.#ambient;
+    const { file, bootId } = this.#deps;
+    try {
+      this.#kept = file.read();
+    } catch (error) {
+      log.warn("what is known about the kubelet cannot be read", { error });
+    }
+    const { answered, boot, downSince } = recordIn(this.#kept ?? "", longestText) ?? {};
+    this.#hasAnswered = answered === true;
+    const isOfThisBoot = boot === bootId && typeof downSince === "number" && downSince <= clock.now().mono;
+    if (this.#hasAnswered && isOfThisBoot) this.#inherited = downSince;
+  }
+
+  /** If it cannot be kept, the next answer tries again, and until then only a restart forgets it. */
+  #keep(): void {
+    if (!this.#hasAnswered) return;
+    const { file, bootId } = this.#deps;
+    const down = this.#down && { boot: bootId, downSince: Math.floor(this.#down.since.mono) };
+    const text = `${JSON.stringify({ v: 1, answered: true, ...down })}\n`;
+    if (text === this.#kept) return;
+    try {
+      file.write(text);
+      this.#kept = text;
+    } catch (error) {
+      this.#ambient.log.debug("what is known about the kubelet was not stored", { error });
+    }
   }
 }

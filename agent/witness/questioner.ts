@@ -18,12 +18,16 @@ export interface Doubts {
   inDoubt(now: Instant): readonly string[] | undefined;
   /** Where a board answers, and its key; undefined: it does not. */
   announced(board: string): Announcement | undefined;
+  /** The boot in which the board's kubelet last reported to the API server; undefined: that is not known. */
+  reportedBoot(board: string): string | undefined;
 }
 
 /** The last question to a board. */
 interface Asked {
   readonly question: Question;
   readonly key: string;
+  /** The boot in which the board's kubelet last reported. */
+  readonly reportedBoot: string | undefined;
   readonly at: Instant;
   /** Whether it was answered. */
   isAnswered: boolean;
@@ -97,7 +101,7 @@ export class Questioner {
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);
-      if (announced && port) this.#ask(board, announced, port);
+      if (announced && port) this.#ask(board, { ...announced, reportedBoot: doubts.reportedBoot(board) }, port);
     }
   }
 
@@ -127,12 +131,16 @@ export class Questioner {
     }
   }
 
-  #ask(board: string, { key, port, addresses }: Announcement, from: LanPort): void {
+  #ask(
+    board: string,
+    { key, port, addresses, reportedBoot }: Announcement & Pick<Asked, "reportedBoot">,
+    from: LanPort,
+  ): void {
     const { random, clock } = this.#ambient;
     const nonce = Buffer.from(random.uuid().replaceAll("-", ""), "hex");
     const question = { nonce, site: this.#deps.site, board };
     this.#forget(board);
-    this.#asked.set(board, { question, key, at: clock.now(), isAnswered: false, forged: 0 });
+    this.#asked.set(board, { question, key, reportedBoot, at: clock.now(), isAnswered: false, forged: 0 });
     this.#byNonce.set(nonce.toString("hex"), board);
     const datagram = encodeQuestion(question);
     let left = addresses.length;
@@ -150,7 +158,7 @@ export class Questioner {
     const asked = board === undefined ? undefined : this.#asked.get(board);
     if (answer === undefined || board === undefined || asked === undefined) return;
     if (asked.isAnswered || asked.forged >= mostForged) return;
-    const { question, key, at } = asked;
+    const { question, key, at, reportedBoot } = asked;
     if (!isSigned(signedBytes(question, answer), answer.signature, key)) {
       asked.forged++;
       return;
@@ -159,7 +167,12 @@ export class Questioner {
     const { boot, kubelet } = answer;
     if (!this.#words.has(board))
       this.#ambient.log.info("a silent board answers on the LAN", { board, kubelet: kubelet.is, boot });
-    this.#words.set(board, { askedAt: at, asked: 0, kubelet });
+    this.#words.set(board, {
+      askedAt: at,
+      asked: 0,
+      kubelet,
+      ...(isOther(boot, reportedBoot) && { isRebooted: true }),
+    });
   }
 
   /** Reported once, and again only if something else is the matter. That a question was not sent proves nothing. */
@@ -189,3 +202,9 @@ export class Questioner {
     this.#problem = undefined;
   }
 }
+
+/** Whether a board runs in another boot than the one that its kubelet reported. A board without proc does not know its own. */
+const isOther = (boot: string, reported: string | undefined): boolean =>
+  reported !== undefined && isBootId(boot) && isBootId(reported) && boot.toLowerCase() !== reported.toLowerCase();
+
+const isBootId = (text: string): boolean => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);

@@ -62,14 +62,20 @@ export class Kubelet {
 
   constructor(
     ambient: Ambient,
-    deps: { readonly client: SiteClient; readonly board: BoardPlate; readonly settings: KubeletSettings },
+    deps: {
+      readonly client: SiteClient;
+      readonly board: BoardPlate;
+      readonly settings: KubeletSettings;
+      /** The boot of the machine; absent: one of its own. */
+      readonly bootId?: string;
+    },
   ) {
     const { client, board } = deps;
     this.#ambient = ambient;
     this.#client = client;
     this.#board = board;
     this.#settings = deps.settings;
-    this.#bootId = ambient.random.uuid();
+    this.#bootId = deps.bootId ?? ambient.random.uuid();
     const [node, mine] = [`metadata.name=${board.name}`, `spec.nodeName=${board.name}`];
     this.#node = new Mirror(ambient, { client, resource: nodes, scope: { fieldSelector: node } });
     this.#pods = new Mirror(ambient, { client, resource: pods, scope: { fieldSelector: mine } });

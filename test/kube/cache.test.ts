@@ -68,7 +68,7 @@ describe.skipIf(missingAssets())("the cache of an agent", () => {
     );
     clearInterval(timer);
     expect(conditionOf(agent, "CacheRebuilt")).toMatch(
-      /^cache\.db was recreated .* ago: .*cache\.db: the file is damaged$/,
+      /^cache\.db was recreated .* ago: .*cache\.db: the file is damaged \(database disk image is malformed\)$/,
     );
     await until("it is ready", () => agent.isReady && podsSeen() === 300, 20);
     expect(agent.pid).toBe(pid);

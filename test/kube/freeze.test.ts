@@ -118,10 +118,57 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     });
     expect(await podsOn(site, agent.board)).toEqual([]);
   });
+
+  test("a drain leaves pods without a controller that come during it, and an uncordon ends it", async () => {
+    const agent = site.leader;
+    if (!agent) throw new Error("there is no leader");
+    const { board } = agent;
+    expect(await order(agent, "board.uncordon", {})).toMatchObject({ state: "succeeded" });
+    const bind = (name: string, more: object) => {
+      const spec = {
+        nodeName: board,
+        terminationGracePeriodSeconds: 0,
+        containers: [{ name: "main", image: "main:1" }],
+      };
+      return site.cluster.request("POST", pods, {
+        ...{ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "default", ...more }, spec },
+      });
+    };
+    const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "of-web", controller: true };
+    const managed = { ownerReferences: [owner] };
+    const ofNoDaemonSet = { ownerReferences: [{ ...owner, kind: "DaemonSet", name: "missing" }] };
+    const finalizers = ["siteward.dev/test"];
+    const isEvicted = async (name: string) => {
+      const pod = (await podsOn(site, board)).find(({ metadata }) => metadata.name === name);
+      return pod?.metadata.deletionTimestamp !== undefined || pod === undefined;
+    };
+    // A finalizer keeps this pod, so that the drain cannot end.
+    await bind("kept", { ...managed, finalizers });
+    const drain = order(agent, "board.drain", { timeout: 120 });
+    await until("a pod is evicted", () => isEvicted("kept"), 30);
+    await bind("bare", {});
+    await bind("daemon", ofNoDaemonSet);
+    await bind("web-1", managed);
+    await until("a pod of a controller is evicted", () => isEvicted("web-1"), 30);
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect(await Promise.all([isEvicted("bare"), isEvicted("daemon")])).toEqual([false, false]);
+    const problem = /BoardDraining|is being drained/;
+    expect(JSON.stringify(agent.status()?.health.conditions)).toMatch(problem);
+    await site.cluster.request("PATCH", `/api/v1/nodes/${board}`, { spec: { unschedulable: null } }, merge);
+    await bind("web-2", managed);
+    expect(await drain).toMatchObject({
+      ...{ state: "failed", code: 409, error: "uncordoned" },
+      result: { evicted: 2, pods: ["default/kept", "default/web-1"] },
+    });
+    await new Promise((resolve) => setTimeout(resolve, 6000));
+    expect(await isEvicted("web-2")).toBe(false);
+    expect(agent.log()).toContain("pod evicted by a drain");
+    await site.cluster.request("PATCH", `${pods}/kept`, { metadata: { finalizers: null } }, merge);
+  });
 });
 
 interface PodObject {
-  readonly metadata: { readonly name: string };
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
 }
 
 async function podsOn(site: KubeSite, board: string): Promise<readonly PodObject[]> {

@@ -1,6 +1,6 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { until } from "../support/agent-process.ts";
@@ -44,6 +44,10 @@ test("a board loses its API link and answers on the LAN: its pods stay until it 
 
     link.set({ silent: true });
     site.silence(cut);
+    // The simulated kubelet has a boot of its own; a real one is in that of its agent.
+    const bootID = readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+    const boot = { status: { nodeInfo: { bootID } } };
+    await site.request("PATCH", `/api/v1/nodes/${boardName(cut)}/status`, boot, "application/merge-patch+json");
     await until("the silent board is Unknown", isUnknown, 60);
     expect(site.agent.log()).toContain("a silent board answers on the LAN");
     await new Promise((resolve) => setTimeout(resolve, 30_000));

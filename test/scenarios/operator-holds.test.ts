@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { nodes, pods } from "../../agent/api/resources.ts";
+import { daemonSets, nodes, pods } from "../../agent/api/resources.ts";
 import type { Agent } from "../../agent/assembly/agent.ts";
 import type { Author, Effect } from "../../agent/commands/desk/controls.ts";
 import { problems } from "../../agent/status/health.ts";
@@ -354,6 +354,63 @@ describe("an operator", () => {
     expect(site.isEvicted("pi-6")).toBe(true);
   });
 
+  test("confirms only boards that are silent then: those that come back are not dead when they fall silent again", async () => {
+    // No act is permitted that does not rest on an operator's word.
+    const site = await begun(6, { maxHarm: 0 });
+    const zone = site.site.boards.filter(({ plate }) => plate.zone === "b");
+    if (zone.includes(site.leader)) {
+      const { name } = site.leader.plate;
+      site.leader.stopAgent();
+      await site.untilLed(name);
+      site.site.boards.find(({ plate }) => plate.name === name)?.startAgent();
+    }
+    const [back, gone] = zone;
+    if (!back || !gone) throw new Error("the zone has no boards");
+    const dead = (name: string) => site.taints(name).includes("unreachable:NoExecute");
+    for (const board of zone) board.powerOff("none");
+    await site.run(3 * minute);
+    await site.done((controls) => controls.confirmZoneDead("b", 12 * hour, alice, false));
+    back.powerOn(realWall);
+    await site.run(10 * minute);
+    expect([dead(back.plate.name), dead(gone.plate.name)]).toEqual([false, true]);
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    back.powerOff("none");
+    await site.run(30 * minute);
+    expect([dead(back.plate.name), dead(gone.plate.name)]).toEqual([false, true]);
+    expect(site.valve.heldOn).toEqual([back.plate.name]);
+  });
+
+  test("can withdraw the confirmation of a zone, which binds the next leaders too", async () => {
+    const site = await begun(6, { maxHarm: 0 });
+    const zone = site.site.boards.filter(({ plate }) => plate.zone === "b");
+    if (zone.includes(site.leader)) {
+      const { name } = site.leader.plate;
+      site.leader.stopAgent();
+      await site.untilLed(name);
+    }
+    await site.done((controls) => controls.freeze({ scope: "site" }, hour, alice, false));
+    for (const board of zone) board.powerOff("none");
+    await site.run(3 * minute);
+    const withdraw = (name: string, dryRun = false) =>
+      site.order((controls) => controls.unconfirmZoneDead(name, alice, dryRun));
+    expect(await withdraw("nowhere")).toMatchObject({ outcome: "refused", error: "unknown-zone" });
+    expect(await withdraw("b")).toMatchObject({ outcome: "done", result: { zone: "b", wasConfirmed: false } });
+    await site.done((controls) => controls.confirmZoneDead("b", 12 * hour, alice, false));
+    expect(await withdraw("b", true)).toMatchObject({ result: { wasConfirmed: true } });
+    expect(Object.keys(site.held.confirmed)).toEqual(["b"]);
+    expect(await withdraw("b")).toMatchObject({ result: { zone: "b", wasConfirmed: true } });
+    expect(site.held.confirmed).toEqual({});
+    expect(site.events.map(({ reason }) => reason)).toContain("ZoneConfirmationWithdrawn");
+    await site.done((controls) => controls.thaw({ scope: "site" }, alice, false));
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    await site.run(15 * minute);
+    for (const { plate } of zone) expect(site.taints(plate.name)).toEqual(["unreachable:NoSchedule"]);
+  });
+
   test("can confirm that a board is dead: its pods are force-deleted, and its next heartbeat returns it to service", async () => {
     const site = await begun(7);
     const victim = site.follower();
@@ -403,22 +460,59 @@ describe("a leader that steps down on command", () => {
     expect(site.leader.plate.name).toBe(to);
   });
 
-  test("does not lead again before the hold-off ends, even after a restart and without another board", async () => {
-    const site = await begun(1);
-    const [pi] = site.site.boards;
-    await site.done((controls) => controls.stepDown(undefined, 10 * minute, alice, false));
-    await site.run(minute);
-    pi?.killAgent();
+  test("does not lead again before the hold-off ends, even after a restart", async () => {
+    const site = await begun(2);
+    const first = site.leader;
+    const other = site.site.boards.find((board) => board !== first);
+    await site.done((controls) => controls.stepDown(undefined, 20 * minute, alice, false));
+    await site.untilLed(first.plate.name);
+    first.killAgent();
     await site.run(second);
-    pi?.startAgent();
-    await site.run(8 * minute);
-    expect(pi?.agent?.agent.elector.view()).toMatchObject({
+    first.startAgent();
+    await site.run(10 * minute);
+    expect(site.leader).toBe(other);
+    expect(first.agent?.agent.elector.view()).toMatchObject({
       role: "follower",
       notStanding: "asked to step down by ops:alice",
       orderedUntil: expect.anything(),
     });
+    await site.run(10 * minute);
+    other?.powerOff("none");
+    await site.run(5 * minute);
+    expect(first.agent?.agent.elector.view().role).toBe("leader");
+  });
+
+  test("leads again where no other board does, also after a restart, and says so in its answer", async () => {
+    const site = await begun(2);
+    const [pi, other] = [site.leader, site.follower(site.leader.plate.name === "pi-1" ? "b" : "a")];
+    void standsBy(site, other.plate.name);
+    await site.run(minute);
+    const answer = (dryRun: boolean) => site.done((controls) => controls.stepDown(undefined, hour, alice, dryRun));
+    expect(await answer(true)).toMatchObject({ standby: other.plate.name });
+    void site.agent.client.patch(
+      nodes,
+      { name: other.plate.name },
+      "merge",
+      { metadata: { annotations: { "siteward.dev/standby": "stopped" } } },
+      { signal: new AbortController().signal },
+    );
+    other.powerOff("none");
+    await site.run(minute);
+    expect(await answer(false)).toMatchObject({ standby: null, leadsAgainAfterMs: 140_000 });
+    await site.run(minute);
+    pi.killAgent();
+    await site.run(second);
+    pi.startAgent();
     await site.run(2 * minute);
-    expect(pi?.agent?.agent.elector.view().role).toBe("leader");
+    expect(pi.agent?.agent.elector.view()).toMatchObject({ role: "follower", isLeaderless: true });
+    await site.run(minute);
+    expect(pi.agent?.agent.elector.view().role).toBe("leader");
+    // A power cut does not bring the rest back.
+    pi.powerOff("all");
+    await site.run(minute);
+    pi.powerOn(realWall);
+    await site.run(minute);
+    expect(pi.agent?.agent.elector.view().role).toBe("leader");
   });
 });
 
@@ -661,11 +755,20 @@ describe("the Node of a board", () => {
     // Pods without an owner would not be recreated.
     expect(await drain(false)).toMatchObject({ outcome: "refused", code: 409, error: "unmanaged-pods" });
     expect(site.node(name).spec.unschedulable).toBeUndefined();
-    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid: "1", controller: true };
+    const labels = { app: "logs" };
+    const template = { metadata: { labels }, spec: { containers: [{ name: "main", image: "main:1" }] } };
+    const logs = {
+      ...{ apiVersion: "apps/v1", kind: "DaemonSet", metadata: { name: "logs", namespace: "default" } },
+      spec: { selector: { matchLabels: labels }, template, updateStrategy: { type: "OnDelete" } },
+    };
+    const created = agent.client.create(daemonSets, "default", logs, { signal });
+    await site.run(second);
+    const { uid } = (await created).metadata;
+    const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid, controller: true };
     const daemon = {
       apiVersion: "v1",
       kind: "Pod",
-      metadata: { name: "logs-x", namespace: "default", ownerReferences: [owner] },
+      metadata: { name: "logs-x", namespace: "default", labels, ownerReferences: [owner] },
       spec: { nodeName: name, containers: [{ name: "main", image: "main:1" }] },
     };
     void agent.client.create(pods, "default", daemon, { signal });
@@ -673,11 +776,42 @@ describe("the Node of a board", () => {
     const progress: object[] = [];
     const effect = await drain(true, signal, (done) => progress.push(done));
     expect(effect).toMatchObject({ outcome: "done", result: { board: name, evicted: 4, skipped: 1, left: 0 } });
+    // An operator's own acts do not count for the safety valve.
+    expect(site.valve).toMatchObject({ acts: 0 });
     expect(progress.length).toBeGreaterThan(0);
     expect(site.site.api.all("pods/default/").filter((text) => JSON.parse(text).spec.nodeName === name)).toHaveLength(
       1,
     );
     expect(site.node(name).spec.unschedulable).toBe(true);
+  });
+
+  test("is drained no longer once a command uncordons it", async () => {
+    const site = await begun(3);
+    site.site.keeper.stop();
+    const agent = site.follower("b").agent?.agent;
+    const { name } = site.follower("b").plate;
+    if (!agent) throw new Error("no agent");
+    const { signal } = new AbortController();
+    // A finalizer keeps this pod, so that the drain cannot end.
+    const kept = {
+      ...{ apiVersion: "v1", kind: "Pod" },
+      metadata: { name: "kept", namespace: "default", finalizers: ["siteward.dev/test"] },
+      spec: { nodeName: name, containers: [{ name: "main", image: "main:1" }] },
+    };
+    void agent.client.create(pods, "default", kept, { signal });
+    await site.run(second);
+    const drain = agent.siteControls.drain({ timeout: 60 * minute, force: true }, alice, () => {}, signal);
+    await site.run(3 * minute);
+    expect(agent.siteControls.draining()).toMatchObject({ board: name, by: alice.by, evicted: 5, left: 1 });
+    const uncordon = (dryRun: boolean) => site.order((by) => by.cordon(undefined, false, alice, dryRun), agent);
+    await uncordon(true);
+    await site.run(minute);
+    expect(agent.siteControls.draining()).toBeDefined();
+    expect(await uncordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
+    await site.run(second);
+    expect(await drain).toMatchObject({ outcome: "failed", code: 409, error: "uncordoned", result: { left: 1 } });
+    expect(agent.siteControls.draining()).toBeUndefined();
+    expect(site.node(name).spec.unschedulable).toBeUndefined();
   });
 
   test("is drained although the link to the API is down for a while", async () => {

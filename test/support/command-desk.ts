@@ -114,9 +114,11 @@ export class CommandBoard {
       resume: (controller, _, dryRun) => plan(`resume ${controller}`, dryRun),
       releaseValve: (ttl, _, dryRun) => plan(`release valve ${ttl}`, dryRun),
       confirmZoneDead: (zone, _ttl, _author, dryRun) => plan(`confirm zone ${zone}`, dryRun),
+      unconfirmZoneDead: (zone, _author, dryRun) => plan(`unconfirm zone ${zone}`, dryRun),
       confirmBoardDead: (board, _, dryRun) => plan(`confirm board ${board}`, dryRun),
       stepDown: (to, holdOff, _, dryRun) => plan(`step down ${to} ${holdOff}`, dryRun),
       cordon: (board, cordoned, _, dryRun) => plan(`${cordoned ? "cordon" : "uncordon"} ${board ?? "self"}`, dryRun),
+      draining: () => undefined,
       drain: (_options, _author, progress, signal, dryRun) =>
         dryRun ? plan("drain", true) : this.#do("drain", { progress, signal }),
     };

@@ -63,6 +63,10 @@ function none(io: Io, about: string | undefined, { board, leader }: Known): numb
   io.stderr.line(`siteward: this board, ${board}, has no record${about === undefined ? "" : ` of ${about}`}`);
   const now = leader === undefined ? "" : `; ${leader} leads now`;
   io.stderr.line(`  Look on the board that led at the time; it keeps only its newest records${now}.`);
+  if (about?.startsWith("pod/")) {
+    io.stderr.line("  Pods that an operator's drain evicted are in the log of their board:");
+    io.stderr.line(`  journalctl -u siteward -g "pod evicted by a drain"`);
+  }
   return exit.failed;
 }
 

@@ -1,4 +1,4 @@
-import type { Millis } from "../../base/clock.ts";
+import type { Instant, Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 
 /** A command's author, and the reason they gave. */
@@ -6,6 +6,16 @@ export interface Author {
   /** Such as "ops:alice", or "local:1000" for a user of this board. */
   readonly by: string;
   readonly reason: string | undefined;
+}
+
+/** A drain of this board that is under way. */
+export interface Draining extends Author {
+  readonly board: string;
+  /** When it ends at the latest. */
+  readonly until: Instant;
+  readonly evicted: number;
+  /** Pods that it found and that are still there. */
+  readonly left: number;
 }
 
 /** The target of a freeze. */
@@ -66,9 +76,10 @@ export interface SiteControls {
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
   resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
   stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  /** Cordons a board, or uncordons it; `board` undefined: this board. */
+  /** Cordons a board, or uncordons it; `board` undefined: this board, whose drain an uncordon ends. */
   cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect>;
   drain(
     /** `gracePeriod`, in seconds, replaces that of the pods. */
@@ -78,4 +89,6 @@ export interface SiteControls {
     signal: AbortSignal,
     dryRun?: boolean,
   ): Promise<Effect>;
+  /** The drain of this board; undefined: none is under way. */
+  draining(): Draining | undefined;
 }

@@ -1,17 +1,14 @@
-import type { Pod } from "../../api/core.ts";
-import { keyOf } from "../../api/meta.ts";
-import { controllerOf } from "../../api/owners.ts";
-import { isMirror, isTerminating } from "../../api/pods.ts";
-import { nodes, pods } from "../../api/resources.ts";
-import { deadline, type Millis, sleep } from "../../base/clock.ts";
-import { dispositionOf } from "../../base/errors.ts";
+import { nodes } from "../../api/resources.ts";
+import { deadline, elapsed, type Instant, type Millis, shifted, sleep } from "../../base/clock.ts";
+import { dispositionOf, type HasDisposition } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { formatDuration } from "../../base/time/duration.ts";
-import { ApiError, isNotFound, isOvertaken } from "../../client/api-error.ts";
-import { refTo } from "../../execution/actions.ts";
-import { type Author, done, type Effect, refused } from "../desk/controls.ts";
+import { ApiError, isForbidden, isNotFound, isOvertaken } from "../../client/api-error.ts";
+import { type ObjectRef, refTo } from "../../execution/actions.ts";
+import { type Author, type Draining, done, type Effect, refused } from "../desk/controls.ts";
 import { cordon } from "./board-acts.ts";
 import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
+import { type DrainablePod, DrainablePods } from "./drainable-pods.ts";
 import { failed } from "./effects.ts";
 
 export interface DrainOptions {
@@ -30,116 +27,293 @@ export interface DrainOrder {
   readonly dryRun: boolean;
 }
 
-/** Interval between rounds; each retries blocked evictions and checks which pods are gone. */
+/** Why a drain ends before all pods have left. */
+interface Ending {
+  readonly code: number;
+  readonly error: string;
+  readonly message: string;
+}
+
+/** The Node has to be read again before a further eviction is sent. */
+class NodeUnreadError extends Error implements HasDisposition {
+  override readonly name = "NodeUnreadError";
+  readonly disposition = "retry";
+}
+
+/**
+ * Interval between rounds; each retries blocked evictions and checks which pods are gone. The Node is read as often
+ * while pods are evicted.
+ */
 const round: Millis = 5000;
-const pageSize = 100;
+/** No eviction is sent later than this after the Node was read: the client may repeat or delay a request. */
+const longestTrust: Millis = 10_000;
 const mostNamed = 20;
+/** Longest list of evicted pods in an answer, in characters. The log names all of them. */
+const longestEvicted = 8192;
+/** In characters: a server may answer with any text. */
+const longestWhy = 256;
+
+const unmanaged: Ending = {
+  code: 409,
+  error: "unmanaged-pods",
+  message: "only pods are left that no controller recreates; force deletes them too",
+};
+const uncordoned: Ending = {
+  code: 409,
+  error: "uncordoned",
+  message: "the board was uncordoned, which ends its drain",
+};
+const replaced: Ending = {
+  code: 409,
+  error: "board-replaced",
+  message: "the Node was deleted, and another one has its name",
+};
+// The board stays cordoned: evicted pods must not return during maintenance.
+const cancelled: Ending = { code: 499, error: "cancelled", message: "cancelled; the board stays cordoned" };
 
 /**
  * Drains this board as `kubectl drain` does: cordons it, then evicts each pod as disruption budgets allow, until the
- * timeout or a cancellation. Daemon and static pods stay.
+ * timeout or a cancellation, and only while the board stays cordoned. Daemon and static pods stay.
  */
-export async function drain(
-  { options, author, progress, signal, dryRun }: DrainOrder,
-  deps: OperationsDeps,
-): Promise<Effect> {
-  const { clock } = deps.ambient;
-  const board = deps.config.board.node;
-  const late = (): Error => new Error(`not drained within ${formatDuration(options.timeout)}`);
-  const bound = deadline(clock, options.timeout, signal, late);
-  const tally = { evicted: 0, skipped: 0, left: 0 };
-  const blocked = new Set<string>();
-  const report = (): JsonRecord => ({ board, ...tally, blocked: [...blocked].slice(0, mostNamed) });
-  try {
-    let found = await podsOn(board, deps, bound.signal);
-    const alone = found.leaving.filter(({ isManaged }) => !isManaged).map(({ key }) => key);
+export class BoardDrain {
+  readonly #order: DrainOrder;
+  readonly #deps: OperationsDeps;
+  readonly #board: string;
+  readonly #end: Instant;
+  readonly #uncordoned = new AbortController();
+  #tally = { evicted: 0, skipped: 0, left: 0 };
+  /** Pods whose eviction was accepted, by uid, and that may not be gone yet. */
+  #evicting: ReadonlySet<string> = new Set();
+  /** The pods, by key, that the last round did not evict. */
+  readonly #refusals = new Map<string, ApiError>();
+  /** Keys of the first few pods that came after the first look, and that are evicted by force only. */
+  #alone: readonly string[] = [];
+  /** Keys of the first pods that were evicted, as many as an answer has room for. */
+  readonly #evicted: string[] = [];
+  #roomLeft = longestEvicted;
+  /** The Node that this drain cordoned; undefined: not read yet. */
+  #node: ObjectRef | undefined;
+
+  constructor(order: DrainOrder, deps: OperationsDeps) {
+    this.#order = order;
+    this.#deps = deps;
+    this.#board = deps.config.board.node;
+    this.#end = shifted(deps.ambient.clock.now(), order.options.timeout);
+  }
+
+  view(): Draining {
+    const { evicted, left } = this.#tally;
+    return { board: this.#board, ...this.#order.author, until: this.#end, evicted, left };
+  }
+
+  /** Ends the drain, because this agent uncordoned the board. */
+  uncordoned(): void {
+    this.#uncordoned.abort();
+  }
+
+  async run(): Promise<Effect> {
+    const { options, signal } = this.#order;
+    const late = (): Error => new Error(`not drained within ${formatDuration(options.timeout)}`);
+    const either = AbortSignal.any([signal, this.#uncordoned.signal]);
+    const bound = deadline(this.#deps.ambient.clock, options.timeout, either, late);
+    try {
+      return await this.#perform(bound.signal);
+    } catch (error) {
+      return bound.signal.aborted ? this.#unfinished() : this.#ended(failed(error, this.#result()));
+    } finally {
+      bound.dispose();
+    }
+  }
+
+  async #perform(signal: AbortSignal): Promise<Effect> {
+    const { options, author, dryRun } = this.#order;
+    const pods = new DrainablePods(this.#board, this.#deps);
+    const { leaving, skipped } = await pods.look(signal);
+    const alone = leaving.filter(({ isAlone }) => isAlone).map(({ key }) => key);
     if (alone.length > 0 && !options.force) {
       const message = "the board has pods that no controller recreates; force deletes them too";
-      return refused(409, "unmanaged-pods", message, { board, pods: alone.slice(0, mostNamed) });
+      return refused(409, "unmanaged-pods", message, { board: this.#board, pods: alone.slice(0, mostNamed) });
     }
-    Object.assign(tally, { skipped: found.skipped, left: found.leaving.length });
-    if (dryRun) return done({ ...report(), pods: found.leaving.slice(0, mostNamed).map(({ key }) => key) });
-    const cordoned = await cordon(undefined, true, author, false, deps);
+    this.#tally = { evicted: 0, skipped, left: leaving.length };
+    if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, mostNamed).map(({ key }) => key) });
+    if (signal.aborted) return this.#unfinished();
+    const cordoned = await cordon(undefined, true, author, false, this.#deps);
     if (cordoned.outcome !== "done") return cordoned;
-    const node = await ifReachable(() => deps.client.get(nodes, { name: board }, bound.signal), bound.signal);
-    const about = node && refTo(nodes, node);
-    const event = (reason: string, message: string): void => emitCommandEvent(deps, about, { reason, message }, author);
-    event("BoardDraining", `Draining Node ${board} within ${formatDuration(options.timeout)}`);
-    const evicting = new Set<string>();
-    while (found.leaving.length > 0 && !bound.signal.aborted) {
-      blocked.clear();
-      for (const pod of found.leaving) {
-        if (evicting.has(pod.uid) || pod.isTerminating) continue;
-        const answer = await evict(pod, options, deps, bound.signal);
-        if (answer === "blocked") blocked.add(pod.key);
-        if (answer !== "evicted") continue;
-        evicting.add(pod.uid);
-        tally.evicted++;
+    return this.#evictUntilEmpty(pods, signal);
+  }
+
+  async #evictUntilEmpty(pods: DrainablePods, signal: AbortSignal): Promise<Effect> {
+    while (!signal.aborted) {
+      const found = await ifReachable(() => pods.look(signal), signal);
+      if (found) {
+        const { leaving, skipped } = found;
+        this.#tally = { ...this.#tally, skipped, left: leaving.length };
+        const ending = await this.#round(leaving, signal);
+        if (ending === "drained") return this.#ended(done(this.#result()));
+        if (ending) return this.#failed(ending);
       }
-      progress(report());
-      await sleep(clock, round, bound.signal);
-      if (bound.signal.aborted) break;
-      found = (await ifReachable(() => podsOn(board, deps, bound.signal), bound.signal)) ?? found;
-      tally.left = found.leaving.length;
+      this.#order.progress(this.#report());
+      await sleep(this.#deps.ambient.clock, round, signal);
     }
-    if (tally.left === 0) event("BoardDrained", `Node ${board} drained, ${tally.evicted} pods evicted`);
-    else event("BoardNotDrained", `Node ${board} not drained, ${tally.left} pods left; drain requested`);
-    if (tally.left === 0) return done(report());
-    return unfinished(signal.aborted, blocked.size > 0, report());
-  } catch (error) {
-    return bound.signal.aborted ? unfinished(signal.aborted, blocked.size > 0, report()) : failed(error, report());
-  } finally {
-    bound.dispose();
+    return this.#unfinished();
+  }
+
+  /** Evicts the pods that are not leaving yet, as far as that is possible now. Returns why the drain is over, if it is. */
+  async #round(leaving: readonly DrainablePod[], signal: AbortSignal): Promise<Ending | "drained" | undefined> {
+    const { clock } = this.#deps.ambient;
+    // Read after the pods: each of them was bound before this moment, at which the board is cordoned.
+    let state = await this.#cordonState(signal);
+    let readAt = clock.now();
+    if (typeof state === "object") return state;
+    if (state === "unread") return undefined;
+    if (leaving.length === 0) return "drained";
+    const isLeft = (pod: DrainablePod): boolean => pod.isAlone && !pod.isTerminating && !this.#order.options.force;
+    const left = leaving.filter(isLeft).map(({ key }) => key);
+    this.#alone = left.slice(0, mostNamed);
+    if (left.length === leaving.length) return unmanaged;
+    const accepted = new Set(leaving.filter(({ uid }) => this.#evicting.has(uid)).map(({ uid }) => uid));
+    this.#evicting = accepted;
+    this.#refusals.clear();
+    let [tried, forbidden] = [0, 0];
+    for (const pod of leaving) {
+      if (accepted.has(pod.uid) || pod.isTerminating || isLeft(pod)) continue;
+      if (elapsed(readAt, clock.now()) >= round) {
+        state = await this.#cordonState(signal);
+        readAt = clock.now();
+        if (typeof state === "object") return state;
+        if (state === "unread") return undefined;
+      }
+      if (signal.aborted) return undefined;
+      const answer = await this.#evict(pod, readAt, signal);
+      tried++;
+      if (answer instanceof ApiError) {
+        this.#refusals.set(pod.key, answer);
+        if (isForbidden(answer)) forbidden++;
+      } else if (answer === "evicted") {
+        accepted.add(pod.uid);
+        this.#note(pod);
+      }
+    }
+    // An admission webhook may refuse one pod. If every one is refused, the agent may not evict pods.
+    const [refusal] = this.#refusals.values();
+    if (refusal && forbidden === tried && this.#tally.evicted === 0) throw refusal;
+    return undefined;
+  }
+
+  /**
+   * Whether the board is the one that this drain cordoned, and still cordoned. "unread": the Node cannot be read now,
+   * which only delays the drain: nothing is evicted until it can.
+   */
+  async #cordonState(signal: AbortSignal): Promise<Ending | "cordoned" | "unread"> {
+    try {
+      const node = await ifReachable(() => this.#deps.client.get(nodes, { name: this.#board }, signal), signal);
+      if (node === undefined) return "unread";
+      if (this.#node === undefined) {
+        this.#node = refTo(nodes, node);
+        this.#event(
+          "BoardDraining",
+          `Draining Node ${this.#board} within ${formatDuration(this.#order.options.timeout)}`,
+        );
+      }
+      if (this.#node.uid !== node.metadata.uid) return replaced;
+      return node.spec?.unschedulable === true ? "cordoned" : uncordoned;
+    } catch (error) {
+      if (isNotFound(error)) return { code: 404, error: "unknown-board", message: `there is no Node ${this.#board}` };
+      throw error;
+    }
+  }
+
+  async #evict(
+    { namespace, name, uid }: DrainablePod,
+    readAt: Instant,
+    signal: AbortSignal,
+  ): Promise<"evicted" | "later" | ApiError> {
+    const { client, ambient } = this.#deps;
+    const { gracePeriod } = this.#order.options;
+    let refusal: ApiError | undefined;
+    const guard = (): void => {
+      if (elapsed(readAt, ambient.clock.now()) >= longestTrust)
+        throw new NodeUnreadError("the Node is to be read again");
+    };
+    const refused = (error: ApiError): void => {
+      refusal = error;
+    };
+    try {
+      const options = { uid, gracePeriodSeconds: gracePeriod };
+      await client.evict({ namespace, name }, options, { signal, guard, refused });
+      return "evicted";
+    } catch (error) {
+      if (isNotFound(error) || isOvertaken(error) || isEnding(error)) return "later";
+      if (!signal.aborted && error instanceof ApiError && error.status > 0) return error;
+      if (refusal) this.#refusals.set(`${namespace}/${name}`, refusal);
+      if (!signal.aborted && dispositionOf(error) === "retry") return "later";
+      throw error;
+    }
+  }
+
+  #note({ key, uid }: DrainablePod): void {
+    const { by, reason } = this.#order.author;
+    this.#tally = { ...this.#tally, evicted: this.#tally.evicted + 1 };
+    this.#roomLeft -= key.length;
+    if (this.#roomLeft >= 0) this.#evicted.push(key);
+    this.#deps.ambient.log.info("pod evicted by a drain", { pod: key, uid, board: this.#board, by, reason });
+  }
+
+  #report(): JsonRecord {
+    const refusals = [...this.#refusals];
+    const blocked = refusals.filter(([, { status }]) => status === 429).map(([key]) => key);
+    const why = refusals.slice(0, mostNamed).map(([pod, refusal]) => ({ pod, why: whyOf(refusal) }));
+    return {
+      board: this.#board,
+      ...this.#tally,
+      blocked: blocked.slice(0, mostNamed),
+      refused: why,
+      alone: this.#alone,
+    };
+  }
+
+  #result(): JsonRecord {
+    return { ...this.#report(), pods: this.#evicted };
+  }
+
+  #unfinished(): Effect {
+    if (this.#order.signal.aborted) return this.#failed(cancelled);
+    if (this.#uncordoned.signal.aborted) return this.#failed(uncordoned);
+    const [first] = this.#refusals;
+    if (first === undefined)
+      return this.#failed({ code: 504, error: "timeout", message: "pods were left at the timeout" });
+    const isBlocked = [...this.#refusals.values()].some(({ status }) => status === 429);
+    const error = isBlocked ? "pdb-blocked" : "eviction-refused";
+    const [pod, refusal] = first;
+    return this.#failed({
+      code: 409,
+      error,
+      message: `evictions were refused until the timeout: ${pod}: ${whyOf(refusal)}`,
+    });
+  }
+
+  #failed(ending: Ending): Effect {
+    return this.#ended({ outcome: "failed", ...ending, result: this.#result() });
+  }
+
+  #ended(effect: Effect): Effect {
+    const { evicted, left } = this.#tally;
+    if (effect.outcome === "done") this.#event("BoardDrained", `Node ${this.#board} drained, ${evicted} pods evicted`);
+    else this.#event("BoardNotDrained", `Node ${this.#board} not drained, ${left} pods left; drain requested`);
+    return effect;
+  }
+
+  #event(reason: string, message: string): void {
+    emitCommandEvent(this.#deps, this.#node, { reason, message }, this.#order.author);
   }
 }
 
-/** The effect of a drain that left pods. The board stays cordoned: evicted pods must not return during maintenance. */
-function unfinished(isCancelled: boolean, isBlocked: boolean, result: JsonRecord): Effect {
-  const failure = { outcome: "failed", result } as const;
-  if (isCancelled) return { ...failure, code: 499, error: "cancelled", message: "cancelled; the board stays cordoned" };
-  if (isBlocked)
-    return { ...failure, code: 409, error: "pdb-blocked", message: "a disruption budget allows no further evictions" };
-  return { ...failure, code: 504, error: "timeout", message: "pods were left at the timeout" };
-}
+/** The namespace is being deleted, and the pod with it; evictions are no longer admitted there. */
+const isEnding = (error: unknown): boolean =>
+  error instanceof ApiError && error.causes.some(({ reason }) => reason === "NamespaceTerminating");
 
-/**
- * The parts of a pod that a drain remembers. Whole pods, which may be of any size, are never held in memory together.
- */
-interface Leaving {
-  readonly key: string;
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  readonly isTerminating: boolean;
-  /** A controller recreates the pod elsewhere. */
-  readonly isManaged: boolean;
-}
-
-const leavingOf = (pod: Pod): Leaving => {
-  const { name, uid, namespace = "default" } = pod.metadata;
-  const isManaged = controllerOf(pod) !== undefined;
-  return { key: keyOf(pod), namespace, name, uid, isTerminating: isTerminating(pod), isManaged };
-};
-
-/** The board's pods, read from the API: a board that does not lead has no cache of them. `skipped`: pods that stay. */
-async function podsOn(
-  board: string,
-  { client }: OperationsDeps,
-  signal: AbortSignal,
-): Promise<{ readonly leaving: readonly Leaving[]; readonly skipped: number }> {
-  const leaving: Leaving[] = [];
-  let skipped = 0;
-  const each = (pod: Pod): void => {
-    if (staysWith(pod)) skipped++;
-    else leaving.push(leavingOf(pod));
-  };
-  for (let page: string | undefined = ""; page !== undefined; ) {
-    const options = { fieldSelector: `spec.nodeName=${board}`, limit: pageSize, continue: page };
-    const answer: { readonly continue: string | undefined } = await client.list(pods, options, each, signal);
-    page = answer.continue;
-  }
-  return { leaving, skipped };
-}
+/** What the API server says about an eviction that it refuses, such as the name of the disruption budget. */
+const whyOf = ({ causes: [cause], message }: ApiError): string => (cause?.message || message).slice(0, longestWhy);
 
 /** Returns undefined instead of failing while the link is interrupted: that only delays a drain. */
 async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Promise<T | undefined> {
@@ -148,29 +322,6 @@ async function ifReachable<T>(read: () => Promise<T>, signal: AbortSignal): Prom
   } catch (error) {
     const disposition = dispositionOf(error);
     if (!signal.aborted && (disposition === "retry" || disposition === "relist")) return undefined;
-    throw error;
-  }
-}
-
-/**
- * Whether a drain skips the pod: mirror pods are run by the kubelet from files, and a DaemonSet would recreate its pod
- * here.
- */
-const staysWith = (pod: Pod): boolean => isMirror(pod) || controllerOf(pod)?.kind === "DaemonSet";
-
-async function evict(
-  { namespace, name, uid }: Leaving,
-  { gracePeriod }: DrainOptions,
-  { client }: OperationsDeps,
-  signal: AbortSignal,
-): Promise<"evicted" | "blocked" | "later"> {
-  try {
-    await client.evict({ namespace, name }, { uid, gracePeriodSeconds: gracePeriod }, { signal });
-    return "evicted";
-  } catch (error) {
-    if (isNotFound(error) || isOvertaken(error)) return "later";
-    if (error instanceof ApiError && error.status === 429) return "blocked";
-    if (!signal.aborted && dispositionOf(error) === "retry") return "later";
     throw error;
   }
 }

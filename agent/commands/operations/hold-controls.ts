@@ -1,8 +1,10 @@
 import type { Node } from "../../api/core.ts";
+import { leases } from "../../api/resources.ts";
 import { type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardVerdicts } from "../../controllers/board-verdicts.ts";
+import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
 import { zoneName } from "../../controllers/node-lifecycle/zones/zones.ts";
 import { TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
@@ -142,7 +144,10 @@ export class HoldControls {
     const { zone, boards } = found;
     const refusal = notSilent(boards, this.#deps);
     if (refusal) return refusal;
-    const hold = holdUntil(this.#now(), ttl, author);
+    const versionOf = (board: string) =>
+      this.#deps.caches.informer(leases).lister.get(`kube-node-lease/${board}`)?.metadata.resourceVersion;
+    const lastSigns = new Set(boards.map((node) => lastSignOf(node, versionOf(node.metadata.name))));
+    const hold = { ...holdUntil(this.#now(), ttl, author), lastSigns };
     const result = () => ({
       zone,
       until: isoTime(Math.round(hold.end.wall)),
@@ -152,6 +157,21 @@ export class HoldControls {
     const edit: Edit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
     return this.#change(edit, "once written", result, () =>
       this.#emit("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
+    );
+  }
+
+  async unconfirmZoneDead(name: string, author: Author, dryRun: boolean): Promise<Effect> {
+    const found = zoneNamed(name, this.#deps.caches);
+    // A confirmation can be withdrawn even after the zone's last board is gone.
+    const zone = isEffect(found) ? name : found.zone;
+    const hold = this.#deps.holds.ordered.confirmed.get(zone);
+    const isConfirmed = hold !== undefined && isRunning(hold, this.#now());
+    if (!isConfirmed && isEffect(found)) return found;
+    const result = () => ({ zone, wasConfirmed: isConfirmed });
+    if (!isConfirmed || dryRun) return done(result());
+    const edit: Edit = (holds) => ({ ...holds, confirmed: without(holds.confirmed, zone) });
+    return this.#change(edit, "at once", result, () =>
+      this.#emit("ZoneConfirmationWithdrawn", `Confirmation that zone ${zone} is dead withdrawn`, author),
     );
   }
 
@@ -237,7 +257,7 @@ const named = ({ scope, target }: HoldScope | (FreezeScope & { readonly target?:
 const tooMany = refused(
   409,
   "too-many-holds",
-  "the site's Lease has no room for another freeze, pause or confirmation; thaw or resume some that are no longer needed",
+  "the site's Lease has no room for another freeze, pause or confirmation; thaw, resume or withdraw some that are no longer needed",
   {},
 );
 

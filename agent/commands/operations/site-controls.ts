@@ -3,12 +3,21 @@ import type { Millis } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
-import { standsBy } from "../../board/sick-leader.ts";
-import { peerOf } from "../../leading/peers.ts";
-import { type Author, done, type Effect, type FreezeScope, refused, type SiteControls } from "../desk/controls.ts";
+import { standingBy, standsBy } from "../../board/sick-leader.ts";
+import { longestTakeover } from "../../election/candidacy.ts";
+import { peerOf, peersIn } from "../../leading/peers.ts";
+import {
+  type Author,
+  type Draining,
+  done,
+  type Effect,
+  type FreezeScope,
+  refused,
+  type SiteControls,
+} from "../desk/controls.ts";
 import { confirmBoardDead, cordon } from "./board-acts.ts";
 import { attributed, type OperationsDeps } from "./deps.ts";
-import { type DrainOptions, drain } from "./drain.ts";
+import { BoardDrain, type DrainOptions } from "./drain.ts";
 import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
@@ -17,6 +26,7 @@ import { boardNamed, isEffect } from "./places.ts";
 export class AgentSiteControls implements SiteControls {
   readonly #deps: OperationsDeps;
   readonly #holds: HoldControls;
+  #drain: BoardDrain | undefined;
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
@@ -56,6 +66,10 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, dryRun));
   }
 
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, dryRun));
+  }
+
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect> {
     return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#deps));
   }
@@ -64,10 +78,18 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(async () => {
       const unready = to === undefined ? undefined : await this.#whyNotReady(to);
       if (unready) return unready;
-      const { elector, ambient } = this.#deps;
+      const { elector, ambient, config } = this.#deps;
       const { term } = elector.view();
       const until = isoTime(Math.round(ambient.clock.now().wall + holdOff));
-      const result = { term, ...(to !== undefined && { to }), holdOffMs: holdOff, until };
+      const standby = to ?? this.#standby();
+      const result = {
+        term,
+        ...(to !== undefined && { to }),
+        holdOffMs: holdOff,
+        until,
+        standby: standby ?? null,
+        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, longestTakeover(config.leader)) }),
+      };
       if (dryRun) return done(result);
       const message = attributed(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
       try {
@@ -82,25 +104,45 @@ export class AgentSiteControls implements SiteControls {
     });
   }
 
-  cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
+  async cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
     const act = (): Promise<Effect> => cordon(board, cordoned, author, dryRun, this.#deps);
-    return board === undefined ? act() : this.#asLeader(act);
+    const effect = await (board === undefined ? act() : this.#asLeader(act));
+    const isOwn = board === undefined || board === this.#deps.config.board.node;
+    if (isOwn && !cordoned && !dryRun && effect.outcome === "done") this.#drain?.uncordoned();
+    return effect;
   }
 
-  drain(
+  async drain(
     options: DrainOptions,
     author: Author,
     progress: (done: JsonRecord) => void,
     signal: AbortSignal,
     dryRun = false,
   ): Promise<Effect> {
-    return drain({ options, author, progress, signal, dryRun }, this.#deps);
+    const drain = new BoardDrain({ options, author, progress, signal, dryRun }, this.#deps);
+    if (dryRun) return drain.run();
+    this.#drain = drain;
+    try {
+      return await drain.run();
+    } finally {
+      if (this.#drain === drain) this.#drain = undefined;
+    }
+  }
+
+  draining(): Draining | undefined {
+    return this.#drain?.view();
   }
 
   async #asLeader(act: () => Promise<Effect>): Promise<Effect> {
     const { isLeader, leader, term } = this.standing();
     if (isLeader && this.#deps.current.term) return act();
     return refused(421, "not-leader", "another board leads", { leader, term });
+  }
+
+  /** Another board that says it could lead; undefined: none does. */
+  #standby(): string | undefined {
+    const { caches, config } = this.#deps;
+    return standingBy(peersIn(caches.informer(nodes).lister, config.board.node));
   }
 
   /**

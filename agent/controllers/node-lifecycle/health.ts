@@ -2,7 +2,7 @@ import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
-import { confirmedBy, type Holds } from "../../holds/holds.ts";
+import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
 import { type Link, later } from "../../judgement/link.ts";
 import { type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
@@ -128,9 +128,21 @@ function evidenceOf(
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
     heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
-    confirmedBy: holds.confirmed.size === 0 ? undefined : confirmedBy(holds, zoneName(zoneOf(node)), now),
+    confirmedBy:
+      holds.confirmed.size === 0
+        ? undefined
+        : confirmedBy(holds, zoneName(zoneOf(node)), () => lastSignOf(node, lease), now),
   };
 }
+
+/**
+ * A digest of a board's last sign of life, for confirmations that it is dead. `lease`: the resourceVersion of its Lease.
+ * A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the same sign.
+ */
+export const lastSignOf = (node: Node, lease: string | undefined): string => {
+  const { uid, creationTimestamp = "" } = node.metadata;
+  return digestOfSign([uid, lease ?? "", readyOf(node)?.lastHeartbeatTime ?? creationTimestamp]);
+};
 
 /** What the board missed before the present respite began, unless it has reported since. */
 function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis | undefined {

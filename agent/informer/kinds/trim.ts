@@ -28,8 +28,12 @@ export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
 export const trimNode = ({ metadata, spec, status }: Node): Node => ({
   metadata: trimMetadata(metadata, isOurs),
   spec: keep(spec, ["taints", "unschedulable"]),
-  status: keep(status, ["conditions", "addresses", "allocatable"]),
+  status: { ...keep(status, ["conditions", "addresses", "allocatable"]), ...trimNodeInfo(status?.nodeInfo) },
 });
+
+/** Keeps the boot in which the kubelet reported. */
+const trimNodeInfo = (info: NonNullable<Node["status"]>["nodeInfo"]): Pick<NonNullable<Node["status"]>, "nodeInfo"> =>
+  info?.bootID ? { nodeInfo: { bootID: info.bootID } } : {};
 
 /** Drops the times, which come from another machine; the resourceVersion shows a renewal. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });

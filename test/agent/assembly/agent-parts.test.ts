@@ -31,14 +31,21 @@ test("a paused controller shows as paused whatever its last error was; a waiting
 });
 
 test("a board that does not stand for election has a problem, unless an operator ordered that", () => {
+  const problemsOf = (notStanding: string | undefined, orderedUntil?: number, isLeaderless = false) => {
+    const until = orderedUntil === undefined ? undefined : at(orderedUntil);
+    return standingProblems({ notStanding, orderedUntil: until, isLeaderless }, at(60));
+  };
   const said = (notStanding: string | undefined, orderedUntil?: number) =>
-    standingProblems(
-      { notStanding, orderedUntil: orderedUntil === undefined ? undefined : at(orderedUntil) },
-      at(60),
-    ).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
+    problemsOf(notStanding, orderedUntil).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
   expect(said(undefined)).toEqual([]);
   expect(said("undervolted")).toEqual(["warning NotStanding: this board does not stand for election: undervolted"]);
   expect(said("asked to step down by ops:jo", 360)).toEqual([
     "info NotStanding: this board does not stand for election for 5m more: asked to step down by ops:jo",
   ]);
+  const hint = (...[until, isLeaderless]: [number | undefined, boolean]) =>
+    problemsOf("why", until, isLeaderless)[0]?.hint;
+  expect(hint(undefined, false)).toMatch(/^another board leads meanwhile/);
+  expect(hint(360, false)).toMatch(/^as ordered: another board leads meanwhile/);
+  expect(hint(undefined, true)).toMatch(/^no other board has taken the Lease yet/);
+  expect(hint(360, true)).toMatch(/^as ordered: no other board has taken the Lease yet; if none does/);
 });

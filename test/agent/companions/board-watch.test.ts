@@ -90,7 +90,8 @@ test("quiet hours come from the configuration, and hold with a message while the
   expect(unset.watch.contribution(now).problems).toContainEqual({
     type: "QuietHoursUnknown",
     severity: "warning",
-    message: "nothing is evicted: the clock is not synchronised, so it is not known whether these are quiet hours",
+    message:
+      "no pod is evicted because its board is lost or not ready, as in quiet hours: the clock is not synchronised, so it is not known whether these are quiet hours",
   });
 
   const nowhere = watchOf("raspberry-pi-4-2g", synced, { ...night, SITEWARD_BOARD_TIME_ZONE: "Europe/Berln" });

@@ -29,6 +29,7 @@ class Story {
   annotation: string | undefined;
   states: Record<string, "True" | "False"> = { PowerUndervoltage: "False", ClockUnsynced: "False" };
   obstacle: string | undefined;
+  isResting = false;
   announcement: string | undefined;
   /** The Node's witness annotation. */
   announced: string | undefined;
@@ -76,6 +77,7 @@ class Story {
         conditions: () =>
           Object.entries(this.states).map(([type, status]) => ({ type, status, reason: "R", message: "m" })),
         obstacle: () => this.obstacle,
+        isResting: () => this.isResting,
         announcement: () => this.announcement,
         facts: {
           get: (area, key) => this.kept.get(`${area}/${key}`),
@@ -229,6 +231,16 @@ test("an unwell board does not count as a standby, and counts as one again a min
   site.obstacle = "undervolted";
   await site.clock.advance("2m");
   expect(site.annotation).toBe("unwell");
+});
+
+test("a board that was ordered not to lead does not count as a standby meanwhile", async () => {
+  const site = new Story();
+  site.isResting = true;
+  await site.clock.advance("5m");
+  expect(site.annotation).toBe("resting");
+  site.isResting = false;
+  await site.clock.advance("5m");
+  expect(site.annotation).toBe("ready");
 });
 
 test("with the link down, or the Node missing, retries become less frequent", async () => {

@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { leases } from "../../../agent/api/resources.ts";
+import { leases, nodes } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
+import { lastSignOf } from "../../../agent/controllers/node-lifecycle/health.ts";
 import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
-import { freezeKey, type HoldScope, type Holds } from "../../../agent/holds/holds.ts";
+import { zoneName, zoneOf } from "../../../agent/controllers/node-lifecycle/zones/zones.ts";
+import {
+  decodeHolds,
+  encodeHolds,
+  freezeKey,
+  type HoldScope,
+  type Holds,
+  noHolds,
+} from "../../../agent/holds/holds.ts";
 import { lease, toleration } from "../../support/builders.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { SiteModel } from "./site-model.ts";
@@ -26,11 +35,28 @@ const thaw = (site: SiteModel, scope: HoldScope) =>
     return { ...holds, freezes: new Map([...holds.freezes, [freezeKey(scope), thawed]]) };
   });
 
+const lastSign = (site: SiteModel, name: string): string => {
+  const leased = site.view.lister(leases).get(`kube-node-lease/${name}`);
+  return lastSignOf(site.node(name), leased?.metadata.resourceVersion);
+};
+
 const confirm = (site: SiteModel, zone: string, length: Span) =>
   site.hold((holds): Holds => {
-    const hold = { end: shifted(site.now, millis(length)), by: "ops:bob", reason: undefined, foreign: {} };
-    return { ...holds, confirmed: new Map([[zone, hold]]) };
+    const lastSigns = new Set<string>();
+    for (const node of site.view.lister(nodes).list())
+      if (zoneName(zoneOf(node)) === zone) lastSigns.add(lastSign(site, node.metadata.name));
+    const end = shifted(site.now, millis(length));
+    return {
+      ...holds,
+      confirmed: new Map([[zone, { end, by: "ops:bob", reason: undefined, foreign: {}, lastSigns }]]),
+    };
   });
+
+/** The next leader reads the holds from the Lease. */
+async function nextLeader(site: SiteModel): Promise<void> {
+  await site.lead();
+  site.hold((holds) => decodeHolds(encodeHolds(holds, site.now), site.now) ?? noHolds);
+}
 
 /** Ten boards in zone a, two in zone b; a pod on each that tolerates a lost board for five seconds. */
 function bigSite(policy: "evidence" | "kubernetes" = "evidence"): SiteModel {
@@ -196,6 +222,75 @@ describe("a zone that an operator confirmed to be dead", () => {
     const times = site.times(/\+unreachable:NoExecute/).map((at) => at - confirmed);
     expect(times).toHaveLength(3);
     expect((times[2] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(198);
+  });
+
+  /** Zone b was confirmed dead for a day; its boards have been back for ten minutes. */
+  async function returned(...back: readonly string[]): Promise<SiteModel> {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["a0", "a1", "b0", "b1", "b2"]) {
+      site.board(name, { zone: name.slice(0, 1) });
+      site.pod(`web-${name}`, { on: name, tolerations: five });
+    }
+    await site.run("2m");
+    site.silence("b0", "b1", "b2");
+    await site.run("2m");
+    confirm(site, "b", "24h");
+    site.revive(...back);
+    await site.run("10m");
+    return site;
+  }
+
+  test("is not dead once its boards have come back, however the next silence begins", async () => {
+    const site = await returned("b0", "b1", "b2");
+    const before = site.times(taken).length;
+    site.silence("a0", "a1", "b0", "b1", "b2");
+    await site.run("1h");
+    expect(site.times(taken)).toHaveLength(before);
+    expect(site.memory.boards.get("b0")?.verdict.verdict).toBe("unproven");
+    await nextLeader(site);
+    await site.run("1h");
+    expect(site.times(taken)).toHaveLength(before);
+    // A new confirmation speaks of them again.
+    confirm(site, "b", "1h");
+    await site.run("20m");
+    for (const name of ["b0", "b1", "b2"]) expect(site.noExecute(name)).toEqual(["unreachable:NoExecute"]);
+    for (const name of ["a0", "a1"]) expect(site.noExecute(name)).toEqual([]);
+  });
+
+  test("keeps the confirmation of the boards that stay silent, under every leader", async () => {
+    const site = await returned("b0");
+    const verdict = (name: string) => site.memory.boards.get(name)?.verdict.verdict;
+    expect(["b0", "b1", "b2"].map(verdict)).toEqual(["alive", "dead", "dead"]);
+    await nextLeader(site);
+    await site.run("3m");
+    expect(["b0", "b1", "b2"].map(verdict)).toEqual(["alive", "dead", "dead"]);
+    site.silence("a0", "a1", "b0");
+    await site.run("1h");
+    // The board that came back falls silent with the whole site: the old confirmation does not speak of it.
+    expect(["b0", "b1", "b2"].map(verdict)).toEqual(["unproven", "dead", "dead"]);
+    expect(site.noExecute("b0")).toEqual([]);
+  });
+
+  test("ends for a board that came back while no board led", async () => {
+    const site = await returned();
+    site.cut();
+    site.renew("b1");
+    await site.run("5m");
+    site.restore();
+    await nextLeader(site);
+    await site.run("5m");
+    const verdict = (name: string) => site.memory.boards.get(name)?.verdict.verdict;
+    expect(["b0", "b1", "b2"].map(verdict)).toEqual(["dead", "unproven", "dead"]);
+  });
+
+  test("includes a board that never reported, which is marked as silent only afterwards", async () => {
+    const site = new SiteModel({ policy: "evidence" });
+    site.board("a0", { zone: "a" });
+    site.board("b0", { zone: "b", lease: false, conditions: { Ready: "-" }, silent: true });
+    await site.run("10s");
+    confirm(site, "b", "1h");
+    await site.run("10m");
+    expect(site.memory.boards.get("b0")?.verdict.verdict).toBe("dead");
   });
 
   test("stays frozen if it is frozen as well", async () => {

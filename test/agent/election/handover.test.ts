@@ -3,7 +3,7 @@ import { elapsed, shifted } from "../../../agent/base/clock.ts";
 import type { Rest } from "../../../agent/election/candidacy.ts";
 import type { ElectorDeps } from "../../../agent/election/leader-elector.ts";
 import { LeaderMemo } from "../../../agent/election/leader-memo.ts";
-import { classic, Election, edge } from "./support/election.ts";
+import { type Board, classic, Election, edge } from "./support/election.ts";
 
 const names = ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"];
 
@@ -46,21 +46,87 @@ describe.each([
   });
 });
 
-test("a board that stepped down stands again after its rest, even if it is the only board", async () => {
-  const site = new Election(3);
-  const noted: (Rest | undefined)[] = [];
-  const pi = site.join("pi-1", { board: "pi-1", rememberRest: (rest) => noted.push(rest) });
-  await site.clock.advance("3m");
-  void pi.elector.handOver("ordered", { rest: 600_000, to: undefined, message: "" });
-  await site.clock.advance("9m");
-  expect(site.leaders).toEqual([]);
-  const { notStanding, orderedUntil } = pi.elector.view();
-  expect([notStanding, elapsed(site.clock.now(), orderedUntil ?? site.clock.now())]).toEqual(["ordered", 60_000]);
-  await site.clock.advance("3m");
-  expect(site.leaders).toEqual(["pi-1"]);
-  expect(pi.elector.view().orderedUntil).toBe(undefined);
-  expect(noted.map((rest) => rest?.why)).toEqual(["ordered", undefined]);
-  await site.end();
+describe("a board that was ordered to step down", () => {
+  /** The lease durations and retries that another board may need to take over. */
+  const takeover = 2 * (edge.duration + edge.retry);
+
+  function leftFor({ elector, clock }: Board): number | undefined {
+    const { orderedUntil } = elector.view();
+    return orderedUntil && elapsed(clock.now(), orderedUntil);
+  }
+
+  test("stands again after its rest, while another board leads", async () => {
+    const site = await settled(3);
+    const pi = site.leader;
+    void pi.elector.handOver("ordered", { rest: 600_000, to: undefined, message: "" });
+    await site.clock.advance("9m");
+    expect(site.leader.name).not.toBe(pi.name);
+    expect([pi.elector.view().notStanding, leftFor(pi)]).toEqual(["ordered", 60_000]);
+    expect(pi.elector.view().isLeaderless).toBe(false);
+    await site.clock.advance("1m");
+    await site.clock.advance("2m");
+    expect(pi.elector.view()).toMatchObject({ notStanding: undefined, orderedUntil: undefined });
+    await site.end();
+  });
+
+  test("leads again once no other board has taken the Lease for the length of a takeover", async () => {
+    const site = new Election(3);
+    const noted: (Rest | undefined)[] = [];
+    const pi = site.join("pi-1", { board: "pi-1", rememberRest: (rest) => noted.push(rest) });
+    await site.clock.advance("3m");
+    void pi.elector.handOver("ordered", { rest: 3_600_000, to: undefined, message: "" });
+    await site.clock.advance(takeover - 20_000);
+    expect(site.leaders).toEqual([]);
+    expect(pi.elector.view()).toMatchObject({ notStanding: "ordered", isLeaderless: true });
+    const left = leftFor(pi) ?? 0;
+    expect(left).toBeGreaterThan(0);
+    expect(left).toBeLessThan(20_000 + edge.retry);
+    await site.clock.advance(20_000 + 3 * edge.retry);
+    expect(site.leaders).toEqual(["pi-1"]);
+    expect(pi.elector.view()).toMatchObject({ orderedUntil: undefined, isLeaderless: false });
+    // The next process does not rest either.
+    expect(noted.map((rest) => rest?.why)).toEqual(["ordered", undefined]);
+    await site.end();
+  });
+
+  test("leaves no site without a leader, even if every board was ordered so in turn", async () => {
+    const site = await settled(5);
+    const asked = new Set<string>();
+    while (asked.size < names.length) {
+      const { leader } = site;
+      asked.add(leader.name);
+      void leader.elector.handOver("ordered", { rest: 3_600_000, to: undefined, message: "" });
+      await site.clock.advance("1s");
+      if (asked.size < names.length) await site.clock.until(() => site.leaders.length === 1, takeover);
+    }
+    await site.clock.advance(takeover - 20_000);
+    expect(site.leaders).toEqual([]);
+    await site.clock.until(() => site.leaders.length === 1, "1m");
+    // The others rest as ordered: there is a leader.
+    const { leader } = site;
+    await site.clock.advance("10m");
+    expect(site.leader).toBe(leader);
+    for (const board of site.boards.values()) if (board !== leader) expect(leftFor(board)).toBeGreaterThan(takeover);
+    await site.end();
+    expect(site.lateWrites).toEqual([]);
+  });
+
+  test("does not count the time of an outage, in which no board can take the Lease", async () => {
+    const site = await settled(7);
+    const { leader } = site;
+    void leader.elector.handOver("ordered", { rest: 3_600_000, to: undefined, message: "" });
+    await site.clock.advance("1s");
+    for (const { link } of site.boards.values()) link.cut = "both";
+    await site.clock.advance("10m");
+    expect(site.leaders).toEqual([]);
+    leader.link.cut = undefined;
+    await site.clock.advance(takeover - 20_000);
+    expect(site.leaders).toEqual([]);
+    for (const { link } of site.boards.values()) link.cut = undefined;
+    await site.clock.until(() => site.leaders.length === 1, takeover);
+    expect(site.leader).not.toBe(leader);
+    await site.end();
+  });
 });
 
 test("a board whose term has ended releases no Lease", async () => {

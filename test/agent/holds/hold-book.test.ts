@@ -376,7 +376,7 @@ describe("the board's own copy", () => {
   test("does not keep confirmations: only those on the Lease count", async () => {
     const { site, first } = await twoBoards();
     const end = shifted(first.now, millis("1h"));
-    const hold = { end, by: "ops:bob", reason: undefined, foreign: {} };
+    const hold = { end, by: "ops:bob", reason: undefined, foreign: {}, lastSigns: new Set(["aaaaaa"]) };
     const edit = (holds: Holds): Holds => ({ ...holds, confirmed: new Map([["a", hold]]) });
     void first.book.change(edit, "once written");
     await site.clock.advance("1m");

@@ -3,8 +3,10 @@ import { type Instant, shifted } from "../../../agent/base/clock.ts";
 import {
   confirmedBy,
   decodeHolds,
+  digestOfSign,
   encodeHolds,
   type Freeze,
+  fits,
   freezeKey,
   freezeOn,
   type HoldScope,
@@ -73,13 +75,19 @@ describe("a freeze", () => {
 });
 
 describe("the holds that a leader leaves to the next one", () => {
+  const [pi7Fell, pi8Fell] = [digestOfSign(["pi-7", "1234"]), digestOfSign(["pi-8", "1234"])];
   const all: Holds = {
     freezes: new Map([
       ["site", frozen({ scope: "site" }, 3600)],
       ["zone/east/plant7", frozen({ scope: "zone", target: "east/plant7" }, 10, 600)],
     ]),
     pauses: new Map([["pod-gc", { end: at(120), by: "ops:bob", reason: undefined, foreign: { ticket: 7 } }]]),
-    confirmed: new Map([["east/plant8", { end: at(60), by: "ops:bob", reason: "burnt down", foreign: {} }]]),
+    confirmed: new Map([
+      [
+        "east/plant8",
+        { end: at(60), by: "ops:bob", reason: "burnt down", foreign: {}, lastSigns: new Set([pi7Fell, pi8Fell]) },
+      ],
+    ]),
     release: { end: at(30), by: "ops:bob", reason: "burnt down", foreign: {} },
     changes: 4,
     foreign: { drills: [1] },
@@ -93,13 +101,37 @@ describe("the holds that a leader leaves to the next one", () => {
     expect(read?.freezes.get("site")?.slowEnd.mono).toBe(5000 + 4_200_000);
     expect(read?.freezes.get("zone/east/plant7")).toMatchObject({ scope: "zone", target: "east/plant7" });
     expect(read?.pauses.get("pod-gc")).toMatchObject({ by: "ops:bob", end: { mono: 125_000 } });
-    expect(confirmedBy(read ?? noHolds, "east/plant8", elsewhere)).toBe("ops:bob");
+    const by = (zone: string, sign: string) => confirmedBy(read ?? noHolds, zone, () => sign, elsewhere);
+    expect(by("east/plant8", pi7Fell)).toBe("ops:bob");
+    expect(by("east/plant8", pi8Fell)).toBe("ops:bob");
+    expect(by("east/plant8", digestOfSign(["pi-8", "1235"]))).toBeUndefined();
+    expect(by("east/plant7", pi7Fell)).toBeUndefined();
   });
 
   test("are read back unchanged, with members added by a newer program", () => {
     const read = decodeHolds(encodeHolds(all, at(0)), at(0));
     expect(read).toEqual(all);
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
+  });
+
+  test("have no confirmation that does not say which boards were silent", () => {
+    const entry = { left: 60, by: "ops:bob" };
+    const signsOf = (confirmed: object) =>
+      [...(decodeHolds(JSON.stringify({ v: 1, confirmed }), at(0))?.confirmed ?? [])].map(([zone, { lastSigns }]) => [
+        zone,
+        ...lastSigns,
+      ]);
+    expect(signsOf({ old: entry, wrong: { ...entry, lastSigns: 7 } })).toEqual([]);
+    expect(signsOf({ cut: { ...entry, lastSigns: "aaaaaabbbbbbcc" } })).toEqual([["cut", "aaaaaa", "bbbbbb"]]);
+  });
+
+  test("have room for the confirmation of a zone of 5000 boards", () => {
+    const lastSigns = new Set(Array.from({ length: 5000 }, (_, board) => digestOfSign([`pi-${board}`])));
+    expect(lastSigns.size).toBe(5000);
+    const hold = { end: at(60), by: "ops:bob", reason: "x".repeat(256), foreign: {}, lastSigns };
+    const holds = { ...noHolds, confirmed: new Map([["a", hold]]) };
+    expect(fits(holds, at(0))).toBe(true);
+    expect(decodeHolds(encodeHolds(holds, at(0)), at(0))?.confirmed.get("a")?.lastSigns).toEqual(lastSigns);
   });
 
   test.each(["9", -1, 1.5, 1e300, null, [2]])("have not changed if the count reads %j", (changes) => {

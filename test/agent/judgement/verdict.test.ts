@@ -39,6 +39,21 @@ test.each([
   ["past it, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
   ["past it, and says that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
   ["past it, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
+  [
+    "past it, and restarted without its kubelet",
+    { ...overdue, heard: "no kubelet since boot" },
+    "unproven",
+    true,
+    true,
+  ],
+  [
+    "the leader's own, and restarted without its kubelet",
+    { ...overdue, own: true, heard: "no kubelet since boot" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["in time, and restarted without its kubelet", { ...heard, heard: "no kubelet since boot" }, "alive", false, true],
   ["in time, and says that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
   [
     "past it, without a proof, and speaks",

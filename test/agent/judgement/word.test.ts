@@ -25,6 +25,16 @@ test.each([
   expect(heardNow(said, hold, at(now))).toBe(heard);
 });
 
+test.each([
+  ["ok", "kubelet ok"],
+  ["unknown", "no kubelet since boot"],
+  ["down", "no kubelet since boot"],
+] as const)("a board that was restarted said that its kubelet is %s", (is, heard) => {
+  const said = { ...word(is === "down" ? { is, forMs: 0 } : { is }), isRebooted: true } as const;
+  expect(heardNow(said, hold, at(30_000))).toBe(heard);
+  expect(heardNow(said, hold, at(30_001))).toBe(undefined);
+});
+
 test("a board said nothing", () => {
   expect(heardNow(undefined, hold, at(0))).toBe(undefined);
 });

@@ -62,18 +62,28 @@ describe("an operator's hold", () => {
       { scope: "site", until: at(5400), by: "local:1000" },
     ],
     pauses: [{ controller: "pod-gc", until: at(9000), by: "ops:bob" }],
-    confirmed: [],
+    confirmed: [{ target: "plant7-b", until: at(9000), by: "ops:bob", reason: "burnt down" }],
     quietUntil: at(3660),
   };
 
   test("is reported with author, reason and remaining time, and is not a fault", () => {
     const found = holdProblems(healthy({ holds }));
     expect(found.map(({ severity, message }) => [severity, message])).toEqual([
-      ["info", "nothing is evicted in zone plant7-a for 1h more, by ops:alice (radio maintenance CHG-1182)"],
-      ["info", "nothing is evicted in the site for 30m more, by local:1000"],
+      [
+        "info",
+        "no pod of zone plant7-a is evicted because its board is lost or not ready, for 1h more, by ops:alice (radio maintenance CHG-1182)",
+      ],
+      ["info", "no pod of the site is evicted because its board is lost or not ready, for 30m more, by local:1000"],
       ["info", "pod-gc does nothing for 1h30m more, by ops:bob"],
-      ["info", "nothing is evicted for 1m more"],
+      [
+        "info",
+        "boards of zone plant7-b that have been silent since the confirmation count as dead for 1h30m more, by ops:bob (burnt down)",
+      ],
+      ["info", "no pod is evicted because its board is lost or not ready, for 1m more"],
     ]);
+    expect(found.find(({ type }) => type === "ZoneConfirmedDead")?.hint).toBe(
+      `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}'`,
+    );
   });
 
   test("is shown at the affected zones, evictions and controllers", () => {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { BoardKey, isPublicText, isSigned } from "../../../agent/witness/board-key.ts";
-import { keyFileIn } from "../../../agent/witness/key-file.ts";
+import { keyFileIn } from "../../../agent/witness/state-files.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 
 let folder: string;

@@ -12,6 +12,8 @@ import { SeededRandom } from "../../support/seeded-random.ts";
 import { LanInMemory } from "./lan-in-memory.ts";
 
 const [site, board, port] = ["plant", "pi-3", 10270];
+const firstBoot = "0b21f8a4-6c5d-4e7a-9f10-3d2c1b0a9e81";
+const nextBoot = "7f3e9c52-18ab-4d06-8c77-5a4b3c2d1e0f";
 const [leaderAt, boardAt] = ["192.168.7.1", "192.168.7.3"];
 
 const newKey = (): BoardKey => BoardKey.kept({ read: () => undefined, write: () => {} }, new RecordingLog());
@@ -27,36 +29,48 @@ class Story {
   readonly log = new RecordingLog();
   readonly lan = new LanInMemory();
   readonly key = newKey();
-  readonly facts = new Map<string, string>();
+  /** What is in the kubelet's file, and how often it was written. */
+  kept: string | undefined;
+  writes = 0;
+  isDiskFull = false;
+  reportedBoot: string | undefined;
   kubelet: "ok" | "unhealthy" | "silent" = "ok";
   announced: Announcement | undefined;
   doubted: readonly string[] | undefined = [];
-  readonly answerer: Answerer;
+  answerer: Answerer;
   readonly questioner: Questioner;
   readonly #ending = new AbortController();
   readonly #running: Promise<void>[] = [];
+  #process = new AbortController();
 
   constructor() {
     stories.push(this);
     const ambient = { clock: this.clock, log: this.log, random: new SeededRandom(1) };
-    const facts = {
-      get: (_: string, key: string) => this.facts.get(key),
-      set: (_: string, key: string, value: string) => void this.facts.set(key, value),
-    };
-    const kubelet = new KubeletHealth(this.clock, { ask: () => Promise.resolve(this.kubelet), facts });
     this.announced = { key: this.key.publicText, port, addresses: [boardAt] };
-    const lan = this.lan.of(boardAt);
-    this.answerer = new Answerer(ambient, { lan, port, site, board, bootId: "boot-1", key: this.key, kubelet });
+    this.answerer = this.#agent(firstBoot);
     this.questioner = new Questioner(ambient, { lan: this.lan.of(leaderAt), site });
   }
 
   async boardOn(): Promise<void> {
-    this.#running.push(this.answerer.run(this.#ending.signal));
+    this.#running.push(this.answerer.run(this.#process.signal));
     await this.clock.advance(1);
   }
 
+  /** The board's agent ends, and another process of it starts, perhaps in another boot. */
+  async restart(bootId = firstBoot): Promise<void> {
+    this.#process.abort();
+    this.#process = new AbortController();
+    await this.clock.advance(1);
+    this.answerer = this.#agent(bootId);
+    await this.boardOn();
+  }
+
   async lead(): Promise<void> {
-    const doubts = { inDoubt: () => this.doubted, announced: () => this.announced };
+    const doubts = {
+      inDoubt: () => this.doubted,
+      announced: () => this.announced,
+      reportedBoot: () => this.reportedBoot,
+    };
     this.#running.push(this.questioner.run(doubts, this.#ending.signal));
     await this.clock.advance(1);
   }
@@ -71,7 +85,22 @@ class Story {
 
   async end(): Promise<void> {
     this.#ending.abort();
+    this.#process.abort();
     await Promise.all(this.#running);
+  }
+
+  #agent(bootId: string): Answerer {
+    const ambient = { clock: this.clock, log: this.log, random: new SeededRandom(1) };
+    const file = {
+      read: () => this.kept,
+      write: (text: string) => {
+        if (this.isDiskFull) throw new Error("no space left on device");
+        this.writes++;
+        this.kept = text;
+      },
+    };
+    const kubelet = new KubeletHealth(ambient, { ask: () => Promise.resolve(this.kubelet), file, bootId });
+    return new Answerer(ambient, { lan: this.lan.of(boardAt), port, site, board, bootId, key: this.key, kubelet });
   }
 }
 
@@ -188,6 +217,62 @@ describe("a leader", () => {
     story.lan.refusal = undefined;
     await story.clock.advance("5s");
     expect(story.heard).toBe("kubelet ok");
+  });
+});
+
+describe("a board whose kubelet does not run, as the leader hears it", () => {
+  test("is held in the boot in which its kubelet reported", async () => {
+    const story = new Story();
+    story.kubelet = "unhealthy";
+    await story.boardOn();
+    story.reportedBoot = firstBoot;
+    story.doubted = [board];
+    await story.lead();
+    expect(story.heard).toBe("kubelet down");
+  });
+
+  test.each(["unhealthy", "silent"] as const)("is not held after a restart of the board (%s)", async (kubelet) => {
+    const story = new Story();
+    story.kubelet = kubelet;
+    story.reportedBoot = firstBoot;
+    story.doubted = [board];
+    await story.boardOn();
+    await story.restart(nextBoot);
+    await story.lead();
+    expect(story.heard).toBe("no kubelet since boot");
+  });
+
+  test("is held as long as its kubelet runs, however often it is restarted while it is cut off", async () => {
+    const story = await inDoubt();
+    story.reportedBoot = firstBoot;
+    for (let times = 0; times < 20; times++) {
+      await story.restart(times % 2 === 0 ? nextBoot : firstBoot);
+      await story.clock.advance("15s");
+      expect(story.heard).toBe("kubelet ok");
+    }
+  });
+
+  test.each([undefined, "", "unknown", firstBoot.toUpperCase()])(
+    "is held where its Node has the boot %j, which shows no restart",
+    async (reported) => {
+      const story = new Story();
+      story.kubelet = "silent";
+      story.reportedBoot = reported;
+      story.doubted = [board];
+      await story.boardOn();
+      await story.lead();
+      expect(story.heard).toBe("kubelet unknown");
+    },
+  );
+
+  test("is held where it does not know its own boot", async () => {
+    const story = new Story();
+    story.kubelet = "silent";
+    story.reportedBoot = firstBoot;
+    story.doubted = [board];
+    await story.restart("unknown");
+    await story.lead();
+    expect(story.heard).toBe("kubelet unknown");
   });
 });
 
@@ -351,21 +436,107 @@ describe("a board", () => {
     expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
   });
 
-  test("does not count time in which nobody asked as time without its kubelet", async () => {
+  const seconds = async (story: Story): Promise<number | string | undefined> => {
+    const state = await stateAt(story);
+    return state?.is === "down" ? state.forMs / 1000 : state?.is;
+  };
+
+  test("notices within a minute that its kubelet returned, though nobody asks", async () => {
     const story = new Story();
     await story.boardOn();
     story.kubelet = "silent";
     await story.clock.advance("10s");
-    await stateAt(story);
+    expect(await seconds(story)).toBe(0);
+    story.kubelet = "ok";
+    await story.clock.advance("1m");
+    story.kubelet = "silent";
     await story.clock.advance("1h");
-    expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
+    expect(await seconds(story)).toBe(0);
+    await story.clock.advance("1h");
+    expect(await seconds(story)).toBe(3600);
+  });
+
+  test("does not count time in which it was suspended as time without its kubelet", async () => {
+    const { clock, log } = new Story();
+    const file = { read: () => undefined, write: () => {} };
+    const health = new KubeletHealth({ clock, log }, { ask: async () => "unhealthy", file, bootId: firstBoot });
+    expect(await health.state()).toEqual({ is: "down", forMs: 0 });
+    await clock.advance("1h");
+    expect(await health.state()).toEqual({ is: "down", forMs: 0 });
+  });
+
+  test("goes on counting when its agent restarts again and again, with one write", async () => {
+    const story = new Story();
+    await story.boardOn();
+    expect(await seconds(story)).toBe("ok");
+    story.kubelet = "silent";
+    await story.clock.advance("1s");
+    expect(await seconds(story)).toBe(0);
+    expect(story.writes).toBe(2);
+    for (let times = 0; times < 80; times++) {
+      await story.clock.advance("9s");
+      await seconds(story);
+      await story.restart();
+      await story.clock.advance("6s");
+      await seconds(story);
+    }
+    expect(await seconds(story)).toBeGreaterThanOrEqual(1200);
+    expect(story.writes).toBe(2);
+    story.kubelet = "ok";
+    await story.clock.advance("10s");
+    expect(await seconds(story)).toBe("ok");
+    await story.restart();
+    story.kubelet = "silent";
+    await story.clock.advance("10s");
+    expect(await seconds(story)).toBe(0);
+  });
+
+  test("claims nothing from before a restart on the word of one missed answer of a busy kubelet", async () => {
+    const story = new Story();
+    await story.boardOn();
+    await seconds(story);
+    story.kubelet = "silent";
+    await story.clock.advance("1s");
+    expect(await seconds(story)).toBe(0);
+    await story.clock.advance("2h");
+    await story.restart();
+    expect(await seconds(story)).toBe(0);
+    story.kubelet = "ok";
+    await story.clock.advance("5s");
+    expect(await seconds(story)).toBe("ok");
+  });
+
+  test("counts from its boot: the clock of an earlier one says nothing", async () => {
+    const story = new Story();
+    await story.boardOn();
+    await seconds(story);
+    story.kubelet = "silent";
+    await story.clock.advance("1s");
+    await seconds(story);
+    await story.clock.advance("10m");
+    await story.restart(nextBoot);
+    await story.clock.advance("6s");
+    expect(await seconds(story)).toBe(6);
+  });
+
+  test.each([
+    ["half a file", '{"v":1,"answ'],
+    ["something else", "[1,2]"],
+    ["a time to come", JSON.stringify({ v: 1, answered: true, boot: firstBoot, downSince: 9e15 })],
+    ["no number", JSON.stringify({ v: 1, answered: true, boot: firstBoot, downSince: "0" })],
+  ])("starts anew from %s", async (_, text) => {
+    const story = new Story();
+    story.kept = text;
+    await story.restart();
+    await seconds(story);
+    story.kubelet = "unhealthy";
+    await story.clock.advance("10s");
+    expect(await seconds(story)).toBe(0);
   });
 
   test("goes on when the disk is full and nothing can be stored", async () => {
     const story = new Story();
-    story.facts.set = () => {
-      throw new Error("database or disk is full");
-    };
+    story.isDiskFull = true;
     await story.boardOn();
     expect(await stateAt(story)).toEqual({ is: "ok" });
     story.kubelet = "silent";
@@ -383,6 +554,9 @@ describe("a board", () => {
     story.kubelet = "silent";
     await story.clock.advance("10s");
     expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
-    expect([...story.facts]).toEqual([["kubelet-answered", "yes"]]);
+    expect(story.kept).toContain('"answered":true');
+    await story.restart();
+    await story.clock.advance("10s");
+    expect(await stateAt(story)).toMatchObject({ is: "down" });
   });
 });

@@ -107,7 +107,7 @@ export const texts: readonly Target[] = [
             "board/pi-1": { left: 0, by: "c", slow: 600 },
           },
           pauses: { podGC: { left: 60, by: "d" } },
-          confirmed: { "zone-b": { left: 900, by: "e" } },
+          confirmed: { "zone-b": { left: 900, by: "e", lastSigns: "aaaaaabbbbbb" } },
           later: { unknown: true },
         }),
       run: (input) => {

@@ -60,6 +60,9 @@ export class Faults {
       case "power cut":
         this.#cutPower(fault);
         break;
+      case "kubelet dead":
+        for (const board of this.#of(fault.board)) board.loseKubelet();
+        break;
       case "agent restart":
         this.#restartAgent(fault);
         break;

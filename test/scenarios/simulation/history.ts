@@ -65,6 +65,7 @@ export interface Trouble extends Span {
 
 export type TroubleKind =
   | "no power"
+  | "no kubelet"
   | "only the kubelet's link"
   | "the whole link, silent"
   | "the whole link, refused"

@@ -187,6 +187,18 @@ function heldSite(how: How): readonly Fault[] {
   ];
 }
 
+/** A board is restarted again and again, and its kubelet does not start any more. */
+function deadKubelet(how: How): readonly Fault[] {
+  const { name: board } = how.one(how.setting.boards);
+  const dies = how.between(90_000, 110_000);
+  const faults: Fault[] = [{ at: dies, is: "kubelet dead", board }];
+  for (let at = dies + 10_000; at < how.calmAt; at += how.between(30_000, 70_000)) {
+    const length = how.between(5000, 20_000);
+    faults.push({ at, is: "power cut", board, for: length, cache: "none", wakesIn: undefined });
+  }
+  return faults;
+}
+
 /**
  * Harmful combinations of faults that rarely arise by chance. Each gets new random times, and is added to a schedule's
  * other faults.
@@ -204,13 +216,15 @@ export const motifs = {
   "held site": heldSite,
   "cut board": cutBoard,
   "flapping site": flappingSite,
+  "dead kubelet": deadKubelet,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
 
 export type Motif = keyof typeof motifs;
 
-/** The motifs among which a schedule draws. "cut board" is drawn apart, where there is a LAN, and so is "flapping site". */
-export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter(
-  (name) => name !== "cut board" && name !== "flapping site",
-);
+/** Drawn apart ("cut board" where there is a LAN), or played alone ("dead kubelet"). */
+const apart: readonly Motif[] = ["cut board", "flapping site", "dead kubelet"];
+
+/** The motifs among which a schedule draws. */
+export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => !apart.includes(name));
 
 export const isMotif = (name: string | undefined): name is Motif => name !== undefined && Object.hasOwn(motifs, name);

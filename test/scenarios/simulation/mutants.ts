@@ -137,6 +137,16 @@ const list = {
     wishes: { motif: "cut board", policy: "evidence", boards: 5, lan: "apart" },
     breaks: one("agent/judgement/word.ts", "if (age > wordLasts &&", "if (age > 1000 * wordLasts &&"),
   },
+  "a reboot that is not noticed": {
+    noticedBy: "converged",
+    wishes: { motif: "dead kubelet", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/judgement/word.ts", "if (word.isRebooted &&", "if (word.isRebooted && age < 0 &&"),
+  },
+  "a Node without its boot": {
+    noticedBy: "converged",
+    wishes: { motif: "dead kubelet", policy: "evidence", boards: 5, lan: "apart" },
+    breaks: one("agent/informer/kinds/trim.ts", "info?.bootID ?", 'info?.bootID === "" ?'),
+  },
   "a question that is asked once": {
     noticedBy: "witnessed",
     wishes: { motif: "cut board", policy: "evidence", boards: 3, lan: "apart" },

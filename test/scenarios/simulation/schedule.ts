@@ -87,6 +87,8 @@ export type Fault = { readonly at: Millis } & (
       /** The time of its wall clock after the return; undefined: the right time. */
       readonly wakesIn: Millis | undefined;
     }
+  /** The board's kubelet ends, and does not run again, also after a restart of the board. */
+  | { readonly is: "kubelet dead"; readonly board: string }
   | { readonly is: "agent restart"; readonly board: string; readonly how: "stopped" | "killed"; readonly for: Millis }
   | { readonly is: "pause"; readonly board: string; readonly for: Millis; readonly waking: Waking }
   | { readonly is: "api restart"; readonly for: Millis; readonly how: "orderly" | "crash"; readonly forgetful: boolean }

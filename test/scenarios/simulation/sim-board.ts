@@ -6,6 +6,7 @@ import type { Config } from "../../../agent/config/settings.ts";
 import * as controlLoops from "../../../agent/leading/control-loops.ts";
 import { witnessAnnotation } from "../../../agent/witness/announcement.ts";
 import type { KeyFile } from "../../../agent/witness/board-key.ts";
+import type { KubeletFile } from "../../../agent/witness/kubelet-health.ts";
 import { SiteClient } from "../../../simulator/client/site-client.ts";
 import { Kubelet, kubeletDefaults } from "../../../simulator/cluster/kubelet.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -35,16 +36,16 @@ const learnsWithin: Millis = 100_000;
 /** A process that does not stop in time is killed, as by systemd, but sooner. */
 const patience: Millis = 30_000;
 
-/** A key file in memory. */
-class HeldKey implements KeyFile {
-  #pem: string | undefined;
+/** A file in memory that is synced at once. */
+class HeldFile implements KeyFile, KubeletFile {
+  #text: string | undefined;
 
   read(): string | undefined {
-    return this.#pem;
+    return this.#text;
   }
 
-  write(pem: string): void {
-    this.#pem = pem;
+  write(text: string): void {
+    this.#text = text;
   }
 }
 
@@ -62,13 +63,14 @@ export class SimBoard {
   readonly #nextId: () => number;
   readonly #troubles = new Map<object, Trouble>();
   readonly #mute = new Set<unknown>();
-  /** On its disk, synced at once. */
-  readonly #keyFile = new HeldKey();
+  readonly #keyFile = new HeldFile();
+  readonly #kubeletFile = new HeldFile();
   #boot = "";
   #announcedAt: Millis | undefined;
   #kubelet: SimProcess | undefined;
   #agent: RunningAgent | undefined;
   #isOn = false;
+  #hasKubelet = true;
 
   constructor(
     world: World,
@@ -98,6 +100,11 @@ export class SimBoard {
     return this.#isOn;
   }
 
+  /** Whether pods can run on it. */
+  get isManaged(): boolean {
+    return this.#isOn && this.#hasKubelet;
+  }
+
   get agent(): RunningAgent | undefined {
     return this.#agent?.isOver ? undefined : this.#agent;
   }
@@ -123,14 +130,28 @@ export class SimBoard {
   }
 
   startKubelet(): void {
+    if (!this.#hasKubelet) return;
     const process = this.#process("kubelet");
     this.#kubelet = process;
     const { number, name, zone } = this.plate;
     const ambient = { clock: process, random: this.#seeded(), log: silent };
     const exchange = this.kubeletEdge.send.bind(this.kubeletEdge, process);
     const client = new SiteClient(ambient, { exchange, timeout: kubeletTimeout, userAgent: "simulated-kubelet" });
-    const kubelet = new Kubelet(ambient, { client, board: { name, zone, number }, settings: kubeletDefaults });
+    const kubelet = new Kubelet(ambient, {
+      client,
+      board: { name, zone, number },
+      settings: kubeletDefaults,
+      bootId: this.#boot,
+    });
     void kubelet.run(new AbortController().signal).catch((error: unknown) => this.#complain("kubelet", error));
+  }
+
+  /** The kubelet ends, and none starts again. The board's word does not protect it any longer. */
+  loseKubelet(): void {
+    this.#hasKubelet = false;
+    this.stopKubelet();
+    this.troubled(this.#kubeletFile, "no kubelet");
+    this.muted("kubelet", true);
   }
 
   startAgent(): void {
@@ -152,7 +173,8 @@ export class SimBoard {
         witness: {
           lan: this.lanEdge.lanOf(process),
           keyFile: this.#keyFile,
-          askKubelet: () => Promise.resolve("ok"),
+          kubeletFile: this.#kubeletFile,
+          askKubelet: () => Promise.resolve(this.#kubelet?.isDead === false ? "ok" : "silent"),
           addresses: () => [this.lanEdge.address],
         },
         rebuilt: undefined,

@@ -111,6 +111,37 @@ describe("a board whose link to the API server is cut for ten minutes, on a LAN"
   });
 });
 
+describe("a board with a dead kubelet, on a LAN", { retry: 0 }, () => {
+  const [dies, ends] = [120_000, 1_500_000];
+  const hold = 900_000;
+  const withLoop = (every: number, fault: (at: number) => Schedule["faults"][number]): Schedule => {
+    const { seed, setting } = drawn(6, { boards: 5, policy: "evidence", lan: "apart" });
+    const loop = Array.from({ length: Math.floor((ends - dies) / every) }, (_, index) =>
+      fault(dies + every * (index + 1)),
+    );
+    return { seed, setting, faults: [{ at: dies, is: "kubelet dead", board: "pi-4" }, ...loop], calmAt: ends + 30_000 };
+  };
+  /** When the first of its pods was deleted. */
+  const evictedAt = async (schedule: Schedule): Promise<number> => {
+    const { history, violations } = await runSchedule(schedule);
+    expect(violations).toEqual([]);
+    const first = history.writes.find(({ method, path }) => method === "DELETE" && path.endsWith("-pi-4"));
+    return first?.sentAt ?? Number.POSITIVE_INFINITY;
+  };
+
+  test("whose agent restarts again and again is evicted when the hold is over", async () => {
+    const restart = { is: "agent restart", board: "pi-4", how: "killed", for: 1000 } as const;
+    const at = await evictedAt(withLoop(45_000, (time) => ({ at: time, ...restart })));
+    expect(at).toBeGreaterThan(dies + hold);
+    expect(at).toBeLessThan(dies + hold + 120_000);
+  });
+
+  test("that is in a reboot loop is evicted without a hold", async () => {
+    const cut = { is: "power cut", board: "pi-4", for: 15_000, cache: "recent", wakesIn: undefined } as const;
+    expect(await evictedAt(withLoop(60_000, (time) => ({ at: time, ...cut })))).toBeLessThan(dies + 240_000);
+  });
+});
+
 describe("a mutant of the agent is detected", { retry: 0 }, () => {
   test.concurrent.each([
     ["a fence that never blocks", 60],
@@ -121,6 +152,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a word that is ignored", 10],
     ["a word that lasts for ever", 30],
     ["a question that is asked once", 10],
+    ["a reboot that is not noticed", 10],
     ["a record of an earlier decision", 20],
   ])("%s, within %i schedules", async (mutant, schedules) => {
     const { wishes, noticedBy } = mutantOf(mutant);

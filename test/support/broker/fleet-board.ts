@@ -210,9 +210,11 @@ export class FleetBoard {
       resume: () => does("resume"),
       releaseValve: () => does("release valve"),
       confirmZoneDead: (zone) => does(`confirm ${zone}`),
+      unconfirmZoneDead: (zone) => does(`unconfirm ${zone}`),
       confirmBoardDead: (board) => does(`confirm ${board}`),
       stepDown: (to) => does(`step down ${to}`),
       cordon: (board) => does(`cordon ${board}`),
+      draining: () => undefined,
       drain: () => does("drain"),
     };
   }

@@ -127,7 +127,7 @@ const watchRows = ({ watches = [] }: Status): readonly string[] =>
     ].join(" ");
   });
 
-const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
+const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] => [
   ...zones.map(({ name, state, nodes, ready, rate, frozenUntil }) =>
     [
       (name || "(none)").padEnd(wide(zones.map((one) => one.name))),
@@ -136,6 +136,9 @@ const zoneRows = ({ zones = [], judgement }: Status): readonly string[] => [
       `${rate}/s`,
       frozenUntil === undefined ? "" : `  FROZEN until ${clockTime(frozenUntil)}`,
     ].join(" "),
+  ),
+  ...(holds?.confirmed ?? []).map(
+    ({ target = "", until, by }) => `${target} CONFIRMED DEAD until ${clockTime(until)} by ${by}`,
   ),
   ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement.ageMs, judgement.unwritten)] : []),
 ];

@@ -69,7 +69,7 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "eviction.freeze",
-    sentence: "Stops evictions from the site, a zone or a board for ttl seconds, whichever board leads.",
+    sentence: "Stops evictions from lost or not-ready boards of the site, a zone or one board for ttl seconds.",
     scopes: ["site"],
     class: "idempotent",
     isSigned: true,
@@ -98,12 +98,21 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "zone.confirm-dead",
-    sentence: "Confirms for ttl seconds that the silent boards of a zone are dead.",
+    sentence: "Confirms for ttl seconds that the silent boards of a zone are dead, until they give a sign of life.",
     scopes: ["site"],
     class: "once",
     isSigned: true,
     args: record({ zone: name, ttl }),
     perform: ({ site }, { zone, ttl }, { author, dryRun }) => site.confirmZoneDead(zone, ttl * second, author, dryRun),
+  }),
+  command({
+    name: "zone.unconfirm-dead",
+    sentence: "Withdraws the confirmation that the silent boards of a zone are dead.",
+    scopes: ["site"],
+    class: "idempotent",
+    isSigned: true,
+    args: record({ zone: name }),
+    perform: ({ site }, { zone }, { author, dryRun }) => site.unconfirmZoneDead(zone, author, dryRun),
   }),
   command({
     name: "board.confirm-dead",

@@ -1,6 +1,6 @@
 import type { Instant } from "../../../base/clock.ts";
 import { emptyBucket, fullBucket } from "../../../base/token-bucket.ts";
-import { confirmedBy, type Holds, slowAfter } from "../../../holds/holds.ts";
+import { type Holds, slowAfter } from "../../../holds/holds.ts";
 import { isRecovering } from "../../../judgement/link.ts";
 import type { Judged } from "../judge.ts";
 import type { SiteMemory, ZoneRecord } from "../memory.ts";
@@ -55,12 +55,11 @@ export function judgeZones(
     before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
   const kind = whatChanges(before, states, settings);
-  // While no board of the site is ready, evictions stop. In a zone that an operator confirmed to be dead they resume at
-  // the secondary rate.
-  const confirmedRate = (zone: string): number | undefined => {
-    if (holds.confirmed.size === 0 || states.get(zone) !== "full") return undefined;
-    return confirmedBy(holds, zoneName(zone), now) === undefined ? undefined : settings.secondaryRate;
-  };
+  // While no board of the site is ready, evictions stop. In a zone whose boards an operator confirmed to be dead they
+  // resume at the secondary rate; not if one of them has given a sign of life since.
+  const open = holds.confirmed.size === 0 ? undefined : zonesWith(boards, isUnconfirmed);
+  const confirmedRate = (zone: string): number | undefined =>
+    open === undefined || open.has(zone) || states.get(zone) !== "full" ? undefined : settings.secondaryRate;
   const recovering = settings.policy === "evidence" && isRecovering(memory.quarantine, settings.recovery, now);
   const zones = new Map<string, ZoneRecord>();
   for (const [name, record] of before) {
@@ -75,6 +74,11 @@ export function judgeZones(
   }
   return { zones, disruption: kind };
 }
+
+const isUnconfirmed = ({ evidence }: Judged): boolean => evidence.confirmedBy === undefined;
+
+const zonesWith = (boards: readonly Judged[], is: (board: Judged) => boolean): ReadonlySet<string> =>
+  new Set(boards.filter(is).map(({ zone }) => zone));
 
 function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
   const counts = new Map<string, ZoneCount>();

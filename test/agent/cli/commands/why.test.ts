@@ -267,6 +267,8 @@ test("no record, no state and an unknown argument have different exit codes", as
   expect(absent.err).toContain(
     "this board, edge-02, has no record of node/pi-3\n  Look on the board that led at the time",
   );
+  // An operator's drain leaves no record.
+  expect((await why("pod/default/web-1")).err).toContain('journalctl -u siteward -g "pod evicted by a drain"');
   stored(marked);
   expect((await why("pod/default/web-1")).code).toBe(1);
   expect(await why("web-1")).toMatchObject({

@@ -134,5 +134,6 @@ test("all commands of the fleet's interface are defined, with their scopes and c
     "status.get board+site+fleet read",
     "valve.release site once signed",
     "zone.confirm-dead site once signed",
+    "zone.unconfirm-dead site idempotent signed",
   ]);
 });

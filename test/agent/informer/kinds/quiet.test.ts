@@ -31,6 +31,7 @@ const changes: readonly [what: string, changed: Node][] = [
     "an address appears",
     { ...beat, status: { ...beat.status, addresses: [{ type: "InternalIP", address: "192.0.2.1" }] } },
   ],
+  ["its board was restarted", { ...beat, status: { ...beat.status, nodeInfo: { bootID: "boot-2" } } }],
   ["it is another object", { ...beat, metadata: { ...beat.metadata, uid: "other" } }],
   ["it is being deleted", { ...beat, metadata: { ...beat.metadata, deletionTimestamp: "2026-01-01T00:00:00Z" } }],
 ];

@@ -120,7 +120,7 @@ test("a pod keeps its place, requests, tolerations and status", () => {
   });
 });
 
-test("a Node keeps taints, conditions, addresses and allocatable resources, not its images", () => {
+test("a Node keeps taints, conditions, addresses, allocatable resources and its boot, not its images", () => {
   const node: Node = {
     metadata: { ...bulky, name: "pi-3" },
     spec: { podCIDR: "10.1.0.0/24", unschedulable: true, taints: [{ key: "a", effect: "NoSchedule" }] },
@@ -130,6 +130,7 @@ test("a Node keeps taints, conditions, addresses and allocatable resources, not 
       allocatable: { cpu: "4" },
       capacity: { cpu: "4" },
       images: [{ names: ["nginx"] }],
+      nodeInfo: { bootID: "b-1", kernelVersion: "6.12", machineID: "m" },
     },
   };
   expect(trimNode(node)).toEqual({
@@ -139,6 +140,7 @@ test("a Node keeps taints, conditions, addresses and allocatable resources, not 
       conditions: [{ type: "Ready", status: "True" }],
       addresses: [{ type: "InternalIP", address: "192.0.2.3" }],
       allocatable: { cpu: "4" },
+      nodeInfo: { bootID: "b-1" },
     },
   });
 });

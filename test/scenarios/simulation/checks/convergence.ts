@@ -31,9 +31,11 @@ export function checkConverged(site: Site): readonly string[] {
       if (board.isOn) wrong.push(`converged: ${board.plate.name} has no Node`);
       continue;
     }
+    // A leader does not harm its own board, also when it has no kubelet.
+    if (board.isOn && !board.isManaged && site.leader === board) continue;
     const { ready, taints } = nodeOf(text, 0);
     const seen = `Ready=${ready}, taints ${taints.join(" ") || "none"}`;
-    if (board.isOn) {
+    if (board.isManaged) {
       if (ready !== "True" || taints.length > 0) wrong.push(`converged: ${board.plate.name} lives: ${seen}`);
     } else {
       const must = [
@@ -55,7 +57,7 @@ function partialZones({ boards, recorder }: Site): ReadonlySet<string> {
   const partial = new Set<string>();
   for (const zone of new Set(boards.map(({ plate }) => plate.zone))) {
     const all = boards.filter(({ plate }) => plate.zone === zone);
-    const dark = all.filter(({ isOn }) => !isOn).length;
+    const dark = all.filter(({ isManaged }) => !isManaged).length;
     if (dark === all.length) continue;
     const small = policy === "evidence" && (all.length === 3 || all.length === 4);
     if (small ? dark >= 2 : dark > 2 && dark / all.length >= 0.55) partial.add(zone);
@@ -63,7 +65,7 @@ function partialZones({ boards, recorder }: Site): ReadonlySet<string> {
   return partial;
 }
 
-function checkPods({ api }: Site, { plate, isOn }: SimBoard, taints: readonly string[]): readonly string[] {
+function checkPods({ api }: Site, { plate, isManaged }: SimBoard, taints: readonly string[]): readonly string[] {
   const isTainted = taints.some((taint) => lifecycleTaints.includes(taint));
   return Object.entries(tolerances).flatMap(([kind, seconds]) => {
     const name = `${kind}-${plate.name}`;
@@ -73,8 +75,8 @@ function checkPods({ api }: Site, { plate, isOn }: SimBoard, taints: readonly st
     const isReady = status?.conditions?.some(
       (one: { type: string; status: string }) => one.type === "Ready" && one.status === "True",
     );
-    if (isOn && (isDeleted || !isReady)) return [`converged: ${name} does not run`];
-    if (!isOn && isTainted && isDeleted !== (seconds !== undefined)) {
+    if (isManaged && (isDeleted || !isReady)) return [`converged: ${name} does not run`];
+    if (!isManaged && isTainted && isDeleted !== (seconds !== undefined)) {
       return [`converged: ${name} is ${isDeleted ? "" : "not "}deleted`];
     }
     return [];

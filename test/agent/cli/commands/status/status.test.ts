@@ -94,7 +94,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
     holds: {
       freezes: [{ scope: "site", until: at(7200), by: "ops:alice", reason: "radio maintenance CHG-1182" }],
       pauses: [{ controller: "pod-gc", until: at(7200), by: "ops:alice" }],
-      confirmed: [],
+      confirmed: [{ target: "plant7-b", until: at(7200), by: "ops:bob" }],
     },
     controllers: [
       { name: "node-lifecycle", state: "running", queue: 1, syncP95Ms: 38, errors1h: 0 },
@@ -137,6 +137,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
   const wanted = [
     /^mqtt up for 59m46s, session 312, outbox 1 response \+ 3 events \(900ms\), 0 dropped$/,
     /^Zones plant7-a Normal 8\/8 ready 0\.1\/s FROZEN until \d\d:\d\d$/,
+    /^plant7-b CONFIRMED DEAD until \d\d:\d\d by ops:bob$/,
     /^Eviction .* evicted by this board in the last hour, FROZEN:$/,
     /^pod-gc PAUSED until \d\d:\d\d by ops:alice$/,
     /^Memory 71 MiB RSS of 110 MiB soft, 140 MiB hard, heap 12 MiB, cgroup limit off$/,

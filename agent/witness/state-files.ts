@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { replaceDurably } from "../config/durable-file.ts";
+import type { KeyFile } from "./board-key.ts";
+import type { KubeletFile } from "./kubelet-health.ts";
+
+/** The key in the state folder, readable for its owner alone. */
+export const keyFileIn = (folder: string): KeyFile => fileAt(path.join(folder, "witness.key"));
+
+/** What is known about the board's kubelet, in the state folder. It does not depend on the databases there. */
+export const kubeletFileIn = (folder: string): KubeletFile => fileAt(path.join(folder, "witness.kubelet"));
+
+/** A power cut leaves the former text or the new one. */
+const fileAt = (file: string) => ({
+  read: (): string | undefined => {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      throw error;
+    }
+  },
+  write: (text: string): void => replaceDurably(file, text, 0o600),
+});
