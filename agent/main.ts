@@ -51,14 +51,14 @@ function written(stream: NodeJS.WriteStream): Promise<void> {
 }
 
 /**
- * Ends the process after an unexpected error. Logs the error and its location in one line; the service manager starts a
- * new one.
+ * Ends the process after an unexpected error, which is logged with its location in one line. The service manager then
+ * starts a new process.
  */
 function endWith(error: unknown): never {
   const [what, where] = error instanceof Error ? (error.stack ?? error.message).split("\n") : [String(error)];
   const place = where === undefined ? "" : ` (${where.trim()})`;
   try {
-    process.stderr.write(cleaned(`siteward: ended by an unforeseen error: ${what}${place}\n`));
+    process.stderr.write(cleaned(`siteward: ended by an unexpected error: ${what}${place}\n`));
   } finally {
     process.exit(70);
   }

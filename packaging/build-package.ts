@@ -69,9 +69,10 @@ async function assembled(
   say(
     `program: ${files.length} files, ${inMiB(files.reduce((sum, name) => sum + statSync(path.join(folder, name)).size, 0))}`,
   );
-  // The completion script lists the profiles by name.
+  // Needed by the completion script, which lists the profiles by name.
   symlinkSync(path.join(root, "firmware-profiles"), path.join(work, "firmware-profiles"));
-  // The bundle runs here with the project's own SQLite binding: that of the package may be for another processor.
+  // The bundle runs here with the project's own SQLite binding, because that of the package may be for another
+  // processor.
   symlinkSync(path.join(root, "node_modules"), path.join(work, "node_modules"));
   writeFileSync(
     path.join(work, "package.json"),

@@ -11,11 +11,14 @@ export interface Bundle {
   readonly packages: readonly string[];
 }
 
-/** Builds the program like `npm run build`, but into `outdir`, and with `sqliteImport`: a package has no node_modules. */
+/**
+ * Builds the program like `npm run build`, but into `outdir`, and with `sqliteImport`, because a package has no
+ * node_modules.
+ */
 export async function bundle(root: string, outdir: string): Promise<Bundle> {
   const sources = await buildProgram({ root, outdir, sqlite: sqliteImport });
-  // The interpreter line is removed: a package starts the program in another way, and lintian expects a script with
-  // such a line to be executable.
+  // The interpreter line is removed, because a package starts the program in another way, and lintian expects a script
+  // with such a line to be executable.
   const main = path.join(outdir, "main.js");
   writeFileSync(main, readFileSync(main, "utf8").replace(/^#!.*\n/, ""));
   const folders = sources.flatMap((file) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []);

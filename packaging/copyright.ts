@@ -35,7 +35,9 @@ its symbols. Its license, and those of what it contains, are in
 domain. The licenses of the npm packages in /usr/lib/siteward follow.
 `;
 
-/** The license text of an npm package. Throws if there is none: such a package must not be shipped unchecked. */
+/**
+ * The license text of an npm package. Throws if there is none, because such a package must not be shipped unchecked.
+ */
 function licenseIn(folder: string): string {
   const { name, license } = manifestIn(folder);
   const names = readdirSync(folder);

@@ -24,7 +24,7 @@ export async function membersOf(file: string): Promise<readonly Member[]> {
   });
 }
 
-/** The reasons why a package must not be shipped; empty if it may be. */
+/** The reasons why a package must not be shipped; empty if there are none. */
 export function problemsOf(members: readonly Member[], packed: number, compression: Compression): readonly string[] {
   const most = mostPacked[compression];
   const installed = members.reduce((sum, { size }) => sum + size, 0);
@@ -32,9 +32,9 @@ export function problemsOf(members: readonly Member[], packed: number, compressi
     ...members.flatMap((member) =>
       rules.filter(({ holds }) => holds(member)).map(({ what }) => `${member.path}: ${what}`),
     ),
-    ...(packed > most ? [`the package has ${inMiB(packed)}, more than ${inMiB(most)}`] : []),
+    ...(packed > most ? [`the package takes ${inMiB(packed)}, more than ${inMiB(most)}`] : []),
     ...(installed > mostInstalled
-      ? [`the installed files have ${inMiB(installed)}, more than ${inMiB(mostInstalled)}`]
+      ? [`the installed files take ${inMiB(installed)}, more than ${inMiB(mostInstalled)}`]
       : []),
   ];
 }

@@ -36,8 +36,8 @@ async function bundled(
   const options = {
     absWorkingDir: root,
     entryPoints: [entry],
-    // The same folder whatever `outdir` is: file names depend on the maps, and the maps on the path from here to the
-    // sources.
+    // The same folder whatever `outdir` is, because file names depend on the maps, and the maps on the path from here
+    // to the sources.
     outdir: path.join(root, "dist"),
     write: false,
     sourcemap: "external",

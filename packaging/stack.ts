@@ -8,7 +8,7 @@ const position = /(?:[^\s()"]*\/)?([\w-]+\.js):(\d+):(\d+)/g;
 
 export interface ReadableStack {
   readonly text: string;
-  /** Files in the stack that this program does not have: the stack is of another version of it. */
+  /** Files in the stack that this program does not have, because the stack is of another version of it. */
   readonly unknown: readonly string[];
 }
 

@@ -33,7 +33,7 @@ export interface ThirdParty {
   readonly partsOfNode: readonly PartOfNode[];
 }
 
-/** Licenses that may be shipped together with code under Apache-2.0, each with its text. */
+/** Licenses that may be shipped together with code under Apache-2.0, each with its license text. */
 const allowed: readonly string[] = [
   ...["Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0", "Zlib"],
   // SQLite's blessing, which it has instead of a license.

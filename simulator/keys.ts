@@ -17,8 +17,8 @@ const down = ["\u001b[B", "j"];
 const interrupt = "\u0003";
 
 /**
- * The action of a key on the site as shown. Pressing the key again undoes the action. `undefined` if the key has no
- * meaning, or nothing to act on.
+ * What a key does to the site as shown; pressing the key again undoes it. Undefined if the key has no meaning, or has
+ * nothing to act on.
  */
 export function wishOf(key: string, picture: SitePicture, selected: string | undefined): Wish | undefined {
   const names = picture.boards.map(({ name }) => name);

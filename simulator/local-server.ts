@@ -5,7 +5,7 @@ import type { SiteServer } from "./embedded-site.ts";
 /** An API server that is not listening yet. */
 export interface ServerProgram {
   listen(port: number, host: string): Promise<{ readonly port: number }>;
-  /** The server's upkeep, until the signal aborts. */
+  /** The server's housekeeping, until the signal aborts. */
   run(signal: AbortSignal): Promise<void>;
   /** Ends every connection and closes its file; `run` must have ended. */
   close(): Promise<void>;
@@ -25,7 +25,7 @@ const portRetry: Millis = 200;
 /** The site's API server in this process, on a loopback port that stays the same across restarts. */
 export class LocalServer implements SiteServer {
   readonly #ambient: Ambient;
-  /** Creates a server over the file on disk: only the file survives a restart. */
+  /** Creates a server over the file on disk, because only the file survives a restart. */
   readonly #open: () => ServerProgram;
   #port = 0;
   #life: Life | undefined;
@@ -56,7 +56,7 @@ export class LocalServer implements SiteServer {
   }
 
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
-    // The server is already down: the call that stopped it will start it again.
+    // The server is already down, and the call that stopped it will start it again.
     if (!this.#life) return;
     await this.stop();
     await sleep(this.#ambient.clock, pause, signal);

@@ -63,7 +63,7 @@ export function writeBoardFiles(
     state: { folder: path.join(home, "state") },
     run: { folder: run },
     mqtt: { url: `mqtt://127.0.0.1:${ports.broker}`, fleet: fleetName },
-    // All boards of a trial are on one machine: a board whose link is cut would still answer there.
+    // All boards of a trial are on one machine, where a board whose link is cut would still answer.
     judgement: { witness: "off" },
     // The table must be current, not ten seconds old, and these files are not on flash that could wear out.
     status: { minInterval: "500ms", every: "5s" },

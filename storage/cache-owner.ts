@@ -10,8 +10,7 @@ const [area, key] = ["cache", "file"] as const;
  * state.db about the cache (for example, the cluster that it was filled from) would be applied to any file of that
  * name, even one from another board, another site or an earlier time.
  *
- * Returns the reason why the cache must not be used; undefined if it may be used: from now on it belongs to this
- * state.db.
+ * Returns the reason why the cache must not be used; undefined if it may be used and now belongs to this state.db.
  */
 export function foreignCache(state: Database, cache: Database): StorageError | undefined {
   const memo = new Memo(state);

@@ -28,7 +28,10 @@ const columns = "id, name, scope, origin, author, hash, payload, state, answer, 
 const open = "state IN ('accepted', 'running')";
 const page = 64;
 
-/** The accepted commands. Each method is one transaction, on disk when it returns: the file uses synchronous=FULL. */
+/**
+ * The accepted commands. Each method is one transaction, on disk when it returns, because the file uses
+ * synchronous=FULL.
+ */
 export class CommandLog {
   readonly #database: Database;
 
@@ -41,7 +44,7 @@ export class CommandLog {
   }
 
   /**
-   * Stores the command and the counter of its signing key in one transaction: from then on neither can be used again.
+   * Stores the command and the counter of its signing key in one transaction, after which neither can be used again.
    * `key` is the key's fingerprint, because another key could be given its name.
    */
   admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
@@ -65,12 +68,15 @@ export class CommandLog {
     });
   }
 
-  /** Marks a command as running: from then on it may have taken effect, in whole or in part. */
+  /** Marks a command as running, after which it may have taken effect, in whole or in part. */
   begin(id: string): void {
     this.#database.prepare(`UPDATE commands SET state = 'running' WHERE id = ? AND ${open}`).run(id);
   }
 
-  /** Stores the terminal answer; a second one changes nothing. `isDelivered`: the answer need not be sent later. */
+  /**
+   * Stores the terminal answer; a second one changes nothing. `isDelivered` is true if the answer need not be sent
+   * later.
+   */
   settle(id: string, state: string, answer: string, isDelivered: boolean): void {
     this.#database
       .prepare(`UPDATE commands SET state = ?, answer = ?, payload = '', told = ? WHERE id = ? AND ${open}`)
@@ -88,7 +94,7 @@ export class CommandLog {
       .all();
   }
 
-  /** Terminal answers that may not have been sent, in the commands' order of arrival. */
+  /** Terminal answers that have possibly not been sent, in the commands' order of arrival. */
   undelivered(): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE told = 0 AND NOT ${open} ORDER BY seq LIMIT 256`)

@@ -2,7 +2,7 @@ import type { Database } from "./database/database.ts";
 
 /** A decision to be stored. */
 export interface DecisionEntry {
-  /** The former row of this decision; undefined if there is none. */
+  /** The previous row of this decision; undefined if there is none. */
   readonly id: number | undefined;
   /** The object that it is about: node/NAME or pod/NAMESPACE/NAME. */
   readonly subject: string;
@@ -32,7 +32,7 @@ export function newestDecisions(subject: string | undefined, most: number): Deci
   };
 }
 
-/** The texts of the query's rows, oldest first. */
+/** The JSON of the query's rows, oldest first. */
 export const textsOf = (rows: readonly DecisionText[]): readonly string[] => rows.map(({ text }) => text).toReversed();
 
 interface DecisionQuery {
@@ -59,7 +59,10 @@ export class DecisionLog {
     });
   }
 
-  /** The newest decisions, oldest first: those about an object, or about a board and its pods; undefined: all. */
+  /**
+   * The newest decisions, oldest first: those about an object, or about a board and its pods; all decisions if
+   * undefined.
+   */
   newest(subject: string | undefined, most: number): readonly string[] {
     const { sql, values } = newestDecisions(subject, most);
     return textsOf(this.#database.fresh<DecisionText>(sql).all(...values));
@@ -72,7 +75,7 @@ export class DecisionLog {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** A changed decision moves to the end: it is now the latest, and so not among the first to be deleted. */
+  /** A changed decision moves to the end, because it is now the latest, and so not among the first to be deleted. */
   #put({ id: former, subject, board, text }: DecisionEntry): number {
     if (former !== undefined) this.#database.prepare("DELETE FROM decisions WHERE id = ?").run(former);
     const id = this.#lastId() + 1;

@@ -6,7 +6,7 @@ interface Tree {
   readonly name: string;
   /** The columns that the entries are sorted by. Together they are unique. */
   readonly keys: readonly string[];
-  /** At most `most` entries after the one with the key `after`; undefined: from the first. */
+  /** At most `most` entries after the one with the key `after`; undefined to begin at the first. */
   select(after: readonly SqlValue[] | undefined, most: number): readonly Entry[];
 }
 
@@ -50,7 +50,7 @@ function checked(
   return key;
 }
 
-/** True if `key` comes after `after` in SQLite's order: numbers before texts, texts byte by byte. */
+/** True if `key` comes after `after` in SQLite's order: numbers before strings, strings byte by byte. */
 function isBehind(key: readonly SqlValue[], after: readonly SqlValue[]): boolean {
   for (const [at, value] of key.entries()) {
     const order = compared(value, after[at] ?? null);
@@ -91,7 +91,8 @@ interface Table {
 }
 
 /**
- * The indexes made by CREATE INDEX. Those with nullable columns are left out: a walk cannot resume after a NULL.
+ * The indexes made by CREATE INDEX. Those with nullable columns are left out, because a walk cannot resume after a
+ * NULL.
  */
 function* indexesOf(database: Database, { name: table, columns, primaryKey }: Table): Generator<Tree> {
   const notNull = new Set(columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name));
@@ -123,7 +124,7 @@ function treeOf(
 ): Tree {
   const keys = of.keys.map(quoted).join(", ");
   const named = of.keys.map((name) => `${quoted(name)} AS "${name}"`);
-  // SQLite reads a text to its end to compute its length.
+  // SQLite reads a string to its end to compute its length.
   const lengths = of.read.map((column) => `length(${quoted(column)})`);
   const what = lengths.length === 0 ? [...named] : [...named, `max(0, ${lengths.join(", ")}) AS size`];
   if (of.read.includes(jsonColumn)) what.push(`json_valid(${quoted(jsonColumn)}) AS ${quoted(isValidJson)}`);

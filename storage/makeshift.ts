@@ -7,7 +7,7 @@ import { type FolderOptions, StateFolder } from "./state-folder.ts";
 
 /**
  * A folder in memory that stands in for a state folder that cannot be written, so that the agent can keep reading and
- * reporting. It begins with a copy of state.db: counters continue, and accepted commands are recognised.
+ * reporting. It begins with a copy of state.db, so that counters continue, and accepted commands are recognised.
  */
 export interface Makeshift {
   /** Path of the folder in memory. */
@@ -26,7 +26,10 @@ export function makeMakeshift(at: string, of: string): Makeshift {
   return { at, of, isCopy: copied(of, at) };
 }
 
-/** Opens the makeshift with an empty outbox: messages sent from a copy would be sent again from the state folder. */
+/**
+ * Opens the makeshift with an empty outbox, because messages sent from a copy would be sent again from the state
+ * folder.
+ */
 export function openMakeshift(at: string, options: Omit<FolderOptions, "folder"> & { readonly standsIn: string }) {
   const folder = StateFolder.open({ ...options, folder: at });
   const { database } = folder.state;
@@ -37,7 +40,7 @@ export function openMakeshift(at: string, options: Omit<FolderOptions, "folder">
 
 /**
  * Copies the memo of the makeshift to the state folder, which is writable again, in one transaction, then deletes the
- * makeshift. Facts about the cache are not copied: the makeshift had another cache.
+ * makeshift. Facts about the cache are not copied, because the makeshift had another cache.
  */
 export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit<FolderOptions, "folder">): void {
   const { at, isCopy } = makeshift;
@@ -58,12 +61,15 @@ export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit
   rmSync(at, { recursive: true, force: true });
 }
 
-/** Throws unless state.db can be written: some failed file systems open a file and report errors only on a write. */
+/**
+ * Throws unless state.db can be written, because some failed file systems open a file and report errors only on a
+ * write.
+ */
 export const proveUsable = ({ state }: StateFolder, stamp: string): void =>
   new Memo(state.database).set("state folder", "usable since", stamp);
 
 function copied(of: string, at: string): boolean {
-  // The log is copied first: without it, the database lacks the newest facts.
+  // The log is copied first, because without it, the database lacks the newest facts.
   const names = ["state.db-wal", "state.db"];
   try {
     for (const name of names) {

@@ -18,7 +18,10 @@ export interface Delta<T> {
   readonly object: T;
 }
 
-/** `before` undefined: the object was added. `after` undefined: it was deleted, and `before` is its last known state. */
+/**
+ * `before` is undefined if the object was added. `after` is undefined if it was deleted; `before` is then its last
+ * known state.
+ */
 export interface Change<T> {
   readonly key: Key;
   readonly before: T | undefined;

@@ -2,8 +2,8 @@ import type { Database } from "./database/database.ts";
 import { Memo } from "./memo.ts";
 
 /**
- * Kinds of messages that are kept on disk until the broker has them. State documents are not: an old one must not
- * replace a current one.
+ * Kinds of messages that are kept on disk until the broker has them. State documents are not, because an old one must
+ * not replace a current one.
  */
 export type OutboxClass = "response" | "event";
 
@@ -76,13 +76,13 @@ const columns = "id, class, topic, payload, retain, properties, rank, seq, boot,
 
 /**
  * SQL for the age of a row in milliseconds. For a row from an earlier boot, only the time since the current boot began
- * is known: it may expire late, but never early.
+ * is known, so it may expire late, but never early.
  */
 const age = "(CASE WHEN boot = ? THEN ? - since ELSE ? END)";
 
 /**
  * Messages waiting for the broker, in state.db: on disk when `respond` or `event` returns. Each class has its own
- * limit, so that a flood of events displaces no answers.
+ * limit, so that a flood of events does not displace answers.
  */
 export class Outbox {
   readonly #database: Database;
@@ -126,7 +126,7 @@ export class Outbox {
     });
   }
 
-  /** The current value of a counter; 0 if it was never incremented. */
+  /** The current value of a counter; 0 if it has never been incremented. */
   last(name: string): number {
     return Number(this.#memo.get(area, name) ?? 0);
   }
@@ -152,7 +152,7 @@ export class Outbox {
     this.#database.prepare("DELETE FROM outbox WHERE id = ?").run(id);
   }
 
-  /** Marks a message that the broker does not accept: it is not sent again, but kept for inspection. */
+  /** Marks a message that the broker does not accept, so that it is not sent again, but kept for inspection. */
   markUndeliverable(id: number): void {
     this.#database.transaction(() => {
       this.count("lost");
@@ -179,7 +179,7 @@ export class Outbox {
   }
 
   /**
-   * Drops up to `limit` messages whose topics begin with none of these texts, and records the events among them as
+   * Drops up to `limit` messages whose topics begin with none of these strings, and records the events among them as
    * dropped. Returns how many.
    */
   dropOutside(prefixes: readonly string[], limit: number): number {

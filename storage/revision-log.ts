@@ -1,7 +1,9 @@
 import type { Database } from "./database/database.ts";
 import type { Migration } from "./database/migrations.ts";
 
-/** site.db: the history of the embedded site API. Deleting the file resets that site and touches no agent's state. */
+/**
+ * site.db: the history of the embedded site API. Deleting the file resets that site without touching an agent's state.
+ */
 export const siteMigrations: readonly Migration[] = [
   {
     number: 1,

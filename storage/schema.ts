@@ -4,9 +4,9 @@ import type { Migration } from "./database/migrations.ts";
  * cache.db: the mirror of the site. It may be deleted at any time.
  *
  * Forward only: a released step is never edited; a change is a new number. Not even a comment inside a CREATE statement
- * may change: SQLite stores the statement's text, and a file whose texts differ counts as damaged. A step may drop
- * cached objects, so changing which fields are stored (or what an index function computes under an unchanged name) also
- * takes a step.
+ * may change, because SQLite stores the statement's text, and a file whose statements differ counts as damaged. A step
+ * may drop cached objects, so changing which fields are stored (or what an index function computes under an unchanged
+ * name) also takes a step.
  */
 export const cacheMigrations: readonly Migration[] = [
   {
@@ -69,7 +69,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 2,
-    // From here on, Pods are stored with more fields: those that decide which boards they fit on.
+    // As of this step, Pods are stored with more fields: those that decide which boards they fit on.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;
@@ -110,7 +110,7 @@ export const cacheMigrations: readonly Migration[] = [
   {
     number: 6,
     readableFrom: 4,
-    // From here on, DaemonSets and their revisions are stored with exact integers.
+    // As of this step, DaemonSets and their revisions are stored with exact integers.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;

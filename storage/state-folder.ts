@@ -23,8 +23,9 @@ export interface FolderOptions {
 }
 
 /**
- * The folder of one agent: state.db and cache.db. Only one process can have it open: the lock on state.db is taken
- * before anything else is touched and ends with the process, so holding it proves that the former process is gone.
+ * The folder of one agent: state.db and cache.db. Only one process can have it open, because the lock on state.db is
+ * taken before anything else is touched and ends with the process, so holding it proves that the previous process is
+ * gone.
  */
 export class StateFolder {
   readonly state: OpenedState;
@@ -56,7 +57,7 @@ export class StateFolder {
     }
   }
 
-  /** The inode of state.db: a copy of the folder has another one. */
+  /** The inode of state.db, because a copy of the folder has another one. */
   get inode(): string {
     return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
   }
@@ -72,7 +73,7 @@ export class StateFolder {
     this.state.database.close();
   }
 
-  /** Closes both files after one of them failed, without another write: their logs are not checkpointed. */
+  /** Closes both files after one of them failed, without another write, so that their logs are not checkpointed. */
   abandon(): void {
     this.cache.database.abandon();
     this.state.database.abandon();
@@ -122,7 +123,7 @@ function makeStateFolder(folder: string): void {
   } catch (cause) {
     const about = { file: folder, cause, disposable: false };
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
-    // A full disk is not the configured path's fault: the attempt can succeed once the disk has room.
+    // A full disk is not the configured path's fault, because the attempt can succeed once the disk has room.
     if (code === "ENOSPC" || code === "EDQUOT") throw new StorageError("full", about);
     if (code === "EROFS") throw new StorageError("io", about);
     throw new StorageError("io", { ...about, isWrongPath: true, hint: folderHint });

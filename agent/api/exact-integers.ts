@@ -19,8 +19,8 @@ export type ParseJson = (text: string) => unknown;
 const copied = new Set([resourceName(daemonSets), resourceName(controllerRevisions)]);
 
 /**
- * How texts of a kind are parsed. Where content is written again, integers that a JavaScript number would round (int64
- * beyond 2^53, as in `tolerationSeconds: 9223372036854775807`) are kept as raw JSON, which JSON.stringify writes
+ * How the JSON of a kind is parsed. Where content is written again, integers that a JavaScript number would round
+ * (int64 beyond 2^53, as in `tolerationSeconds: 9223372036854775807`) are kept as raw JSON, which JSON.stringify writes
  * unchanged. The shape checks leave such values in templates and in the data of revisions only.
  */
 export const parserOf = (resource: Resource<KubeObject>): ParseJson =>
@@ -31,7 +31,10 @@ const parsePlainly: ParseJson = (text) => JSON.parse(text);
 /** Finds all integers that may be unsafe, and some digits in strings. Linear: no two attempts read the same digits. */
 const largeInteger = /[:,[]\s*-?\d{16}/;
 
-/** A text with more values is parsed without this: a reviver is called for each value, which takes 20 ms for so many. */
+/**
+ * JSON with more values is parsed without this, because a reviver is called for each value, which takes 20 ms for this
+ * many.
+ */
 const mostRevived = 20_000;
 
 const parseExactly: ParseJson = (text) =>
@@ -48,5 +51,8 @@ const kept = (_: string, value: unknown, { source }: { readonly source?: string 
     ? JSON.rawJSON(source)
     : value;
 
-/** Whether the value is an integer that is kept as raw JSON. It is an object, but has no members of the document. */
+/**
+ * Whether the value is an integer that is kept as raw JSON. It is a JavaScript object, but not an object of the
+ * document.
+ */
 export const isRawInteger = (value: unknown): value is { readonly rawJSON: string } => JSON.isRawJSON(value);

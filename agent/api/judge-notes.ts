@@ -30,7 +30,7 @@ const ours = "siteward";
 const readyWriters: readonly string[] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
 
 /**
- * Managers whose writes of taints count. Many other programs write taints too, but these programs contain a node
+ * Managers whose writes of taints are evidence. Many other programs write taints too, but these programs contain a node
  * lifecycle controller.
  */
 const taintJudges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-server", "kubelite"];
@@ -58,7 +58,7 @@ export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
 
 const judgedKeys: readonly string[] = Object.values(taintKeys);
 
-/** The Node's taints that a node lifecycle controller owns, with the times at which they were added, as one text. */
+/** The Node's taints that a node lifecycle controller owns, with the times at which they were added, as one string. */
 export const judgedTaints = (node: Node): string =>
   taintsOf(node)
     .filter(({ key }) => judgedKeys.includes(key))
@@ -67,8 +67,8 @@ export const judgedTaints = (node: Node): string =>
 
 /**
  * Returns the note of a write by another judge between two readings of one Node. A new note on taints alone proves
- * nothing, because its time changes whenever that manager writes any field. So it counts only if `judgedTaints` changed
- * as well.
+ * nothing, because its time changes whenever that manager writes any field. So it is evidence only if `judgedTaints`
+ * changed as well.
  */
 export function otherJudge(before: JudgeReading, now: JudgeReading): JudgeNote | undefined {
   const isNew = ({ manager, wrote, stamp }: JudgeNote): boolean =>

@@ -48,7 +48,9 @@ export function pinnedTo(affinity: Affinity): string | undefined {
   return pin?.values?.length === 1 ? pin.values[0] : undefined;
 }
 
-/** The affinity of a pod for this board only. Replaces all required terms: this board already satisfies them. */
+/**
+ * The affinity of a pod for this board only. Replaces all required terms, because this board already satisfies them.
+ */
 export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
   ...affinity,
   nodeAffinity: {

@@ -5,7 +5,7 @@ import { apiVersionOf, type Resource } from "./resources.ts";
 export const controllerOf = ({ metadata }: KubeObject): OwnerReference | undefined =>
   metadata.ownerReferences?.find(({ controller }) => controller === true);
 
-/** Compares uids, never names: an owner that was deleted and recreated under its name is a different object. */
+/** Compares uids, never names, because an owner that was deleted and recreated under its name is a different object. */
 export const isControlledBy = (object: KubeObject, owner: KubeObject): boolean =>
   controllerOf(object)?.uid === owner.metadata.uid;
 

@@ -37,7 +37,7 @@ export function parseObject<T extends KubeObject>(value: unknown, resource: Reso
 }
 
 /**
- * Says in what an object's kind or apiVersion differs from the resource's; undefined if they agree or are absent. With
+ * How an object's kind or apiVersion differs from the resource's; undefined if they agree or are absent. With
  * `isPartial`, the kind PartialObjectMetadata is accepted as well.
  */
 export function kindMismatch(
@@ -53,7 +53,7 @@ export function kindMismatch(
 }
 
 /**
- * A member and its value, for messages. `value` is unchecked, perhaps an object that cannot be converted to a string.
+ * A field and its value, for messages. `value` is unchecked, perhaps an object that cannot be converted to a string.
  */
 const named = (member: string, value: unknown): string =>
   typeof value === "string" ? `${member} ${value.slice(0, 63)}` : `a ${member} that is not a string`;

@@ -16,8 +16,8 @@ import {
 } from "./shape-rules.ts";
 
 /**
- * Refuses a Pod with malformed tolerations or placement (see `ShapeCheck`): without those fields it would seem to
- * tolerate nothing, or to fit on any board.
+ * Refuses a Pod with malformed tolerations or placement (see `ShapeCheck`), because without those fields it would seem
+ * to tolerate nothing, or to fit on any board.
  */
 export function checkPod(pod: ParsedFields): string | undefined {
   const spec = section(pod, "spec");
@@ -57,7 +57,7 @@ const isToleration = (toleration: ParsedFields): boolean =>
   ["key", "operator", "value", "effect"].every((name) => isOptional(toleration, name, "string")) &&
   (isOptional(toleration, "tolerationSeconds", "number") || isRawInteger(toleration.tolerationSeconds));
 
-/** Checks only the required node affinity: no rule reads any other part of the affinity. */
+/** Checks only the required node affinity, because no rule reads any other part of the affinity. */
 function isAffinity(spec: ParsedFields): boolean {
   if (isAbsent(spec, "affinity")) return true;
   const { affinity } = spec;
@@ -93,7 +93,7 @@ function keepRequests(owner: ParsedFields): void {
   if (resources) keepQuantities(resources, "requests");
 }
 
-/** Keeps a map of quantities. JSON numbers, which the API accepts as quantities, become text. */
+/** Keeps a map of quantities. JSON numbers, which the API accepts as quantities, become strings. */
 function keepQuantities(owner: ParsedFields, name: string): void {
   const quantities = owner[name];
   if (isFields(quantities)) {

@@ -1,7 +1,7 @@
 import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
-/** Whether a kubelet has ever taken up the pod: it sets the Ready condition then. */
+/** Whether a kubelet has ever accepted the pod, which is when it sets the Ready condition. */
 export const isTakenUp = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type }) => type === "Ready") ?? false;
 
@@ -14,7 +14,7 @@ export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTi
 /** The pod has run to its end, succeeded or failed, and will not run again. */
 export const isFinished = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
-/** Ended in the sense of pod garbage collection: any phase but these three counts, even a missing one. */
+/** Ended in the sense of pod garbage collection: the phase is missing, or is not one of these three. */
 export const hasEnded = ({ status }: Pod): boolean => !["Pending", "Running", "Unknown"].includes(status?.phase ?? "");
 
 /**
@@ -36,7 +36,9 @@ export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[m
 /** Whether its Ready condition is True. */
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition never was ready. */
+/**
+ * Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition has never been ready.
+ */
 export function countsAsReady(pod: Pod): boolean {
   const ready = podCondition(pod, "Ready");
   return ready !== undefined && ready.status !== "False";

@@ -17,17 +17,17 @@ export const areTexts = (value: unknown): boolean => Array.isArray(value) && val
 export const areStrings = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === "string");
 
-/** True if the member is missing or null; null is deleted. */
+/** True if the field is missing or null; null is deleted. */
 export function isAbsent(owner: ParsedFields, name: string): boolean {
   if (owner[name] === null) delete owner[name];
   return owner[name] === undefined;
 }
 
-/** True if the member is absent or of this type. */
+/** True if the field is absent or of this type. */
 export const isOptional = (owner: ParsedFields, name: string, type: Plain): boolean =>
   isAbsent(owner, name) || typeof owner[name] === type;
 
-/** True if the member is absent or a map of strings. */
+/** True if the field is absent or a map of strings. */
 export function areOptionalStrings(owner: ParsedFields, name: string): boolean {
   if (isAbsent(owner, name)) return true;
   const map = owner[name];
@@ -62,7 +62,7 @@ export function hasTooManyLabels(map: unknown, most = maxLabels): boolean {
   return false;
 }
 
-/** True if the member is absent or a list of objects that all satisfy `isWanted`. */
+/** True if the field is absent or a list of objects that all satisfy `isWanted`. */
 export function areOptionalItems(
   owner: ParsedFields,
   name: string,
@@ -73,7 +73,7 @@ export function areOptionalItems(
   return Array.isArray(list) && list.every((item: unknown) => isFields(item) && isWanted(item));
 }
 
-/** The member if it is an object. Any other value is deleted, and undefined returned. */
+/** The field if it is an object. Any other value is deleted, and undefined is returned. */
 export function section(object: ParsedFields, name: string): ParsedFields | undefined {
   const value = object[name];
   if (isFields(value)) return value;
@@ -81,12 +81,12 @@ export function section(object: ParsedFields, name: string): ParsedFields | unde
   return undefined;
 }
 
-/** Deletes the member unless it is of this type. */
+/** Deletes the field unless it is of this type. */
 export function keepOnly(owner: ParsedFields, name: string, type: Plain): void {
   if (!isOptional(owner, name, type)) delete owner[name];
 }
 
-/** Deletes the entries of a map that are not strings, or the member if it is not a map. */
+/** Deletes the entries of a map that are not strings, or the field if it is not a map. */
 export function keepStrings(owner: ParsedFields, name: string): void {
   if (isAbsent(owner, name)) return;
   const map = owner[name];
@@ -97,7 +97,7 @@ export function keepStrings(owner: ParsedFields, name: string): void {
   for (const key in map) if (typeof map[key] !== "string") delete map[key];
 }
 
-/** Deletes the items of a list that are not usable objects, or the member if it is not a list. */
+/** Deletes the items of a list that are not usable objects, or the field if it is not a list. */
 export function keepItems(owner: ParsedFields, name: string, usable: (item: ParsedFields) => boolean): void {
   if (isAbsent(owner, name)) return;
   const list = owner[name];
@@ -109,7 +109,7 @@ export function keepItems(owner: ParsedFields, name: string, usable: (item: Pars
   if (kept.length < list.length) owner[name] = kept;
 }
 
-/** Deletes the items of a list that are not strings or are empty, or the member if it is not a list. */
+/** Deletes the items of a list that are not strings or are empty, or the field if it is not a list. */
 export function keepTexts(owner: ParsedFields, name: string): void {
   if (isAbsent(owner, name) || areTexts(owner[name])) return;
   const list: unknown = owner[name];

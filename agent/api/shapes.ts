@@ -94,7 +94,10 @@ function isOwner(owner: ParsedFields): boolean {
   return true;
 }
 
-/** In characters. The longest text of a real owner is its apiVersion: a group of at most 253 characters, and a version. */
+/**
+ * In characters. The longest string of a real owner reference is its apiVersion: a group of at most 253 characters, and
+ * a version.
+ */
 const longestOwnerText = 512;
 
 const isTaint = (taint: ParsedFields): boolean => {

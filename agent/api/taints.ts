@@ -33,8 +33,8 @@ export const noExecuteTaints = (node: Node): readonly Taint[] =>
   taintsOf(node).filter(({ effect }) => effect === "NoExecute");
 
 /**
- * The whole list after a change: a patch cannot address a single taint, because the list has no merge key. An added
- * taint replaces the one with the same key and effect; all others stay as they are.
+ * The whole list after a change, because a patch cannot address a single taint, because the list has no merge key. An
+ * added taint replaces the one with the same key and effect; all others stay as they are.
  */
 export function changeTaints(
   before: readonly Taint[],

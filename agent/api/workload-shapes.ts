@@ -20,7 +20,8 @@ import {
 } from "./shape-rules.ts";
 
 /**
- * Refuses a malformed selector or template: if parts of it were dropped, different pods would be selected or created.
+ * Refuses a malformed selector or template, because if parts of it were dropped, different pods would be selected or
+ * created.
  */
 export function checkDaemonSet(daemonSet: ParsedFields): string | undefined {
   const { spec } = daemonSet;
@@ -63,7 +64,7 @@ export function checkRevision(revision: ParsedFields): string | undefined {
   return undefined;
 }
 
-/** Refuses a malformed selector or list of ports: without it, the Service would lose its endpoints. */
+/** Refuses a malformed selector or list of ports, because without it, the Service would lose its endpoints. */
 export function checkService(service: ParsedFields): string | undefined {
   const { spec } = service;
   if (!isFields(spec)) return "has no spec";

@@ -17,7 +17,7 @@ export interface HasDisposition {
 
 /**
  * The disposition stated by the error or, failing that, by the nearest of its causes. An error without a disposition is
- * a bug in this program: its key is retried, everything else continues. Nothing else reads dispositions.
+ * a bug in this program; its key is retried, and everything else continues. Nothing else reads dispositions.
  */
 export const dispositionOf = (error: unknown): Disposition => stated(error) ?? "retry";
 

@@ -1,5 +1,5 @@
 /*
- * JSON's structural characters as bytes, which are also their UTF-16 code units, for code that scans a text without
+ * JSON's structural characters as bytes, which are also their UTF-16 code units, for code that scans JSON without
  * parsing it. They never occur within a multi-byte UTF-8 character.
  */
 export const quote = 0x22;

@@ -52,6 +52,6 @@ export const pointerSteps = (pointer: string): readonly string[] =>
     .slice(1)
     .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** The value of a member. Inherited properties (`constructor`, `toString`) do not count. */
+/** The value of a member. Inherited properties (`constructor`, `toString`) are ignored. */
 export const memberOf = (value: unknown, name: string): unknown =>
   isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;

@@ -15,8 +15,8 @@ export const isPostponed = (error: Error): boolean =>
   error instanceof PostponedError || error.cause instanceof PostponedError;
 
 /**
- * Runs the work with a signal that aborts after `patience` (with a PostponedError) or together with `parent`.
- * `patience` undefined: no time limit.
+ * Runs the work with a signal that aborts after `patience` (with a PostponedError) or together with `parent`. Without
+ * `patience` there is no time limit.
  */
 export async function patiently<T>(
   clock: Clock,

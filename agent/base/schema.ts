@@ -112,7 +112,7 @@ export const simple = <T>(json: JsonRecord, expects: string, is: (value: unknown
 
 export interface TextForm {
   readonly pattern?: RegExp;
-  /** Maximum length in code points, as in JSON Schema. Longer texts are refused before the pattern is tried. */
+  /** Maximum length in code points, as in JSON Schema. Longer strings are refused before the pattern is tried. */
   readonly most?: number;
   /** Minimum length in code points, default 1. Checked only if `most` is set. */
   readonly least?: number;

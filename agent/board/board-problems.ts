@@ -128,8 +128,8 @@ function ownProblems({ readings, standings, clock, startedAt }: BoardView, now: 
 
 /**
  * When a sign was seen: "now", "seen 3x since the agent started, not now", "seen since the board started, not now".
- * Undefined if the sign was never seen, or too long ago. `isRemembered`: the firmware reports that the sign occurred
- * since its start.
+ * Undefined if the sign has never been seen, or not recently. `isRemembered`: the firmware reports that the sign
+ * occurred since its start.
  */
 function seenText({ isNow, times, seen }: Sign, isRemembered: boolean, now: Instant): string | undefined {
   const often = times > 1 ? `, ${times}x since the agent started` : "";

@@ -2,7 +2,7 @@ import type { Ambient } from "../base/ambient.ts";
 import { type Millis, sleep } from "../base/clock.ts";
 import type { ReadFact } from "./facts.ts";
 
-/** synced: the wall clock was set from a better source since this boot, or is configured as trusted. */
+/** synced: the wall clock has been set from a better source since boot, or is configured as trusted. */
 export type ClockState = "synced" | "unsynced";
 
 /** An unsynced clock is reported only this long after the agent's start: setting the clock may take a few minutes. */
@@ -30,9 +30,9 @@ const marker = "/run/systemd/timesync/synchronized";
 const period: Millis = 30_000;
 
 /**
- * Determines whether the wall clock can be trusted. Checks every 30 s until it is synced, and never again: a clock that
- * was set once since the boot does not become wrong by decades. adjtimex(2) would be the direct answer, but Node.js has
- * no binding for it.
+ * Determines whether the wall clock can be trusted. Checks every 30 s until it is synced, and never again, because a
+ * clock that has been set once since boot does not become wrong by decades. adjtimex(2) would be the direct answer, but
+ * Node.js has no binding for it.
  */
 export class ClockSync {
   readonly #ambient: Ambient;
@@ -49,7 +49,7 @@ export class ClockSync {
     return this.view().state;
   }
 
-  /** Checks timesyncd's file on every call, so that a clock set a second ago counts at once. */
+  /** Checks timesyncd's file on every call, so that a clock set a second ago is noticed at once. */
   view(): ClockSource {
     if (this.#source === undefined && this.#deps.read(marker) !== undefined) this.#set("timesyncd");
     return this.#source === undefined

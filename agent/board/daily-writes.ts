@@ -2,12 +2,12 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 const day: Millis = 86_400_000;
 
-/** The distance between two marks: the window of a day is exact to this time. */
+/** The time between two marks, and so the precision of the one-day window. */
 const markEvery: Millis = 3_600_000;
 
 /** Bytes written within the last day, from the total since the process started: the wear of the flash. */
 export class DailyWrites {
-  /** Earlier totals, oldest first. Only the first may be older than a day: it is where the window begins. */
+  /** Earlier totals, oldest first. Only the first may be older than a day, because the window begins there. */
   readonly #marks: { readonly at: Instant; readonly bytes: number }[] = [];
   #latest: number | undefined;
 

@@ -1,14 +1,16 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** A sign of trouble that may come and go, filtered over time. It counts only while it lasts or recurs. */
+/** A sign of trouble that may come and go, filtered over time. It is in effect only while it lasts or recurs. */
 export interface Sign {
-  /** When a sample last showed the sign; undefined: never. */
+  /** When a sample last showed the sign; undefined if none has. */
   readonly seen: Instant | undefined;
-  /** When the sign began to count; undefined while it does not count. */
+  /** When the sign took effect; undefined while it is not in effect. */
   readonly since: Instant | undefined;
-  /** When a sample last showed the sign while it counted; undefined: never. */
+  /** When a sample last showed the sign while it was in effect; undefined if none has. */
   readonly stood: Instant | undefined;
-  /** The sign counts until `patience` times `within` have passed since `seen`. 1 at first, doubled by recurrence. */
+  /**
+   * The sign is in effect until `patience` times `within` have passed since `seen`. 1 at first, doubled by recurrence.
+   */
   readonly patience: number;
   /** How many times the sign appeared in a sample after being absent from the previous one. */
   readonly times: number;
@@ -28,10 +30,10 @@ export const unseen: Sign = {
 const mostPatience = 32;
 
 /**
- * The sign after a sample. It begins to count once two samples within `within` showed it, and counts until no sample
- * has shown it for `within` times its patience: a single spike is ignored, and a flickering sign counts as one. Each
- * time it begins to count again, the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm soon
- * counts without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
+ * The sign after a sample. It takes effect once two samples within `within` have shown it, and stays in effect until no
+ * sample has shown it for `within` times its patience, so a single spike is ignored, and a flickering sign is a single
+ * sign. Each time it takes effect again, the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm
+ * soon stays in effect without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
  */
 export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);

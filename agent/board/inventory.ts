@@ -1,8 +1,8 @@
 import { asRecord, isRecord, recordIn } from "../base/json.ts";
 
 /**
- * The board's hardware and operating system, for display only. Texts are one line of up to 100 ASCII characters; an
- * unknown text is "", an unknown number 0.
+ * The board's hardware and operating system, for display only. Strings are one line of up to 100 ASCII characters; an
+ * unknown string is "", an unknown number is 0.
  */
 export interface Inventory {
   readonly system: { readonly manufacturer: string; readonly model: string; readonly serial: string };
@@ -22,7 +22,7 @@ export const inventorySchema = "siteward.inventory/1";
 
 const mostDisks = 16;
 
-/** Parses the child's output; undefined if its format is unknown. Missing or invalid members become "" or 0. */
+/** Parses the child's output; undefined if its format is unknown. Missing or invalid fields become "" or 0. */
 export function inventoryFrom(output: string): Inventory | undefined {
   const all = recordIn(output);
   if (all?.schema !== inventorySchema) return undefined;

@@ -25,7 +25,7 @@ function addresses4(read: ReadFact): readonly string[] {
   return mainFirst(found);
 }
 
-/** Parses /proc/net/fib_trie: an own address is a line "|-- 192.168.7.2", followed by "/32 host LOCAL". */
+/** Parses /proc/net/fib_trie: an address of this machine is a line "|-- 192.168.7.2", followed by "/32 host LOCAL". */
 function ownAddresses4(text: string): ReadonlySet<string> {
   const found = new Set<string>();
   let last = "";

@@ -4,7 +4,7 @@ import { type ClockState, timeToSync } from "./clock-sync.ts";
 import { isWorn } from "./limits.ts";
 import type { BoardReadings } from "./sensors/readings.ts";
 
-/** A condition for the board's Node, without times. Texts contain no measured values, so that they rarely change. */
+/** A condition for the board's Node, without times. Messages contain no measured values, so that they rarely change. */
 export interface WantedCondition {
   readonly type: string;
   readonly status: "True" | "False";

@@ -23,7 +23,7 @@ export interface Peer {
 }
 
 /**
- * Why a leader should release the Lease: it has been sick for `sickFor`, and another board is ready to take over
+ * Why a leader should release the Lease: it has been unwell for `sickFor`, and another board is ready to take over
  * (docs/judgement.md#terms). Undefined if it should keep the Lease.
  */
 export function reasonToStepDown(
@@ -37,8 +37,8 @@ export function reasonToStepDown(
 }
 
 /**
- * Why a leader that is sick for `sickFor` and has never listed the boards should release the Lease: it judges none, and
- * does not know whether another board stands by.
+ * Why a leader that has been unwell for `sickFor` and has never listed the boards should release the Lease: it judges
+ * none, and does not know whether another board stands by.
  */
 export const reasonToLeaveUnseen = (
   sickness: Sickness | undefined,
@@ -63,7 +63,7 @@ export const reasonOfBrokenTerms = (count: number): string | undefined =>
     ? undefined
     : `its last ${count} terms ended with a crash or a power cut within ${formatDuration(termHolds)}`;
 
-/** The name of a board that could take over as leader; undefined: none. */
+/** The name of a board that could take over as leader; undefined if there is none. */
 export function standingBy(peers: Iterable<Peer>): string | undefined {
   for (const { name, isReady, standby } of peers) if (isReady && standby === standsBy) return name;
   return undefined;
@@ -71,7 +71,7 @@ export function standingBy(peers: Iterable<Peer>): string | undefined {
 
 /**
  * Why a board that is unwell for the reason `why` does not compete for the Lease; undefined if it may. It waits for
- * `patience` so that another board can take over. After that it competes anyway: a sick leader is better for a site
+ * `patience` so that another board can take over. After that it competes anyway: an unwell leader is better for a site
  * than none.
  */
 export function reasonNotToStand(

@@ -7,7 +7,7 @@ export const runCommand: Command = {
   details:
     "Takes part in the election of the site's leader and, as the leader, manages the site's boards. " +
     "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. On SIGHUP, the agent reads the " +
-    "configuration again; if it is invalid, or conflicts with the fleet's settings, the former one stays in force.",
+    "configuration again; if it is invalid, or conflicts with the fleet's settings, the previous one stays in force.",
   options: [configOption],
   exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
   load: async () => (await import("../process/run.ts")).run,

@@ -7,7 +7,7 @@ import { TransportError } from "./transport/transport-error.ts";
 
 export interface ApiClientsDeps extends Pick<KubeClientDeps, "traffic" | "timeouts" | "userAgent"> {
   readonly link: Pick<ApiLink, "send">;
-  /** The API server answered. */
+  /** The API server responded. */
   readonly reached: () => void;
 }
 
@@ -27,7 +27,7 @@ export class ApiClients {
     this.#deps = deps;
   }
 
-  /** The listener is called after each request that the API server did not answer. */
+  /** The listener is called after each request without a response of the API server. */
   onLost(listener: () => void): void {
     this.#lost.push(listener);
   }
@@ -41,8 +41,8 @@ export class ApiClients {
       ...own,
       transport: async (request) => {
         await turn?.(request);
-        // If the deadline expired during the wait, the request must fail here: it must not count as unanswered by the
-        // server.
+        // If the deadline expired during the wait, the request must fail here: it must not be counted as a request
+        // without a response.
         request.signal.throwIfAborted();
         return this.#send(request);
       },

@@ -16,7 +16,7 @@ export interface StatusCause {
 }
 
 interface Refusal {
-  /** The HTTP status; 0 if there was no readable answer. */
+  /** The HTTP status; 0 if there was no readable response. */
   readonly status: number;
   /** The reason in Kubernetes' words ("Conflict", "Expired"); for status 0 that of the failure ("Timeout", "Reset"). */
   readonly reason: string;
@@ -40,8 +40,8 @@ export class ApiError extends Error implements HasDisposition {
   readonly hint: string | undefined;
   readonly disposition: Disposition;
   /**
-   * Either we or the server itself cannot read this object; others may be readable. A server whose etcd does not answer
-   * uses the same status.
+   * Either we or the server itself cannot read this object; others may be readable. A server whose etcd does not
+   * respond uses the same status.
    */
   readonly isOfOneObject: boolean;
 
@@ -71,7 +71,7 @@ const isUnauthorized = is("Unauthorized");
 export const isInternalError = is("InternalError");
 /** The write was refused because another writer was faster. */
 export const isOvertaken = is("Conflict", "AlreadyExists");
-/** There was no answer, or the credentials were not accepted. `ApiLink` reports these errors; callers need not. */
+/** There was no response, or the credentials were not accepted. `ApiLink` reports these errors; callers need not. */
 export const isOfLink = (error: unknown): boolean =>
   error instanceof TransportError ||
   isUnauthorized(error) ||
@@ -79,7 +79,9 @@ export const isOfLink = (error: unknown): boolean =>
 /** The server no longer has the history that a watch or a paged list needs. */
 export const isGone = is("Gone", "Expired");
 
-/** The server does not have this resourceVersion yet: its replica is behind, or etcd was restored from a backup. */
+/**
+ * The server does not have this resourceVersion yet, because its replica is behind, or etcd was restored from a backup.
+ */
 export const isTooLargeResourceVersion = (error: unknown): error is ApiError =>
   error instanceof ApiError &&
   (error.causes.some(({ reason }) => reason === "ResourceVersionTooLarge") ||

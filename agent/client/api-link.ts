@@ -9,11 +9,12 @@ import { type HttpResponse, isWatch, type Transport } from "./transport/transpor
 import { NoFurtherConnection, TransportError } from "./transport/transport-error.ts";
 
 export interface ApiLinkView {
-  /** starting: no request has been answered or has failed yet. */
+  /** starting: no response has arrived and no request has failed yet. */
   readonly state: "starting" | "up" | "down";
   readonly since: Instant;
   /**
-   * The time from a request to the headers of its answer, over the last 64 requests; undefined before the first answer.
+   * The time from a request to the headers of its response, over the last 64 requests; undefined before the first
+   * response.
    */
   readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
   /** `requests` includes those that failed; `watches` counts the opened ones. */
@@ -24,7 +25,7 @@ export interface ApiLinkView {
   readonly lastOutage: Outage | undefined;
 }
 
-/** An interruption longer than `link.blip`, from the first unanswered request to the next answer. */
+/** An interruption longer than `link.blip`, from the first request without a response to the next response. */
 export interface Outage {
   /** Outages are numbered from 1 since the process started. */
   readonly number: number;
@@ -113,7 +114,7 @@ export class ApiLink {
     };
   }
 
-  /** How far the API server's clock is ahead of this board's clock; undefined before the first answer with a date. */
+  /** How far the API server's clock is ahead of this board's clock; undefined before the first response with a date. */
   get skew(): Millis | undefined {
     return this.#skew;
   }
@@ -140,7 +141,7 @@ export class ApiLink {
     this.#state = state;
     this.#failure = failure;
     if (turned) {
-      // The outage began, at the latest, when its first unanswered request was sent.
+      // The outage began, at the latest, when its first request without a response was sent.
       this.#since = state === "down" ? begun : now;
       this.#lost = failure && { began: begun, kind: failure.kind };
     }
@@ -174,8 +175,8 @@ const notAccepted: ApiFailure = {
 };
 
 /**
- * The kind of a failure; undefined if the error comes from neither the link nor the credentials, or if other requests
- * are answered.
+ * The kind of a failure; undefined if the error comes from neither the link nor the credentials, or if the server
+ * responds to other requests.
  */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {
   if (error instanceof NoFurtherConnection) return undefined;

@@ -24,7 +24,7 @@ export interface ApiCall extends Attempt {
   readonly method: HttpRequest["method"];
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Builds the text again on each call: it may be large, and is held only while the request is in flight. */
+  /** Builds the body again on each call, because it may be large and is held only while the request is in flight. */
   readonly body?: () => string;
   readonly signal: AbortSignal;
   /** Ends waits for the rate limiter and between attempts; does not abort a request already sent. Default: `signal`. */
@@ -35,12 +35,12 @@ export interface ApiCall extends Attempt {
   /** See `Refusable`. */
   readonly refused?: ((error: ApiError) => void) | undefined;
   /**
-   * The time limit of each attempt: for `answer` until the whole answer has arrived, for `stream` until its headers
+   * The time limit of each attempt: for `answer` until the whole response has arrived, for `stream` until its headers
    * have, and then between the chunks of a list.
    */
   readonly timeout: Millis;
   /**
-   * The members to read from a long answer, of which only the beginning is read; undefined if the whole answer is
+   * The fields to read from a long response, of which only the beginning is read; undefined if the whole response is
    * needed.
    */
   readonly kept?: MemberFilter | undefined;
@@ -56,7 +56,7 @@ interface ExchangeDeps {
 
 /**
  * At most `mostLarge` requests with a body of more than `largeBody` characters are in flight at a time; the same limit
- * applies to answers of more than `largeBody` bytes being read.
+ * applies to responses of more than `largeBody` bytes being read.
  */
 const mostLarge = 2;
 const largeBody = 256 * 1024;
@@ -64,13 +64,13 @@ const largeBody = 256 * 1024;
 const mostRetries = 10;
 const resetPause: Millis = 1000;
 /**
- * Maximum lengths of the bodies of errors and of answers, in bytes. Errors have a few hundred; an object has up to 1.5
- * MiB, etcd's limit, unless that was raised.
+ * Maximum lengths of the bodies of errors and of responses, in bytes. Errors have a few hundred; an object has up to
+ * 1.5 MiB, etcd's limit, unless that was raised.
  */
 const longestRefusal = 65_536;
 const longestAnswer = 16 * 1024 * 1024;
 /**
- * How much of the beginning of an answer is read, in bytes: enough for the object's whole identity. The server writes
+ * How much of the beginning of a response is read, in bytes: enough for the object's whole identity. The server writes
  * metadata in a fixed order, with name, namespace, uid and resourceVersion before the fields that users may fill.
  */
 const longestHead = 65_536;
@@ -90,7 +90,7 @@ export class Exchange {
     this.#deps = deps;
   }
 
-  /** Returns the answer, parsed. */
+  /** Returns the parsed response. */
   answer(call: ApiCall): Promise<unknown> {
     const { clock } = this.#ambient;
     return this.#retrying(call, async (body) => {
@@ -99,7 +99,7 @@ export class Exchange {
         const answer = (await this.#send(call, body, limit.signal)).body;
         return await (call.kept ? beginningOf(answer, call.kept) : this.#whole(call, answer, limit.signal));
       } catch (error) {
-        if (error instanceof SyntaxError) throw unreadable(call, "the answer is not JSON");
+        if (error instanceof SyntaxError) throw unreadable(call, "the response is not JSON");
         throw error;
       } finally {
         limit.dispose();
@@ -107,7 +107,9 @@ export class Exchange {
     });
   }
 
-  /** Parses the whole answer. An object may have 16 MB as JSON, so only a few large answers are in memory at a time. */
+  /**
+   * Parses the whole response. An object may take 16 MB as JSON, so only a few large responses are in memory at a time.
+   */
   async #whole(call: ApiCall, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<unknown> {
     let isLarge = false;
     try {
@@ -117,10 +119,10 @@ export class Exchange {
         isLarge = true;
       });
       const text = bytes.toString();
-      // Four times a watch's limit: the answer to our own write includes fields added by the server, and must be
-      // readable.
+      // Four times a watch's limit, because the response to our own write includes fields added by the server, and must
+      // be readable.
       if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return parserOf(call.resource)(text);
-      throw unreadable(call, "the answer has too many members");
+      throw unreadable(call, "the response has too many fields");
     } finally {
       if (isLarge) this.#largeAnswers.release(call.lane);
     }
@@ -168,7 +170,7 @@ export class Exchange {
   }
 
   /**
-   * Daemon pods share a template, but each request body is a separate text of up to 1.5 MB: only a few are held at a
+   * Daemon pods share a template, but each request body is a separate string of up to 1.5 MB: only a few are held at a
    * time.
    */
   async #withBody<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
@@ -219,7 +221,7 @@ const pastAuthorization: readonly number[] = [404, 409, 410, 422];
 
 /**
  * As in client-go 1.36, 429 and 5xx are retried only with a Retry-After. A resourceVersion that the server does not
- * have yet is not retried here: the caller that lists reacts to it better.
+ * have yet is not retried here, because the caller that lists reacts to it better.
  */
 const isRetryable = (error: ApiError): boolean =>
   error.retryAfter !== undefined && (error.status === 429 || error.status >= 500) && !isTooLargeResourceVersion(error);
@@ -257,16 +259,16 @@ function apiErrorOf(attempt: Attempt, error: unknown): ApiError {
   throw error;
 }
 
-/** The error for a successful answer that cannot be used. */
+/** The error for a successful response that cannot be used. */
 export const unreadable = (attempt: Attempt, why: string): ApiError =>
   new ApiError(attempt, { status: 0, reason: "Unreadable", message: why });
 
 const timeoutError = ({ timeout }: ApiCall): TransportError =>
-  new TransportError("Timeout", `no answer within ${Math.round(timeout / 1000)}s`);
+  new TransportError("Timeout", `no response within ${Math.round(timeout / 1000)}s`);
 
 /**
- * The body's text if it is small; undefined if it is large. A large text is not held during the wait, but built again
- * when the request may be sent.
+ * The body if it is small; undefined if it is large. A large body is not held during the wait, but built again when the
+ * request may be sent.
  */
 function smallBody({ body }: ApiCall): { readonly text: string | undefined } | undefined {
   const text = body?.();
@@ -317,7 +319,7 @@ async function* countedBody(
   }
 }
 
-/** Parses an answer. If it is longer than `longestHead`, parses only the kept members at its beginning. */
+/** Parses a response. If it is longer than `longestHead`, parses only the kept members at its beginning. */
 async function beginningOf(body: AsyncIterable<Uint8Array>, kept: MemberFilter): Promise<unknown> {
   const bytes = await bytesOf(body, longestHead);
   const text = bytes.toString();

@@ -2,7 +2,7 @@ import type { KubeObject } from "../api/meta.ts";
 import { controllerRevisions, type Resource } from "../api/resources.ts";
 
 /**
- * Maximum length of a body, in characters: a longer one is not built. kube-apiserver refuses a body of more than 3 MiB
+ * Maximum length of a body, in characters; a longer one is not built. kube-apiserver refuses a body of more than 3 MiB
  * (staging/src/k8s.io/apiserver/pkg/server/config.go, MaxRequestBodyBytes).
  */
 const longestBody = 3 * 1024 * 1024;
@@ -24,10 +24,12 @@ export const bodyText = (resource: Pick<Resource<KubeObject>, "kind">, value: un
  */
 export function jsonText(value: unknown): string {
   let text = JSON.stringify(value);
-  // The length is computed first: a template of a million such characters would take 15 MB as text, for nothing.
+  // The length is computed first, because a template of a million such characters would take 15 MB as text, for
+  // nothing.
   const length = text.length + (escapedLength - 1) * countEscaped(text);
   if (length > longestBody) throw new BodyTooLarge(`it has ${length} characters as JSON, more than ${longestBody}`);
-  // These characters occur only inside strings. Literal patterns are fast: a template may hold a million of them.
+  // These characters occur only inside strings. Literal patterns are fast, which matters because a template may hold a
+  // million of them.
   for (const character of escaped) text = text.replaceAll(character, escapeOf(character));
   return text;
 }

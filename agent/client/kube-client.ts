@@ -47,7 +47,7 @@ interface Selection {
 export interface Refusable {
   /**
    * Called for each refusal after which the request is repeated, because the server named a time for it. Such a request
-   * may last for five minutes without an answer that can be used.
+   * may last for five minutes without a usable response.
    */
   readonly refused?: ((error: ApiError) => void) | undefined;
 }
@@ -72,7 +72,7 @@ export interface ListResult {
 
 /** Makes a page wait for its turn if it is requested while the previous page is still being read. */
 export interface PageInLine {
-  /** The answer is not read before this resolves. */
+  /** The response is not read before this resolves. */
   readonly turn: Promise<void>;
   /** Called as soon as the continue token is known, usually before the first object. */
   readonly onContinue: (token: string) => void;
@@ -81,12 +81,12 @@ export interface PageInLine {
 export interface WatchOptions extends Selection, Refusable {
   /** After this time the server ends the watch. */
   readonly timeoutSeconds: number;
-  /** Called for each part of the answer, with its bytes: a large event arrives in many. */
+  /** Called for each part of the response, with its bytes, because a large event arrives in many. */
   readonly arrived?: ((bytes: number) => void) | undefined;
 }
 
 /**
- * Time limits. `read` and `write`: until the whole answer has arrived. `list`: until its headers have, and between
+ * Time limits. `read` and `write`: until the whole response has arrived. `list`: until its headers have, and between
  * chunks. `watch`: until its headers have.
  */
 export interface Timeouts {
@@ -172,7 +172,7 @@ export class KubeClient {
     await inLine?.turn;
     for await (const chunk of body) decoder.push(chunk);
     const meta = decoder.end();
-    if (meta === undefined) throw unreadable(call, "the answer was cut short, or is not a list");
+    if (meta === undefined) throw unreadable(call, "the response was cut short, or is not a list");
     const { items, rejectedItems, rejected, unusable } = decoder;
     return { ...meta, items, rejectedItems, rejected, unusable };
   }
@@ -274,7 +274,7 @@ export class KubeClient {
       ...this.#call("delete", resource, at),
       ...write,
       method: "DELETE",
-      // Requests metadata only: otherwise the answer would be the whole Pod while it terminates gracefully.
+      // Requests metadata only, because otherwise the response would be the whole Pod while it terminates gracefully.
       headers: this.#headers({ accept: partial("PartialObjectMetadata"), "content-type": json }),
       body: () => JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
       kept: identityKept,
@@ -376,7 +376,7 @@ async function* reported(
   }
 }
 
-const unusable = (call: ApiCall, why: string): ApiError => unreadable(call, `the answer cannot be used: ${why}`);
+const unusable = (call: ApiCall, why: string): ApiError => unreadable(call, `the response cannot be used: ${why}`);
 
 /** The target of a request, for messages: "pod default/web status", "pods in default", "nodes". */
 function targetOf(

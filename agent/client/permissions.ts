@@ -10,7 +10,7 @@ export interface MissingPermission {
   readonly resource: string;
   /** "" for the core group. */
   readonly group: string;
-  /** The namespace in which the permission is needed. Undefined: in the whole cluster. */
+  /** The namespace in which the permission is needed; undefined for the whole cluster. */
   readonly namespace: string | undefined;
 }
 
@@ -65,8 +65,8 @@ export class Permissions {
 }
 
 /**
- * The permission that a request lacked, by the error or its cause. Undefined for other causes of Forbidden, such as an
- * exhausted quota: only the authorizer's message names the user.
+ * The permission that a request lacked, according to the error or its cause. Undefined for other causes of Forbidden,
+ * such as an exhausted quota: only the authorizer's message names the user.
  */
 export function missingIn(error: unknown): MissingPermission | undefined {
   if (!(error instanceof Error)) return undefined;

@@ -4,7 +4,7 @@ import { ApiError, type Attempt, type StatusCause } from "./api-error.ts";
 import { statusMessage } from "./decoding/status-message.ts";
 
 /**
- * The longest wait that a server or proxy can ask for. A maintenance page that asks for an hour must not blind a leader
+ * The longest wait that a server or proxy can request. A maintenance page that requests an hour must not blind a leader
  * for an hour: it would keep renewing its Lease, so no other board would take over.
  */
 const longestRetryAfter: Millis = 30_000;
@@ -28,12 +28,12 @@ const reasons: Readonly<Record<number, string>> = {
 };
 
 /**
- * An object that is larger than etcd takes (1.5 MiB by default), or than the API server's connection to it (2 MiB), is
- * an internal error to the server.
+ * The server reports an internal error for an object that is larger than etcd accepts (1.5 MiB by default), or than its
+ * connection to etcd allows (2 MiB).
  */
 const beyondEtcd = /etcdserver: request is too large|trying to send message larger than max/;
 
-/** The error for an answer other than 2xx. `body`: the beginning of the answer's body. */
+/** The error for a response other than 2xx. `body`: the beginning of the response's body. */
 export function refusedWith(
   attempt: Attempt,
   status: number,
@@ -48,12 +48,12 @@ export function refusedWith(
   if (document !== undefined) return refusal(attempt, { ...document, code: status }, retryAfter);
   const message = `HTTP ${status} ${text.slice(0, 200).trim()}`.trim();
   if (status === 401 || status === 429 || status >= 500) return refusal(attempt, { code: status, message }, retryAfter);
-  // A gateway's "404 Not Found" page does not prove that the object is gone: only a Status of the API server does.
+  // Only a Status of the API server proves that the object is gone; a gateway's "404 Not Found" page does not.
   return new ApiError(attempt, {
     status,
     reason: "NotKubernetes",
     message,
-    hint: "This is not an answer of a Kubernetes API server: check the server address in the kubeconfig, and the proxy.",
+    hint: "This is not a response of a Kubernetes API server: check the server address in the kubeconfig, and the proxy.",
   });
 }
 

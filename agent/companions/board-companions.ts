@@ -64,7 +64,7 @@ export function upkeep({ ambient, config, folder, io, bootId }: CompanionDeps, b
   };
 }
 
-/** The fallback only satisfies the type checker: the schedule was validated when the configuration was read. */
+/** The fallback only satisfies the type checker, because the schedule was validated when the configuration was read. */
 const never = { minutes: [], hours: [], daysOfMonth: [], months: [], daysOfWeek: [] };
 
 export function nodeReport({ ambient, config, agent, folder, version }: CompanionDeps, board: BoardWatch): Companion {

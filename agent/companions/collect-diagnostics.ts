@@ -16,8 +16,8 @@ const maxArchives = 3;
 
 /**
  * Executes the command `diagnostics.collect`: builds the archive of `siteward diag collect` within the agent and
- * uploads it if requested. Leaves out the doctor's findings: the doctor would send requests to this agent and the API
- * server.
+ * uploads it if requested. Leaves out the doctor's findings, because the doctor would send requests to this agent and
+ * the API server.
  */
 export const collectDiagnostics =
   ({ ambient, controls, io, version }: CompanionDeps) =>

@@ -12,7 +12,7 @@ export interface CredentialsWatchDeps extends Pick<CompanionDeps, "checkCredenti
 const period: Millis = 300_000;
 
 /**
- * Reports credentials that have become unusable while a connection made with the former ones is still open: an empty
+ * Reports credentials that have become unusable while a connection made with the previous ones is still open: an empty
  * kubeconfig after a failed rotation, an expired certificate. Otherwise they would go unnoticed until the connection is
  * lost.
  */
@@ -38,7 +38,7 @@ export class CredentialsWatch implements Companion {
     // Without a connection, the link reports it instead.
     if (this.#problem === undefined || !this.#deps.isUp()) return {};
     const { message, hint } = this.#problem;
-    const meanwhile = "; the current connection continues with the former credentials, and cannot be opened again";
+    const meanwhile = "; the current connection continues with the previous credentials, and cannot be opened again";
     return {
       problems: [{ type: "CredentialsUnusable", severity: "warning", message: `${message}${meanwhile}`, hint }],
     };

@@ -27,7 +27,7 @@ export interface NodeReportDeps {
   readonly obstacle: () => string | undefined;
   /** An operator ordered this board not to stand for election for a while. */
   readonly isResting: () => boolean;
-  /** Where this board answers on the LAN, and with which key; undefined: it does not. */
+  /** Where this board answers on the LAN, and with which key; undefined if it does not. */
   readonly announcement: () => string | undefined;
   readonly facts: KeyValueStore;
 }
@@ -52,7 +52,7 @@ const standbyEvery: Millis = 60_000;
 const announceEvery: Millis = 60_000;
 /** A condition that was already True at the start is cleared only after the sensors have run for this long. */
 const sensorsSettle: Millis = 660_000;
-/** How often the Node is read again: it may have been recreated. */
+/** How often the Node is read again, because it may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
 const pauses = { first: 30_000, most: 900_000 };
 /** Time limit for the write on shutdown. */

@@ -21,7 +21,7 @@ export interface PreviousProcess {
 /**
  * The outcome of reading the configuration again. unchanged: the settings are the same. taken: the new settings are in
  * force now. begins: the agent is being restarted within this process with the new settings. refused: the new settings
- * are invalid or would exclude some of the fleet's, and the former ones stay in force.
+ * are invalid or would exclude some of the fleet's, and the previous ones stay in force.
  */
 export type Reload =
   | { readonly outcome: "unchanged" | "taken" | "begins" }

@@ -27,7 +27,7 @@ export interface Start {
 /** Crashes are counted for this long after an update. A process that has run for this long is healthy again. */
 export const trialTime: Millis = 600_000;
 
-/** From this number of crashes on, the update counts as unhealthy. */
+/** The number of crashes at which an update counts as unhealthy. */
 export const tooManyCrashes = 3;
 
 /** The reasons for the end of a process that count as a crash. */

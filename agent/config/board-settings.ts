@@ -23,9 +23,12 @@ export const sensorSettings = {
     "When the clock is trusted: once an NTP client has set it, or always, for a clock with a battery or of a virtual machine.",
   ),
   sample: duration("30s", "How often the board's sensors are read.", { min: "5s", max: "10m" }),
-  temperature: section("When the board is too hot. If the kernel has trip points, these count instead.", {
-    warn: integer(75, "The board is too warm from this temperature on, in degrees Celsius.", { min: 30, max: 120 }),
-    critical: integer(85, "The board is in danger from this temperature on, in degrees Celsius.", {
+  temperature: section("When the board is too hot. If the kernel has trip points, these are used instead.", {
+    warn: integer(75, "The board is too warm at this temperature and above, in degrees Celsius.", {
+      min: 30,
+      max: 120,
+    }),
+    critical: integer(85, "The board is in danger at this temperature and above, in degrees Celsius.", {
       min: 30,
       max: 120,
     }),

@@ -32,7 +32,7 @@ const longest = 400;
  * Parses five fields as in crontab(5), or a name such as `@daily`; undefined if the text is not a schedule. node-cron
  * parses it, but its extensions are refused: a field for seconds, and days counted from the end of a month.
  *
- * node-cron's matching is not used: it loads ICU's time zones, which take 8 MB that are never freed.
+ * node-cron's matching is not used, because it loads ICU's time zones, which take 8 MB that are never freed.
  */
 export function parseCron(written: string): Cron | undefined {
   if (written.length > longest || (!/^@[a-z]+$/.test(written) && !hasOnlyKnownWords(written))) return undefined;
@@ -96,7 +96,7 @@ const checked = (setting: Setting<string>, accepts: string, check: (written: str
     return value !== undefined && check(value) !== undefined ? value : undefined;
   },
   parseText: (written) => (check(written) !== undefined ? setting.parseText(written) : undefined),
-  // YAML needs no quotes for a schedule, unless it begins with a star or an at sign.
+  // YAML does not need quotes for a schedule, unless it begins with a star or an at sign.
   show: (value) => (/^\d[\d *,/-]*$/.test(value) ? value : setting.show(value)),
 });
 

@@ -24,7 +24,9 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** Replaces a file atomically and syncs it to disk. After a power cut, the former file or the new one is there. */
+/**
+ * Replaces a file atomically and syncs it to disk. After a power cut, either the previous file or the new one is there.
+ */
 export function replaceDurably(file: string, text: string, mode: number): void {
   const beside = join(dirname(file), `.${basename(file)}.tmp`);
   rmSync(beside, { force: true });

@@ -16,7 +16,7 @@ export const apiVersion = "siteward.dev/v1";
 export const kind = "AgentConfiguration";
 
 export interface Sources {
-  /** The file given on the command line, which must exist. Undefined: the default file is read if it exists. */
+  /** The file given on the command line, which must exist. If undefined, the default file is read if it exists. */
   readonly file: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly hostname: string;

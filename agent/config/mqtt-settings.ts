@@ -70,6 +70,6 @@ const lockedKeys = {
 /** Which settings the fleet may change on this board. */
 export const remoteSettings = section("Settings that the fleet sends to this board.", {
   enabled: flag(true, "Whether this board accepts settings from the fleet."),
-  locked: optional(text("", "Settings that the fleet may not change on this board.", lockedKeys), "none"),
+  locked: optional(text("", "Settings that the fleet must not change on this board.", lockedKeys), "none"),
   canary: duration("2m", "How long new settings are on trial before they are kept.", { min: "5s", max: "1h" }),
 });

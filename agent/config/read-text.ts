@@ -1,6 +1,6 @@
 import { closeSync, constants, lstatSync, openSync, readSync, statSync } from "node:fs";
 
-/** Maximum size of a file, in bytes: a hundred times the size of a file with every setting and its description. */
+/** Maximum size of a file, in bytes, a hundred times the size of a file with every setting and its description. */
 const largestFile = 512 * 1024;
 
 /** Minimum size of a read, in bytes: a few reads are enough for a file that does not report its size. */

@@ -77,8 +77,8 @@ function defaultIn(setting: Setting<unknown>): JsonSchema {
 }
 
 /**
- * An example file with every setting at its default. The settings are commented out: otherwise the file would override
- * the board's firmware profile, and the defaults of later versions.
+ * An example file with every setting at its default. The settings are commented out, because otherwise the file would
+ * override the board's firmware profile, and the defaults of later versions.
  */
 export function example(): string {
   const lines = [

@@ -29,7 +29,7 @@ export interface StartedRemote {
  */
 export const readRemote = (folder: string): RemoteRecord => found(folder).record;
 
-/** Writes the record. After a power cut, the former record or this one is there. */
+/** Writes the record. After a power cut, either the previous record or this one is there. */
 export function writeRemote(folder: string, record: RemoteRecord): void {
   const text = encodeRecord(record);
   for (const file of [copyIn(folder), fileIn(folder)]) replaceDurably(file, text, 0o600);
@@ -77,7 +77,10 @@ function readFrom(file: string): RemoteRecord | string | undefined {
   return decodeRecord(source.text) ?? `${file} is damaged`;
 }
 
-/** Copies the damaged file, which stays in place until it is replaced: without a file, the board would count as new. */
+/**
+ * Copies the damaged file, which stays in place until it is replaced, because without a file, the board would count as
+ * new.
+ */
 function keepDamaged(folder: string): string | undefined {
   try {
     copyFileSync(fileIn(folder), asideIn(folder));

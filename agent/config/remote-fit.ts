@@ -18,9 +18,9 @@ interface Fitted {
 }
 
 /**
- * Merges the fleet's settings with this board's own. Settings that do not fit are left out, and the others are kept: if
- * all were left out, a board would act on another site's boards, or with controllers that the fleet turned off.
- * `locked`: the value of remote.locked. Throws a ConfigError if this board's own settings are invalid.
+ * Merges the fleet's settings with this board's own. Settings that do not fit are left out, and the others are kept,
+ * because if all were left out, a board would act on another site's boards, or with controllers that the fleet turned
+ * off. `locked`: the value of remote.locked. Throws a ConfigError if this board's own settings are invalid.
  */
 export function fitRemote(
   { version, config }: Kept,
@@ -37,7 +37,7 @@ export function fitRemote(
   }
 }
 
-/** Why a board that lacks these settings does not lead; undefined: it may. */
+/** Why a board that lacks these settings does not lead; undefined if it may. */
 export function whyNotToLeadWithout(leftOut: LeftOut | undefined): string | undefined {
   const isSafe = leftOut?.faults.every(mayLeadWithout) ?? true;
   return isSafe ? undefined : "settings of the fleet that say where and when a leader acts are not in force";

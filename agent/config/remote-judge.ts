@@ -4,7 +4,7 @@ import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
 
 /**
- * Settings that the fleet may not change: the board's identity, its files, its API server, and the fleet's own rights.
+ * Settings that the fleet must not change: the board's identity, its files, its API server, and the fleet's own rights.
  * A mistake in them would leave the board unreachable for a correction.
  */
 const boardOnly: readonly string[] = [
@@ -50,7 +50,7 @@ interface Least {
  */
 const shortestGrace: Least = {
   value: 20_000,
-  message: "must be at least 20s in settings of the fleet: a kubelet renews its Lease every 10s",
+  message: "must be at least 20s in settings of the fleet, because a kubelet renews its Lease every 10s",
 };
 
 /**
@@ -58,7 +58,7 @@ const shortestGrace: Least = {
  */
 const leastMemory: Least = {
   value: 96 * 1024 * 1024,
-  message: "must be at least 96MiB in settings of the fleet: a leader needs as much",
+  message: "must be at least 96MiB in settings of the fleet, because a leader needs that much",
 };
 
 const leastValues: ReadonlyMap<string, Least> = new Map([

@@ -73,7 +73,7 @@ export interface RemoteRecord {
   /** Why `desired` is not in force; undefined if it is in force, or if there is no such document. */
   readonly verdict: RemoteRejection | undefined;
   /**
-   * Why the record of the former settings was lost; undefined if it was not. Until other settings have passed their
+   * Why the record of the previous settings was lost; undefined if it was not. Until other settings have passed their
    * trial, or a command returns to the board's own files, it is unknown where and when this board may act.
    */
   readonly lost: string | undefined;
@@ -107,7 +107,7 @@ export const tried = (record: RemoteRecord, trial: Omit<Trial, "starts">): Remot
 
 export const rejected = (record: RemoteRecord, verdict: RemoteRejection): RemoteRecord => ({ ...record, verdict });
 
-/** The record after the document has passed its trial. The former `current` becomes a version to return to. */
+/** The record after the document has passed its trial. The previous `current` becomes a version to return to. */
 export const committed = (record: RemoteRecord, document: Kept): RemoteRecord => ({
   ...record,
   trial: undefined,

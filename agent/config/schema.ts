@@ -121,7 +121,7 @@ export const choice = <const C extends string>(choices: readonly C[], standard: 
 export const flag = (standard: boolean, sentence: string): Setting<boolean> =>
   settingOf(yesNo, standard, sentence, (text) => (text === "true" ? true : text === "false" ? false : undefined));
 
-/** Maximum length of a text, in characters. Limits the time that patterns take. */
+/** Maximum length of a string, in characters. Limits the time that patterns take. */
 const longestText = 4096;
 
 /** A text setting. `accepts`: the pattern in words. `longest`: in characters. */
@@ -148,7 +148,7 @@ export function text(
 export const path = (standard: string, sentence: string): Setting<string> =>
   text(standard, sentence, { pattern: /^\/[^\0]*$/, accepts: "an absolute path" });
 
-/** A URL of this form. It must also parse: a port of 70000 matches most patterns. */
+/** A URL of this form. It must also parse, because a port of 70000 matches most patterns. */
 export function url(sentence: string, form: { readonly pattern: RegExp; readonly accepts: string }): Setting<string> {
   const written = text("", sentence, form);
   const address = (value: string | undefined) => (value !== undefined && URL.canParse(value) ? value : undefined);

@@ -22,12 +22,12 @@ import {
 
 const objectName = {
   pattern: /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/,
-  accepts: "a Kubernetes name: small letters, digits, dashes and dots",
+  accepts: "a Kubernetes name: lowercase letters, digits, dashes and dots",
 };
 
 const namespaceName = {
   pattern: /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-  accepts: "a namespace: small letters, digits and dashes",
+  accepts: "a namespace: lowercase letters, digits and dashes",
 };
 
 const namespaceNames = {
@@ -89,10 +89,10 @@ export const settings = section("Configuration of the siteward agent.", {
     burst: integer(30, "Maximum number of requests sent at once after a pause.", { min: 1, max: 10_000 }),
     inflight: integer(16, "Maximum number of writes in flight at the same time.", { min: 1, max: 256 }),
     timeouts: section("How long to wait for the API server before a request fails.", {
-      read: duration("30s", "For the whole answer to a read of one object.", { min: "1s", max: "10m" }),
+      read: duration("30s", "For the whole response to a read of one object.", { min: "1s", max: "10m" }),
       list: duration("30s", "For the beginning of a list, and for each further part.", { min: "1s", max: "10m" }),
       watch: duration("30s", "For the beginning of a watch.", { min: "1s", max: "10m" }),
-      write: duration("30s", "For the whole answer to a write.", { min: "1s", max: "10m" }),
+      write: duration("30s", "For the whole response to a write.", { min: "1s", max: "10m" }),
     }),
   }),
   link: section("When the link to the API server counts as live.", {
@@ -200,7 +200,7 @@ export const settings = section("Configuration of the siteward agent.", {
         max: 100_000,
       },
     ),
-    unhealthyZone: number(0.55, "A zone is partly disrupted from this share of lost boards on.", {
+    unhealthyZone: number(0.55, "The share of lost boards at which a zone is partly disrupted.", {
       min: 0,
       max: 1,
     }),

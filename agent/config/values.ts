@@ -96,7 +96,9 @@ export function lay(
   }
 }
 
-/** Converts the values to the typed configuration. The cast is safe: each value was parsed by its own setting. */
+/**
+ * Converts the values to the typed configuration. The cast is safe, because each value was parsed by its own setting.
+ */
 export function treeOf<E extends Entries>(section: Section<E>, values: Values): Infer<Section<E>> {
   const build = (inner: Section<Entries>, path: readonly string[]): object =>
     Object.fromEntries(

@@ -113,7 +113,7 @@ function isDue({ version, at, confirmed }: Expected, now: Instant): boolean {
   return elapsed(confirmed?.at ?? at, now) >= backoff((confirmed?.times ?? 0) + 1, checks);
 }
 
-/** Whether the API has our object in a newer version than the cache. On a restored server the version may be older. */
+/** Whether the API has our object in a newer version than the cache. A restored server may have it in an older one. */
 const isAhead = (live: KubeObject | undefined, uid: string, cached: KubeObject | undefined): boolean =>
   live?.metadata.uid === uid &&
   (cached === undefined || compareVersions(cached.metadata.resourceVersion, live.metadata.resourceVersion) < 0);

@@ -88,7 +88,7 @@ export class ApiProbe {
     body: object | undefined,
     { type, accept }: { readonly type: string; readonly accept: string },
   ): Promise<ApiAnswer> {
-    const late = (): Error => new TransportError("Timeout", `no answer within ${timeLimit / 1000}s`);
+    const late = (): Error => new TransportError("Timeout", `no response within ${timeLimit / 1000}s`);
     const limit = deadline(this.#ambient.clock, timeLimit, this.#signal, late);
     try {
       const response = await this.#transport.send({

@@ -27,11 +27,11 @@ export interface DiagnosticsDeps {
   readonly isRunning: boolean;
   readonly read: ReadFact;
   readonly program: RunProgram;
-  /** Runs the doctor; undefined: its findings are left out. */
+  /** Runs the doctor; undefined if its findings are left out. */
   readonly findings: (() => Promise<readonly Finding[]>) | undefined;
-  /** Texts to be redacted. */
+  /** Strings to be redacted. */
   readonly secrets: readonly string[];
-  /** The sections to collect; undefined: all. */
+  /** The sections to collect; undefined for all. */
   readonly sections?: readonly string[] | undefined;
   /** Age of the oldest log lines. */
   readonly logsSince: Millis;

@@ -102,7 +102,7 @@ const interrupted = skip("interrupted");
 
 /**
  * Runs the selected checks concurrently and returns their findings in order. A check that throws has failed. A check
- * that an interrupt ends is skipped, whatever it found: it did not see everything.
+ * that an interrupt ends is skipped, whatever it found, because it did not examine everything.
  */
 export function examine(
   patient: Patient,

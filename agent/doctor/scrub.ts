@@ -16,11 +16,13 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Minimum length of a secret, in characters. A shorter one is not redacted, because its text may occur anywhere. */
+/**
+ * Minimum length of a secret, in characters. A shorter one is not redacted, because it may occur anywhere by chance.
+ */
 const shortest = 6;
 
 /**
- * Returns a function that redacts secrets: the given ones in their usual encodings, and all texts that look like one.
+ * Returns a function that redacts secrets: the given ones in their usual encodings, and everything that looks like one.
  * Errs on the side of redacting too much.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
@@ -35,7 +37,7 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   };
 }
 
-/** A secret as it may occur in a text: verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
+/** A secret as it may occur in the archive: verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
 function formsOf(secret: string): readonly string[] {
   const whole = secret.trim();
   const encoded = Buffer.from(secret).toString("base64");

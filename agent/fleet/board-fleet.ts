@@ -51,7 +51,7 @@ export interface BoardFleetDeps {
   readonly status: () => Status | undefined;
   readonly standing: SiteControls["standing"];
   readonly birth: () => JsonRecord;
-  /** What became of harmful acts since the last call; undefined if nothing did. */
+  /** The outcomes of harmful acts since the last call; undefined if there are none. */
   readonly takeChanges: () => ChangeSummary | undefined;
   readonly statusChanged: () => void;
 }

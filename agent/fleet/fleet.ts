@@ -52,7 +52,7 @@ const reloadLimit: Millis = 60_000;
 const storagePause: Millis = 30_000;
 
 /**
- * Keeps this board connected to the fleet's broker. Failures never block or end the agent: they appear in the status,
+ * Keeps this board connected to the fleet's broker. Failures never block or end the agent; they appear in the status,
  * and the connection is retried.
  */
 export class Fleet {
@@ -65,7 +65,10 @@ export class Fleet {
   #error: LinkError | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /** The credentials to use instead of the files: no connection was established with the credentials now in the files. */
+  /**
+   * The credentials to use instead of the files, because no connection could be established with those now in the
+   * files.
+   */
   #keeps: Tls | undefined;
   /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
@@ -114,7 +117,7 @@ export class Fleet {
   }
 
   /**
-   * Reconnects with the current credential files. If no connection comes up with them within a minute, the former
+   * Reconnects with the current credential files. If no connection comes up with them within a minute, the previous
    * credentials are used again.
    */
   async reloadCredentials(dryRun: boolean, signal: AbortSignal): Promise<Effect> {
@@ -184,8 +187,8 @@ export class Fleet {
   }
 
   /**
-   * Waits before the next attempt. If the last one failed on a certificate, the clock may be wrong: the wait then ends
-   * as soon as the clock is synchronised.
+   * Waits before the next attempt. If the last one failed on a certificate, the clock may be wrong, so the wait then
+   * ends as soon as the clock is synchronised.
    */
   async #pause({ kind }: LinkError, pause: Millis, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
@@ -281,7 +284,7 @@ export class Fleet {
       connectTimeout,
       will: { topic: boardTopic(identity, "up"), payload: will, delay: willDelay },
       receive: (message) => {
-        // A received message proves that the link is up, and may be handled before the subscriptions are acknowledged.
+        // A received message proves that the link is up. It may be handled before the subscriptions are acknowledged.
         ready();
         return intake.receive(message);
       },

@@ -25,7 +25,7 @@ export interface IntakeDeps {
   readonly bootId: string;
   readonly standing: SiteControls["standing"];
   readonly gate: SiteCommandGate;
-  /** Receives the desired settings, a retained message: the broker sends it again on the next connection. */
+  /** Receives the desired settings, a retained message, which the broker sends again on the next connection. */
   readonly desired: (message: SignedMessage) => void;
   /** Called after an answer was added to the outbox. */
   readonly added: () => void;
@@ -146,8 +146,8 @@ export class Intake {
 
   /**
    * Where to publish the answer. It is never retained on a response topic that the sender chose. An answer to a site
-   * command is retained only by the leader: the broker may have queued the command for a former leader, and the answer of
-   * the leader that executed it must not be replaced.
+   * command is retained only by the leader, because the broker may have queued the command for a previous leader, and
+   * the answer of the leader that executed it must not be replaced.
    */
   #placeOf(message: Incoming, found: CommandTopic, decision: GateDecision): Place {
     const { identity, standing } = this.#deps;

@@ -24,7 +24,7 @@ export const rested: Pace = { failures: 0, short: [] };
 
 export interface EndedLink {
   readonly kind: LinkErrorKind;
-  /** How long the connection was up; undefined if it never was. */
+  /** How long the connection was up; undefined if it never came up. */
   readonly upFor: Millis | undefined;
 }
 

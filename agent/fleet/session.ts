@@ -23,12 +23,12 @@ export interface SessionDeps {
   readonly standing: SiteControls["standing"];
   readonly gate: SiteCommandGate;
   readonly linkProblems: LinkProblems;
-  /** Called once presence is published and the topics are subscribed: the link can be used. */
+  /** Called once presence is published and the topics are subscribed, so that the link can be used. */
   readonly ready: () => void;
 }
 
 const look: Millis = 1000;
-/** Time limit for sending the last messages, and again for closing the connection, if the broker does not answer. */
+/** Time limit for sending the last messages, and again for closing the connection, if the broker does not respond. */
 const farewell: Millis = 1500;
 
 /**
@@ -41,7 +41,8 @@ export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSigna
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // Started at once: the tasks end with the connection, and their end rejects the acknowledgements awaited here.
+    // Started at once, because the tasks end with the connection, and their end rejects the acknowledgements awaited
+    // here.
     parting = leave(ambient, deps, stop);
   };
   void link.ended.then((error) => tasks.stop(error));
@@ -124,7 +125,7 @@ async function leave(ambient: Ambient, deps: SessionDeps, stop: AbortSignal): Pr
   const cause: PresenceCause = stop.reason instanceof Reconnect ? "reload" : "stop";
   const goodbyes = [...publisher.unwritten(), reports.resignation(now), upMessage(deps, "offline", cause, now)];
   const done = Promise.allSettled([
-    // Further site commands are for the next leader: the broker must not queue them for this board.
+    // Further site commands are for the next leader, so the broker must not queue them for this board.
     cause === "stop" ? link.unsubscribe(filtersOf(deps.identity).site) : undefined,
     ...goodbyes.map((message) => message && link.publish(message)),
   ]);

@@ -2,21 +2,21 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standing } from "../commands/desk/controls.ts";
 
 /**
- * Delay before a new leader subscribes. By then the former leader, which checks the election every second, has
- * unsubscribed. Meanwhile the broker reports to senders that there is no subscriber.
+ * Delay before a new leader subscribes. By then the previous leader, which checks the election every second, has
+ * unsubscribed. During the delay the broker reports to senders that there is no subscriber.
  */
 const handOver: Millis = 2500;
 
 /**
- * What to do with a site command. take: the desk checks and answers it. late: the same, but a former leader may have
+ * What to do with a site command. take: the desk checks and answers it. late: the same, but a previous leader may have
  * executed it already. ignore: another board leads, and answers it.
  */
 export type GateDecision = "take" | "late" | "ignore";
 
 /**
  * Decides when this board subscribes to site commands, so that exactly one board executes and answers each command. The
- * gate is kept from one connection to the next: the broker queues commands for a leader that is offline, even commands
- * that the next leader also receives.
+ * gate is kept from one connection to the next, because the broker queues commands for a leader that is offline, even
+ * commands that the next leader also receives.
  */
 export class SiteCommandGate {
   /** The last term in which this board subscribed. */

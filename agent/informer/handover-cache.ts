@@ -5,10 +5,10 @@ import type { Lister } from "./lister.ts";
 
 /** Objects are dropped after this time. A watch without a backlog reports an object earlier. */
 const longestHandover: Millis = 10_000;
-/** Maximum length of the text of all objects, in characters. */
+/** Maximum length of the JSON of all objects, in characters. */
 const mostText = 4 * 2 ** 20;
 
-/** An object as text, which needs a tenth of the memory, with its values of each index. */
+/** An object as JSON, which needs a tenth of the memory, with its values of each index. */
 interface Held {
   readonly text: string;
   readonly values: ReadonlyMap<string, readonly string[]>;
@@ -17,10 +17,11 @@ interface Held {
 }
 
 /**
- * Objects that move from one watch to another: the first has reported them gone, but the second has not reported them
- * yet. A controller that counts objects must find them in between, or it would create them again.
+ * Objects that move from one watch to another: the first has reported that they are gone, but the second has not
+ * reported them yet. A controller that counts objects must find them during that time, because otherwise it would
+ * create them again.
  *
- * A tenant's objects may be many, and large: if they exceed the bound, the largest are dropped.
+ * A tenant's objects may be many and large, so if they exceed the bound, the largest are dropped.
  */
 export class HandoverCache<T extends KubeObject> implements Lister<T> {
   readonly #clock: Clock;
@@ -88,7 +89,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     }
   }
 
-  /** Decodes an object. Its text was encoded from an object of this type. */
+  /** Decodes an object. The JSON was encoded from an object of this type. */
   #decoded({ text }: Held): T {
     return JSON.parse(text) as T;
   }

@@ -127,7 +127,7 @@ export class InformerSet {
 
   /**
    * Ends when the caches of these resources are filled and each of their watches has been connected since the call, or
-   * when the signal aborts. A cache filled by an earlier run may still be a day old then: see `caughtUp`.
+   * when the signal aborts. A cache filled by an earlier run may still be a day old at that point: see `caughtUp`.
    */
   async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
     await this.#eachOnce(resources, ({ health }) => health.connected, signal);
@@ -192,8 +192,8 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches are filled and each of their parts has met the condition. Not all at one moment: on an unstable
-   * link, one of thirty watches may always be reconnecting (D145).
+   * Ends when the caches are filled and each of their parts has met the condition. They need not meet it at the same
+   * moment, because on an unstable link one of thirty watches may always be reconnecting (D145).
    */
   async #eachOnce(
     resources: readonly Resource<KubeObject>[],
@@ -223,7 +223,7 @@ export class InformerSet {
       selection,
       name: storedName(resource, scope),
       client: isListed ? this.#polled(resource, admits) : this.#deps.client,
-      // No proof is needed: each poll lists everything and compares it with the cache.
+      // No proof is needed, because each poll lists everything and compares it with the cache.
       ...(isListed && { history: undefined }),
       decodedBytes: settings.decodedBytes * shareOf(resource),
       admits,
@@ -305,7 +305,7 @@ export class InformerSet {
     return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
-  /** Asks the API. Also false if it does not answer: the object then counts as released, which is harmless. */
+  /** Queries the API. Also false if it does not respond; the object then counts as released, which is harmless. */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;
     try {

@@ -27,7 +27,7 @@ export type InformerPart = Pick<Informer<KubeObject>, "health" | "isCurrent">;
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly lister: Lister<T>;
-  /** The cache holds at least the first list, and listeners have received it. Stays true from then on. */
+  /** The cache holds at least the first list, and listeners have received it. It then stays true. */
   readonly hasSynced: boolean;
   /** The cache includes everything that happened before the current run began, and listeners have received it. */
   readonly isCurrent: boolean;
@@ -38,9 +38,12 @@ export interface Informer<T extends KubeObject> {
   readonly parts: readonly InformerPart[];
   /** Adds a listener. The returned function removes it. */
   onChange(listen: Listen<T>): () => void;
-  /** Updates the cache until the signal aborts. May be run again: it continues from the stored position. */
+  /** Updates the cache until the signal aborts. May be run again, when it continues from the stored position. */
   run(signal: AbortSignal): Promise<void>;
-  /** Reports that the last run was ended on purpose at this instant: the time until the next run is not an outage. */
+  /**
+   * Reports that the last run was ended on purpose at this instant, so that the time until the next run is not an
+   * outage.
+   */
   pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats and the position. */
   flush(): void;

@@ -25,20 +25,20 @@ export interface PagesDeps<T extends KubeObject> {
 interface RequestedPage {
   readonly token: string | undefined;
   readonly answer: Promise<ListResult>;
-  /** Lets the answer be read from the connection. */
+  /** Lets the response be read from the connection. */
   readonly startReading: () => void;
 }
 
 /**
- * If a page takes longer, the next one is not requested in advance: one request keeps the link or the server busy
- * enough.
+ * If a page takes longer, the next one is not requested in advance, because one request keeps the link or the server
+ * busy enough.
  */
 const quickly: Millis = 5000;
 
 /**
  * The pages of one list, in order. If a page arrives quickly, the next one is requested while it is still being read:
- * its continue token comes first, and the server prepares the next page meanwhile. The next answer is not read before
- * its turn, so at most one receive window of it is in memory.
+ * its continue token comes first, and the server prepares the next page at the same time. The next response is not read
+ * before its turn, so at most one receive window of it is in memory.
  */
 export class Pages<T extends KubeObject> {
   readonly #clock: Clock;

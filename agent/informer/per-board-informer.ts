@@ -30,7 +30,7 @@ export interface PerBoardInformerDeps<T extends KubeObject> {
   readonly indices: IndexFunctions<T>;
   /** Deletes everything stored for a board. */
   readonly forget: (board: string) => void;
-  /** Asks the API whether the board exists. Rejects if it does not answer. */
+  /** Queries the API for the board. Rejects if the API does not respond. */
   readonly exists: (board: string, signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -38,7 +38,7 @@ interface Part<T extends KubeObject> {
   readonly informer: Informer<T>;
   /** Ends this board's watch, once it runs. */
   stop: () => Promise<void>;
-  /** When the API was last asked whether the board still exists. */
+  /** When the API was last queried for the board. */
   asked: Instant | undefined;
 }
 
@@ -53,8 +53,8 @@ const batchSize = 64;
  * position and queue, so the changes of two boards cannot overtake each other in one cache.
  *
  * When a board leaves the selection, its objects are reported as released and dropped. A board that was deleted is
- * watched until it has no objects left, because this site still has to clean them up. The API is asked which of the two
- * happened; until it answers, the board's objects are kept.
+ * watched until it has no objects left, because this site still has to clean them up. A query to the API shows which of
+ * the two happened; until it responds, the board's objects are kept.
  */
 export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -100,7 +100,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     return worstOf([this.#deps.boards.health, ...this.#informers().map(({ health }) => health)]);
   }
 
-  /** That of the watch that is furthest behind. */
+  /** The position of the watch that is furthest behind. */
   get position(): string | undefined {
     return earliestOf(this.#informers().map(({ position }) => position));
   }
@@ -151,7 +151,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     const { clock } = this.#ambient;
     const { boards, stored, onNone } = this.#deps;
     while (!boards.hasSynced && !signal.aborted) await sleep(clock, syncPollPeriod, signal);
-    // Some of the stored boards may have left the selection meanwhile; the loop below finds them.
+    // Some of the stored boards may have left the selection in the meantime; the loop below finds them.
     for (const board of stored()) if (board !== none && !this.#byBoard.has(board)) this.#open(board, tasks);
     if (onNone && !this.#byBoard.has(none)) this.#add(none, onNone(this.#handovers), tasks);
     while (!signal.aborted) {
@@ -177,7 +177,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     informer.onChange((changes) => {
       if (board !== none) for (const { key } of changes) this.#handovers.remove(key);
       if (part.asked) this.#changed.ring();
-      // An object that left the watch of unbound objects was bound: its new board's watch reports it.
+      // An object that left the watch of unbound objects was bound, so its new board's watch reports it.
       return this.#listeners.notify(board === none ? changes.filter(({ released }) => !released) : changes);
     });
     this.#byBoard.set(board, part);

@@ -21,9 +21,9 @@ export interface PolledWatchDeps {
  * Polls with lists instead of watching, and gives the Reflector the events of a watch: changes, deletions, and after
  * each list a bookmark with its resourceVersion.
  *
- * Used for the Leases of boards: a watch would deliver every renewal, which is most of the traffic of an idle site.
- * Reading a renewal late only delays the moment when a board counts as silent. Each list is a consistent read of the
- * newest state, so it proves as much as an event.
+ * Used for the Leases of boards, because a watch would deliver every renewal, which is most of the traffic of an idle
+ * site. Reading a renewal late only delays the moment when a board counts as silent. Each list is a consistent read of
+ * the newest state, so it proves as much as an event.
  */
 export class PolledWatch implements ReflectorClient {
   readonly #clock: Clock;
@@ -44,7 +44,7 @@ export class PolledWatch implements ReflectorClient {
     return this.#deps.client.list(resource, options, each, signal, inLine);
   }
 
-  /** Resolves once the first poll was answered. The stream of events never ends by itself. */
+  /** Resolves once the first poll has got a response. The stream of events never ends by itself. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     { resourceVersion, timeoutSeconds, ...selection }: WatchOptions,

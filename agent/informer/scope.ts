@@ -13,7 +13,7 @@ import {
   services,
 } from "../api/resources.ts";
 
-/** The label selectors of this site's boards and namespaces; undefined: all of the cluster. */
+/** The label selectors of this site's boards and namespaces; undefined for all of the cluster. */
 export interface SiteScope {
   readonly nodeSelector?: string | undefined;
   readonly namespaceSelector?: string | undefined;
@@ -38,8 +38,8 @@ export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, name
 }
 
 /**
- * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board: a
- * site's link could not carry the pods of a cluster of a thousand boards.
+ * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board,
+ * because a site's link could not carry the pods of a cluster of a thousand boards.
  */
 export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, pods);
@@ -65,7 +65,7 @@ const workloads: readonly Resource<KubeObject>[] = [
 
 /**
  * Whether only the objects of this site's boards are kept. Leases do not carry the labels of their boards either, but
- * are small: all are watched, and those of other sites' boards are dropped on arrival.
+ * are small, so all are watched, and those of other sites' boards are dropped on arrival.
  */
 export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, leases);

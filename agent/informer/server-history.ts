@@ -62,11 +62,11 @@ const pauseAfterFailure: Millis = 10_000;
  * all.
  */
 const pauseAfterList: Millis = 500;
-/** How long a restore is remembered: by then every API server should have been restarted. */
+/** How long a restore is remembered. After this time every API server should have been restarted. */
 const restoreMemory: Millis = 3_600_000;
 /**
- * At most this many lost connections cause lists while a restore is remembered: an agent with an unstable link would
- * otherwise do nothing but list.
+ * At most this many lost connections cause lists while a restore is remembered, because an agent with an unstable link
+ * would otherwise do nothing but list.
  */
 const mostListingDoubts = 8;
 
@@ -86,8 +86,8 @@ const mostListingDoubts = 8;
  * A doubt is a moment after which the server may have another history: the start, a lost connection, or a version of
  * the Lease that is not linked to the chain. A proof answers all doubts before it.
  *
- * The Lease proves nothing about an API server's watch cache: a server that was not restarted with its store keeps
- * serving the former history, under versions of the current one. Therefore, while a restore is remembered, each lost
+ * The Lease proves nothing about an API server's watch cache, because a server that was not restarted with its store
+ * keeps serving the old history under versions of the current one. Therefore, while a restore is remembered, each lost
  * connection begins a new chain too: the next server may be the first that was restarted.
  */
 export class ServerHistory {
@@ -111,15 +111,15 @@ export class ServerHistory {
   #mayBeFormer: boolean;
   /** How many more lost connections begin a new chain while a restore is remembered. */
   #listingDoubts: number;
-  /** The question that the server is currently being asked, shared by all callers of `prove`. */
+  /** The check of the server that is in progress, shared by all callers of `prove`. */
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isClusterConfirmed = false;
   /** Aborts when the chain is abandoned although no connection was lost. */
   #abandonment = new AbortController();
   /**
-   * Restores suggested by a Lease with another uid. They are reported once the cluster is confirmed: another cluster
-   * has another Lease of the same name, and proves no restore.
+   * Restores suggested by a Lease with another uid. They are reported once the cluster is confirmed, because another
+   * cluster has another Lease of the same name, and does not prove a restore.
    */
   readonly #undecided: (() => void)[] = [];
 
@@ -144,13 +144,13 @@ export class ServerHistory {
   }
 
   /**
-   * The newest version before the first unanswered doubt: it also proves the events of a watch that broke at that time.
+   * The newest version before the first unanswered doubt. It also proves the events of a watch that broke at that time.
    */
   get steady(): Witness | undefined {
     return this.#steady;
   }
 
-  /** Namespace and name of the site's Lease. Proofs by the Lease of another site do not count. */
+  /** Namespace and name of the site's Lease. Proofs by the Lease of another site are ignored. */
   get lease(): string {
     return keyOf({ metadata: this.#deps.at });
   }
@@ -167,7 +167,7 @@ export class ServerHistory {
 
   /**
    * Aborts when the chain is abandoned because requests now reach a server without its history. Open streams may still
-   * come from the former server: when a connection is replaced, its streams are left to end by themselves.
+   * come from the previous server, because when a connection is replaced, its streams are left to end by themselves.
    */
   get abandoned(): AbortSignal {
     return this.#abandonment.signal;
@@ -190,7 +190,7 @@ export class ServerHistory {
 
   /**
    * Takes the Lease that this board just wrote. The write was based on version `from`, which the server therefore had;
-   * `from` undefined: the Lease was created. `doubts`: their number when the write was sent. Throws if the version
+   * `from` is undefined if the Lease was created. `doubts`: their number when the write was sent. Throws if the version
    * proves a restore.
    */
   wrote(from: string | undefined, written: Witness, doubts: number): void {
@@ -211,7 +211,7 @@ export class ServerHistory {
     for (const decide of this.#undecided.splice(0)) decide();
   }
 
-  /** The connection was lost: the server that answers next may have another history. */
+  /** The connection was lost, so the server that responds next may have another history. */
   doubt(): void {
     // Each stream of a lost connection calls this; only the first call counts as a loss.
     if (this.#listingDoubts > 0 && this.#answered === this.#doubts) {
@@ -222,8 +222,8 @@ export class ServerHistory {
   }
 
   /**
-   * Answers all doubts: asks the server whether it has the current chain, and begins a new one if it does not. Rejects
-   * if the server does not answer or was restored.
+   * Answers all doubts: checks whether the server has the current chain, and begins a new one if it does not. Rejects
+   * if the server does not respond or was restored.
    */
   async prove(signal: AbortSignal): Promise<void> {
     while (this.#answered < this.#doubts) {
@@ -235,14 +235,14 @@ export class ServerHistory {
       try {
         await this.#asking;
       } catch (error) {
-        // A question asked by another caller may have ended with that caller's signal.
+        // A check begun by another caller may have ended with that caller's signal.
         if (isOurs || error instanceof ApiError) throw error;
         if (this.#restored) throw this.#restored;
       }
     }
   }
 
-  /** Delays writes until the history is proven: the server may have been restored. Reads need no proof. */
+  /** Delays writes until the history is proven, because the server may have been restored. Reads need no proof. */
   async beforeRequest({ method, signal }: HttpRequest): Promise<void> {
     if (method !== "GET") await this.prove(signal);
   }
@@ -275,9 +275,9 @@ export class ServerHistory {
   }
 
   /**
-   * Proves stored lists soon: if the link breaks before, they have to be listed again. `renew` writes a new version of
-   * the Lease, because earlier versions do not prove a later list; `proven` is called after it. Ends when the signal
-   * aborts.
+   * Proves stored lists soon, because if the link breaks before that, they have to be listed again. `renew` writes a
+   * new version of the Lease, because earlier versions do not prove a later list; `proven` is called after it. Ends
+   * when the signal aborts.
    */
   async proveLists(
     signal: AbortSignal,
@@ -292,7 +292,7 @@ export class ServerHistory {
         await renew();
         proven();
       } catch {
-        // This board does not lead: the leader's next renewal proves the lists.
+        // This board does not lead, so the leader's next renewal proves the lists.
       }
     }
   }
@@ -325,7 +325,7 @@ export class ServerHistory {
     const link = known && found && (isSame(found, known) ? "linked" : await this.#linkOf(known, found, signal));
     const isLinked = link === "linked";
     this.#answered = Math.max(this.#answered, doubts);
-    // True if this board wrote the Lease meanwhile: that version is linked to `known` and newer than `found`.
+    // True if this board wrote the Lease in the meantime: that version is linked to `known` and newer than `found`.
     const isNewer = this.#known !== undefined && this.#known !== known;
     if (isLinked) {
       if (!isNewer) this.#known = found;
@@ -333,7 +333,7 @@ export class ServerHistory {
     }
     if (known !== undefined) {
       this.#ambient.log.info(
-        "the API server may have lost the history that the cache was filled from: the site is listed again",
+        "the API server may have lost the history that the cache was filled from, so the site is listed again",
       );
       this.#chain = this.#newChain();
       if (link === "forgotten") this.#abandonStreams();
@@ -357,7 +357,7 @@ export class ServerHistory {
 
   /**
    * Whether the server has the version `known` in its history. forgotten: it has another version, or its history no
-   * longer goes back that far. unknown: the server cannot answer, and repeating the question would not help.
+   * longer goes back that far. unknown: the server cannot tell, and repeating the request would not help.
    */
   async #linkOf(known: Witness, now: Witness, signal: AbortSignal): Promise<"linked" | "forgotten" | "unknown"> {
     const { client, at } = this.#deps;
@@ -414,7 +414,9 @@ export class ServerHistory {
   }
 }
 
-/** The Lease is missing or may not be read, or the server does not support the request: a retry would not help. */
+/**
+ * The Lease is missing, reading it is forbidden, or the server does not support the request, so a retry would not help.
+ */
 const isUnanswerable = (error: unknown): boolean =>
   error instanceof ApiError && [400, 403, 404, 405, 422].includes(error.status);
 

@@ -50,7 +50,7 @@ export interface SharedInformerDeps<T extends KubeObject> {
   /** See ReflectorDeps. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
-   * Asks the API whether an object no longer exists; if it does exist, or the API does not answer, the object is
+   * Checks in the API whether an object no longer exists; if it does exist, or the API does not respond, the object is
    * reported as released. Set only where DELETED may mean that an object left the selection.
    */
   readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
@@ -83,7 +83,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly #listeners: Listeners<T>;
   readonly #work: WakeSignal;
   readonly #trail: Trail | undefined;
-  /** Resolves when the listeners have processed the last changes. Until then, later changes wait in the journal. */
+  /** Resolves when the listeners have processed the last changes. Before that, later changes wait in the journal. */
   #reporting: Promise<void> | undefined;
   /** Whether the stored proof proves the stored position. */
   #isProven = true;
@@ -229,8 +229,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * The store that the Reflector writes to. If the API must be asked whether objects still exist, all deltas go through
-   * the journal, so that no later change is reported before the answer.
+   * The store that the Reflector writes to. If the API must be queried whether objects still exist, all deltas go
+   * through the journal, so that no later change is reported before its response.
    */
   #intake(fifo: DeltaFIFO<T>): ReflectorStore<T> {
     return {
@@ -287,8 +287,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * Reports every object again, at most twice a day, in case a controller has missed something. No controller depends on
-   * it: each reads all objects when a term begins and when an outage is over.
+   * Reports every object again, at most twice a day, in case a controller has missed something. No controller depends
+   * on it, because each reads all objects when a term begins and when an outage is over.
    */
   async #resync(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
@@ -311,7 +311,9 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Applies and reports all pending deltas. Yields between two batches: a burst must not delay a Lease renewal. */
+  /**
+   * Applies and reports all pending deltas. Yields between two batches, because a burst must not delay a Lease renewal.
+   */
   async #drain(signal: AbortSignal): Promise<void> {
     const { isGone } = this.#deps;
     this.#backlog.added(this.#fifo.depth, this.#ambient.clock.now());

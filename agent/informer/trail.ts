@@ -29,14 +29,15 @@ interface Sum {
 }
 
 /**
- * If more events than this arrived since the last witness, they are not compared: a list replaces the stored objects.
+ * If more events than this arrived since the last witness, they are not compared, and a list replaces the stored
+ * objects.
  */
 const mostSteps = 4096;
 
 /**
  * Proves the position of one watch. A witness, a version of the site's Lease, proves the events received before it was
  * written. Events after the newest witness are proven by receiving them again. While the watch is interrupted, newer
- * witnesses prove nothing: the server may have been restored meanwhile.
+ * witnesses prove nothing, because the server may have been restored in the meantime.
  */
 export class Trail {
   readonly #history: KnownHistory;
@@ -56,7 +57,7 @@ export class Trail {
    */
   #gap: string | undefined;
 
-  /** `stored`: the `text` that was stored with the position; undefined if none was. */
+  /** `stored`: the `text` that was stored with the position; undefined if there was none. */
   constructor(history: KnownHistory, stored: string | undefined) {
     this.#history = history;
     const found = witnessIn(stored, history.lease);
@@ -80,7 +81,7 @@ export class Trail {
     this.#steps.push({ version, mark: markOf(version, uid, isDeletion) });
   }
 
-  /** From now on the stored objects are not proven. */
+  /** The stored objects are no longer proven. */
   forget(): void {
     this.#chain = undefined;
   }
@@ -198,13 +199,13 @@ export class Replay {
     return this.#count === count && this.#sum === sum ? "done" : "differs";
   }
 
-  /** A bookmark arrived: the server has sent all events up to its version. */
+  /** A bookmark arrived, so the server has sent all events up to its version. */
   reached(version: string): "goes on" | "differs" {
     return compareVersions(version, this.#wanted.until) >= 0 ? "differs" : "goes on";
   }
 }
 
-/** The witness in a stored text, and its chain; undefined if it has none for the Lease `ours`. */
+/** The witness in a stored string, and its chain; undefined if it has none for the Lease `ours`. */
 export function witnessIn(
   text: string | undefined,
   ours: string,
@@ -215,7 +216,7 @@ export function witnessIn(
   return { chain, witness: { uid, version, renewal: typeof renewal === "number" ? renewal : undefined } };
 }
 
-/** The newest of the witnesses in these texts. */
+/** The newest of the witnesses in these strings. */
 export function newestWitness(texts: readonly string[], ours: string): ReturnType<typeof witnessIn> {
   return texts
     .flatMap((text) => witnessIn(text, ours) ?? [])

@@ -4,7 +4,7 @@ import type { Lister } from "./lister.ts";
 
 /**
  * Several caches of one resource, read as one. If two hold the same key (a pod was recreated on another board, and the
- * watch of the former board has not reported its deletion yet), the newer object counts.
+ * watch of the previous board has not reported its deletion yet), the newer object is used.
  */
 export class UnionLister<T extends KubeObject> implements Lister<T> {
   readonly #parts: () => Iterable<Lister<T>>;
@@ -36,7 +36,7 @@ export class UnionLister<T extends KubeObject> implements Lister<T> {
     yield* new Set([...this.#parts()].flatMap((part) => [...part.indexValues(index)]));
   }
 
-  /** A key that two caches hold counts twice, as in `size`. */
+  /** A key that two caches hold is counted twice, as in `size`. */
   countByIndex(index: string, value: string): number {
     return [...this.#parts()].reduce((sum, part) => sum + part.countByIndex(index, value), 0);
   }

@@ -1,29 +1,29 @@
 import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
 
 /**
- * The health of one watch, as a value that the Reflector replaces. A board's silence counts only while this shows that
+ * The health of one watch, as a value that the Reflector replaces. A board's silence is real only while this shows that
  * its heartbeats would have been received: see docs/judgement.md.
  */
 export interface WatchHealth {
   readonly connected: boolean;
-  /** When the last event or bookmark arrived, or the server answered about the silence; undefined if none did. */
+  /**
+   * When the last event or bookmark arrived, or the server responded to a check of the silence; undefined if neither
+   * has happened.
+   */
   readonly lastReceived: Instant | undefined;
   /**
-   * The moment up to which everything has been received: when the last proof arrived, undefined if none did. An event
+   * The moment up to which everything has been received: when the last proof arrived; undefined if none has. An event
    * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
-   * bookmark that repeats its resourceVersion proves nothing: a server that has lost its etcd keeps sending it.
+   * bookmark that repeats its resourceVersion proves nothing, because a server that has lost its etcd keeps sending it.
    */
   readonly lastProof: Instant | undefined;
-  /** When the watch last became live again after an interruption longer than `blip`; undefined if never. */
+  /** When the watch last became live again after an interruption longer than `blip`; undefined if it never has. */
   readonly restoredAt: Instant | undefined;
-  /**
-   * When the watch stopped being live; undefined while it is live. At the start it counts from the first failed
-   * attempt.
-   */
+  /** When the watch stopped being live; undefined while it is live. At the start, this is the first failed attempt. */
   readonly notLiveSince: Instant | undefined;
   /** When the current delivery without a pause longer than `blip` began; undefined before the first event. */
   readonly flowingSince?: Instant | undefined;
-  /** When the watch last resumed delivery after more than a second without a connection; undefined if never. */
+  /** When the watch last resumed delivery after more than a second without a connection; undefined if it never has. */
   readonly resumedAt?: Instant | undefined;
   /** When the last news arrived: an event, or a bookmark whose resourceVersion moved; undefined if none has. */
   readonly lastNews?: Instant | undefined;
@@ -45,7 +45,7 @@ const moment: Millis = 1000;
 /** Within this time, a resumed watch delivers the events of the interruption. */
 const catchUp: Millis = 10_000;
 
-/** The health of a watch that was never connected. */
+/** The health of a watch that has never been connected. */
 export const neverConnected: WatchHealth = {
   connected: false,
   lastReceived: undefined,
@@ -54,13 +54,16 @@ export const neverConnected: WatchHealth = {
   notLiveSince: undefined,
 };
 
-/** A watch is live while it is connected and an event, a bookmark or an answer about its silence came within `stall`. */
+/**
+ * A watch is live while it is connected and an event, a bookmark or a response about its silence has arrived within
+ * `stall`.
+ */
 export const isLive = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   health.connected && health.lastReceived !== undefined && elapsed(health.lastReceived, now) < limits.stall;
 
 /**
- * Whether the cache shows the server's state, at most a second late. False while the cache cannot be written: a watch
- * whose events cannot be stored is closed and opened again.
+ * Whether the cache shows the server's state, at most a second late. False while the cache cannot be written, because a
+ * watch whose events cannot be stored is closed and opened again.
  */
 export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   isLive(health, limits, now) &&
@@ -68,14 +71,14 @@ export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant)
   (health.behindSince === undefined || elapsed(health.behindSince, now) < moment);
 
 /**
- * The health after the watch was opened. The server has answered, which counts as received, but is neither a proof nor
+ * The health after the watch was opened. The server has responded, which counts as received, but is neither a proof nor
  * news.
  */
 export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   return received({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
 }
 
-/** The health once a first list delivers objects: an attempt that failed before no longer counts. */
+/** The health once a first list delivers objects: an attempt that failed before is forgotten. */
 export const delivering = (health: WatchHealth): WatchHealth =>
   health.lastReceived === undefined && health.notLiveSince !== undefined
     ? { ...health, notLiveSince: undefined }
@@ -85,7 +88,7 @@ export const delivering = (health: WatchHealth): WatchHealth =>
 export function received(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const stalled = health.lastReceived !== undefined && elapsed(health.lastReceived, now) >= limits.stall;
   const notLiveSince = health.notLiveSince ?? (stalled ? health.lastReceived : undefined);
-  // The first connection ends no outage.
+  // The first connection does not end an outage.
   const outage =
     notLiveSince !== undefined && health.lastReceived !== undefined && elapsed(notLiveSince, now) > limits.blip;
   const isResumed =
@@ -126,8 +129,8 @@ export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant
   elapsed(health.flowingSince, now) >= limits.blip;
 
 /**
- * The health after the watch ended. If it was closed because it stalled, it counts as not live from its last delivery;
- * otherwise only from now on.
+ * The health after the watch ended. If it was closed because it stalled, it stopped being live at its last delivery;
+ * otherwise it stops now.
  */
 export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const { lastReceived } = health;
@@ -136,8 +139,8 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
 }
 
 /**
- * The health after the run was ended on purpose at `since`. If the watch was live until then, or never, the time until
- * the next run is not an outage: the next run begins like the first one, but `restoredAt` is kept.
+ * The health after the run was ended on purpose at `since`. If the watch was live until then, or has never been live,
+ * the time until the next run is not an outage, and the next run begins like the first one, but `restoredAt` is kept.
  */
 export function paused(health: WatchHealth, since: Instant): WatchHealth {
   const { connected, lastReceived, notLiveSince, restoredAt } = health;

@@ -35,11 +35,11 @@ export interface ControlLoopDeps<State, Memory> {
   readonly executor: Acts;
   readonly assignment: Assignment;
   readonly workers: number;
-  /** The lane in which the loop's requests wait for their turn; undefined: "boards". */
+  /** The lane in which the loop's requests wait for their turn; undefined for "boards". */
   readonly lane?: ActingPass["lane"];
-  /** Records the acts that the controller holds back; undefined: they are not recorded. */
+  /** Records the acts that the controller holds back; undefined if they are not recorded. */
   readonly decisions?: Pick<Decisions, "due">;
-  /** Stores the memories of a controller that has durable ones; undefined: they are lost when the term ends. */
+  /** Stores the memories of a controller that has durable ones; undefined if they are lost when the term ends. */
   readonly store?: MemoryStore;
   /**
    * Permits for sweeps over the caches: only one of the loops that share them sweeps at a time. Concurrent sweeps would
@@ -47,12 +47,12 @@ export interface ControlLoopDeps<State, Memory> {
    */
   readonly sweeps?: Permits;
   /**
-   * The permit for passes over large keys, one at a time among all loops that share it: together they would fill the
-   * heap.
+   * The permit for passes over large keys, one at a time among all loops that share it, because together they would
+   * fill the heap.
    */
   readonly large?: Permits;
   /**
-   * Shares the event loop fairly among the loops with the same `turns`; undefined: this loop takes no turns with
+   * Shares the event loop fairly among the loops with the same `turns`; undefined if this loop does not take turns with
    * others.
    */
   readonly turns?: FairTurns;
@@ -133,7 +133,7 @@ export class ControlLoop<State, Memory> {
     };
   }
 
-  /** The controller's memory of a key in the current term; undefined: none. */
+  /** The controller's memory of a key in the current term; undefined if there is none. */
   memoryOf(key: string): Memory | undefined {
     return this.#memories.get(key);
   }
@@ -220,8 +220,8 @@ export class ControlLoop<State, Memory> {
   async #sweep(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#deps.controller.firstKeys ?? []) queue.add(key);
-      // Avoids an await if possible: while the sweep waits, workers would process keys that it is about to add, and
-      // then process them again.
+      // Avoids an await if possible, because while the sweep waits, workers would process keys that it is about to add,
+      // and then process them again.
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
@@ -241,8 +241,8 @@ export class ControlLoop<State, Memory> {
   }
 
   /**
-   * Processes keys. Waits for a turn before each: otherwise keys that are processed without an await would block the
-   * event loop.
+   * Processes keys. Waits for a turn before each, because otherwise keys that are processed without an await would
+   * block the event loop.
    */
   async #work(queue: WorkQueue, term: Term, signal: AbortSignal): Promise<void> {
     while (await this.#gate.pass(signal)) {
@@ -253,7 +253,7 @@ export class ControlLoop<State, Memory> {
         if (turn && !(await turn)) return;
         if (this.#gate.isShut) queue.add(key);
         else if (!this.#isLarge(key, term)) await this.#reconcile(key, queue, term);
-        // Requeued instead of waiting here: otherwise large keys would keep all workers from the others.
+        // Requeued instead of waiting here, because otherwise large keys would keep all workers from the others.
         else if (!this.#large.take(this.#lane)) queue.addAfter(key, largeAgain);
         else await this.#reconcile(key, queue, term).finally(() => this.#large.release(this.#lane));
       } finally {

@@ -5,7 +5,7 @@ export interface LoopError {
   readonly message: string;
   readonly hint: string | undefined;
   readonly at: Instant;
-  /** The permission that a request lacked; undefined: the error has another cause. */
+  /** The permission that a request lacked; undefined if the error has another cause. */
   readonly missing: MissingPermission | undefined;
 }
 
@@ -16,12 +16,12 @@ export interface ControllerStats {
   readonly state: "standby" | "starting" | "running" | "paused";
   /** Number of keys that wait. */
   readonly queue: number;
-  /** How long the first key has been waiting; undefined: none waits. */
+  /** How long the first key has been waiting; undefined if none waits. */
   readonly oldestWait: Millis | undefined;
   /** Number of passes since the control loop was built, at the beginning of the term. */
   readonly syncs: number;
   readonly errorsLastHour: number;
-  /** 95th percentile of the time that a pass takes; undefined: none has run. */
+  /** 95th percentile of the time that a pass takes; undefined if none has run. */
   readonly syncP95: Millis | undefined;
   readonly lastError: LoopError | undefined;
 }

@@ -16,7 +16,7 @@ export interface Decision<Memory> {
   readonly due?: readonly DueAct[];
 }
 
-/** A change of an object. `before` undefined: the object is new; `after` undefined: it is gone. */
+/** A change of an object. `before` is undefined if the object is new, `after` if it is gone. */
 export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
@@ -37,7 +37,7 @@ export interface WatchSpec {
   readonly after?: Millis;
   /** Whether the keys of a change precede all others, because something waits for their result. */
   isUrgent?(change: Seen<KubeObject>): boolean;
-  /** Sweeps skip this resource: only changes wake its keys. */
+  /** Sweeps skip this resource, so that only changes wake its keys. */
   readonly onlyOnChange?: true;
 }
 
@@ -67,8 +67,8 @@ export const wakeOnChange = <T extends KubeObject>(
 export interface Controller<State, Memory> {
   readonly name: string;
   /**
-   * All resources that it reads. It starts once all are cached: an incomplete view of the site would lead to wrong
-   * conclusions.
+   * All resources that it reads. It starts once all are cached, because an incomplete view of the site would lead to
+   * wrong conclusions.
    */
   readonly reads: readonly Resource<KubeObject>[];
   /**
@@ -82,15 +82,15 @@ export interface Controller<State, Memory> {
   readonly initialMemory: Memory;
   /**
    * How long requests of a pass may wait for their allowance: its reads, and the writes of each round. A read that is
-   * not sent by then rejects; a write is postponed, and `remember` decides when it is tried again. undefined: without
-   * limit.
+   * not sent by then rejects; a write is postponed, and `remember` decides when it is tried again. Undefined if there
+   * is no limit.
    */
   readonly patience?: Millis;
   /** How memory is stored; undefined if it ends with the term. */
   readonly durable?: Durable<Memory>;
   /** Whether a pass over the key holds so much memory that no other such pass may run at the same time. */
   isLarge?(key: string, site: SiteView): boolean;
-  /** Reads the state of a key. undefined: there is nothing to decide, and the key's memory is dropped. */
+  /** Reads the state of a key; undefined if there is nothing to decide, in which case the key's memory is dropped. */
   observe(key: string, site: SiteView, memory: Memory): State | undefined | Promise<State | undefined>;
   /** Decides what to do. Pure: equal arguments give equal decisions. */
   decide(state: State, memory: Memory, now: Instant): Decision<Memory>;
@@ -110,7 +110,7 @@ export interface Controller<State, Memory> {
 export interface Durable<Memory> {
   /**
    * Returns the text to store; undefined if nothing is worth storing. Times of the monotonic clock mean nothing after a
-   * reboot. Equal memories must give equal texts, or every pass would write to flash.
+   * reboot. Equal memories must give the same text, or every pass would write to flash.
    */
   save(memory: Memory, now: Instant): string | undefined;
   /** Throws if the text cannot be read; the key then begins with the initial memory. */
@@ -123,8 +123,8 @@ export interface SiteView {
   readonly now: Instant;
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
   /**
-   * Reads an object from the API instead of the cache; undefined: it does not exist. For decisions that would destroy
-   * something if the cache were stale. Rejects if there is no answer; the pass is then repeated later.
+   * Reads an object from the API instead of the cache; undefined if it does not exist. For decisions that would destroy
+   * something if the cache were stale. Rejects if there is no response; the pass is then repeated later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
   /** Runs a long computation in steps, and lets other work run in between. */

@@ -15,7 +15,7 @@ export interface EventMapperDeps {
   readonly caches: Caches;
   readonly queue: WorkQueue;
   readonly site: () => SiteView;
-  /** Shares the event loop: one change may concern thousands of keys, and many changes may arrive at once. */
+  /** Shares the event loop, because one change may concern thousands of keys, and many changes may arrive at once. */
   readonly turns: FairTurns;
   readonly lane: Lane;
   readonly signal: AbortSignal;
@@ -45,7 +45,7 @@ export class EventMapper {
     };
   }
 
-  /** Adds the keys of every cached object to the queue. `listen` handles changes that arrive meanwhile. */
+  /** Adds the keys of every cached object to the queue. `listen` handles changes that arrive during the sweep. */
   async sweep(swept: "first" | "again"): Promise<void> {
     const { caches, signal } = this.#deps;
     for (const [resource, all] of this.#wakes) {
@@ -55,7 +55,9 @@ export class EventMapper {
     }
   }
 
-  /** Adds the keys of these changes. If the term ends first, nothing is missed: the next term sweeps everything. */
+  /**
+   * Adds the keys of these changes. If the term ends first, nothing is missed, because the next term sweeps everything.
+   */
   #wakeAll(wakes: readonly WatchSpec[], changes: Iterable<Seen<KubeObject>>): Promise<void> | undefined {
     const { turns, lane, signal } = this.#deps;
     const rest = turns.run(this.#steps(wakes, changes), lane, signal);

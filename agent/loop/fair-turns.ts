@@ -13,7 +13,7 @@ const slice: Millis = 10;
 export class FairTurns {
   readonly #clock: Clock;
   readonly #waiting = new Lanes();
-  /** When the first call of the current turn was made; undefined: none was. */
+  /** When the first call of the current turn was made; undefined if none was. */
   #began: Instant | undefined;
 
   constructor(clock: Clock) {
@@ -21,8 +21,8 @@ export class FairTurns {
   }
 
   /**
-   * Returns undefined if the caller may continue at once. Otherwise the caller awaits the promise; false: the signal
-   * aborted first.
+   * Returns undefined if the caller may continue at once. Otherwise the caller awaits the promise, which resolves to
+   * false if the signal aborts first.
    */
   take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
     const isOver = this.#isOver();

@@ -16,7 +16,7 @@ export class Gate {
     for (const enter of this.#waiting) enter();
   }
 
-  /** Waits until the gate is open. False: the signal aborted first. */
+  /** Waits until the gate is open. Resolves to false if the signal aborts first. */
   async pass(signal: AbortSignal): Promise<boolean> {
     while (this.#isShut && !signal.aborted) {
       await new Promise<void>((resolve) => {

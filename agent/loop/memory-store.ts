@@ -2,7 +2,7 @@ import type { Instant } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 import type { Durable } from "./controller.ts";
 
-/** Stores short texts across restarts. Implemented by Memo. */
+/** Stores short strings across restarts. Implemented by Memo. */
 export interface MemoryStore {
   entries(area: string): Iterable<[key: string, text: string]>;
   set(area: string, key: string, text: string): void;
@@ -25,7 +25,7 @@ export class KeptMemories<Memory> {
     this.#durable = deps.durable;
   }
 
-  /** Loads the stored memories. An unreadable text is dropped: losing a memory is safe. */
+  /** Loads the stored memories. An unreadable memory is dropped, because losing a memory is safe. */
   load(now: Instant, log: Logger): Map<string, Memory> {
     const memories = new Map<string, Memory>();
     const unreadable: string[] = [];
@@ -44,7 +44,7 @@ export class KeptMemories<Memory> {
     return memories;
   }
 
-  /** Stores the memory of a key if its text changed; `memory` undefined: deletes it. */
+  /** Stores the memory of a key if its text changed; Deletes it if `memory` is undefined. */
   save(key: string, memory: Memory | undefined, now: Instant): void {
     const text = memory === undefined ? undefined : this.#durable.save(memory, now);
     if (text === this.#written.get(key)) return;

@@ -29,7 +29,7 @@ interface KeyPass<Memory> {
 }
 
 interface PassResult<Memory> {
-  /** The last decision; undefined: there was nothing to decide on. */
+  /** The last decision; undefined if there was nothing to decide on. */
   readonly decision: Decision<Memory> | undefined;
   readonly errors: readonly Error[];
 }

@@ -38,11 +38,14 @@ export interface ApiReader {
   ): Promise<T>;
 }
 
-/** The parameters of a pass. After `patience` aborts, it begins no further request; undefined: only `signal` ends it. */
+/**
+ * The parameters of a pass. After `patience` aborts, it does not begin another request; if undefined, only `signal`
+ * ends it.
+ */
 export interface PassView extends RequestWait {
   readonly now: Instant;
   readonly signal: AbortSignal;
-  /** Shares the thread with other passes; undefined: steps run at once. */
+  /** Shares the thread with other passes; undefined if steps run at once. */
   readonly turns?: FairTurns;
   /** Receives the error of each failed read of a single object, because the pass may go on without that object. */
   readonly unread?: (error: unknown) => void;

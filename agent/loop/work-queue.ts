@@ -59,7 +59,7 @@ export class WorkQueue {
     return this.#due.size;
   }
 
-  /** How long the key that is taken next has been waiting; undefined: none waits. */
+  /** How long the key that is taken next has been waiting; undefined if none waits. */
   oldestWait(now: Instant): Millis | undefined {
     const first = this.#nextFifo()?.peek();
     const since = first === undefined ? undefined : this.#dirty.get(first);
@@ -79,7 +79,7 @@ export class WorkQueue {
     if (this.#isWaiting(key)) this.#enter(key);
   }
 
-  /** Adds the key after a delay. If it is already delayed, the earlier time applies. */
+  /** Adds the key after a delay. If it is already delayed, the earlier of the two times applies. */
   addAfter(key: string, delay: Millis): void {
     if (this.#closed) return;
     if (!(delay > 0)) {
@@ -116,7 +116,10 @@ export class WorkQueue {
     return this.#limiter.failures(key);
   }
 
-  /** Waits for the next key; the caller ends with `done`. undefined: the signal aborted, or the queue is shut down. */
+  /**
+   * Waits for the next key; the caller ends with `done`. Returns undefined if the signal aborted or the queue is shut
+   * down.
+   */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
     if (this.#nextFifo() !== undefined || this.#closed) return Promise.resolve(this.#next());
@@ -163,7 +166,7 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** The Fifo with the next key; undefined: no key waits. */
+  /** The Fifo with the next key; undefined if no key waits. */
   #nextFifo(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {

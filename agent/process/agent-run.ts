@@ -82,7 +82,7 @@ export class AgentRun {
     }
   }
 
-  /** The agent's parts of the status; undefined: the agent has not begun, or has ended. */
+  /** The agent's parts of the status; undefined if the agent has not begun, or has ended. */
   parts(now: Instant): AgentParts | undefined {
     return this.#agent?.parts(now);
   }
@@ -95,14 +95,14 @@ export class AgentRun {
     for (const companion of this.#beside) companion.written?.(status);
   }
 
-  /** The progress of the agent's loops and of state.db, which is probed here: it progresses if it accepts a write. */
+  /** The progress of the agent's loops and of state.db, which is probed here and progresses if it accepts a write. */
   progress(now: Instant): readonly Progress[] {
     if (!this.#agent) return [];
     try {
       this.#folder?.state.database.probe();
       this.#probed = now;
     } catch (error) {
-      this.#ambient.log.debug("state.db accepts no write", { error });
+      this.#ambient.log.debug("state.db does not accept writes", { error });
     }
     return [...this.#agent.progress(now), { name: "database", at: this.#probed ?? "idle" }];
   }

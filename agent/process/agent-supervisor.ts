@@ -146,7 +146,7 @@ export class AgentSupervisor implements ProcessControls {
     this.#deps.service.reloading();
     const reload = this.#taken(this.#config.reload(!this.#isBeginning));
     if (reload.outcome === "refused")
-      log.error("the new configuration is invalid, and the former one stays in force", { problems: reload.problems });
+      log.error("the new configuration is invalid, and the previous one stays in force", { problems: reload.problems });
     else log.info("the configuration was read again", { outcome: reload.outcome });
     this.#status.changed();
     if (!this.#isBeginning) this.#deps.service.ready();
@@ -200,7 +200,11 @@ export class AgentSupervisor implements ProcessControls {
         rebuilt = error instanceof Error ? error : undefined;
         log.warn("the cache is deleted and filled again", { error });
         removeCache(join(this.#config.config.state.folder, "cache.db"));
-      } else log.error("state.db is damaged: it is moved aside and begins empty", { error, hint: hintOf(error) });
+      } else
+        log.error("state.db is damaged, so it is moved aside, and a new one begins empty", {
+          error,
+          hint: hintOf(error),
+        });
     }
     log.info("stopped", { afterMs: Math.round(elapsed(this.startedAt, clock.now())), cause: this.#ending?.cause });
     return exit.ok;
@@ -260,12 +264,12 @@ export class AgentSupervisor implements ProcessControls {
     }
   }
 
-  /** Returns to the former configuration, if the agent cannot start with the new one. Returns whether it did. */
+  /** Returns to the previous configuration, if the agent cannot start with the new one. Returns whether it did. */
   #goBack(error: unknown): boolean {
     if (!(this.#isBeginning || error instanceof ConfigError) || !this.#config.goBack(error)) return false;
     this.#deps.log.configure(this.#config.config);
     this.#isBeginning = true;
-    const message = "the agent cannot start with the new configuration, and uses the former one again";
+    const message = "the agent cannot start with the new configuration, and returns to the previous one";
     this.#ambient.log.error(message, { error });
     return true;
   }
@@ -274,7 +278,7 @@ export class AgentSupervisor implements ProcessControls {
   async #without(error: unknown, pause: Millis): Promise<void> {
     if (!this.#place.avoid(this.#config.config, error, pause)) return await this.#held(error, pause);
     const message =
-      "the state folder is not writable: this board reports and answers, but neither leads nor changes anything";
+      "the state folder is not writable, so this board reports and answers, but neither leads nor changes anything";
     this.#ambient.log.error(message, { error, hint: hintOf(error), lookAgainMs: pause });
   }
 
@@ -286,7 +290,7 @@ export class AgentSupervisor implements ProcessControls {
     const over = deadline(clock, pause, ends, () => new Error("the pause is over"));
     this.#isHeld = true;
     this.#status.write();
-    // Reports success to the service manager: a new process would meet the same obstacle.
+    // Reports success to the service manager, because a new process would meet the same obstacle.
     this.#deps.service.ready();
     try {
       await this.#status.run(over.signal);

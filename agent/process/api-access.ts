@@ -32,7 +32,8 @@ export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambi
   resolvedCredentials(ambient, { api, asker: "person", places: { env, etc } });
 
 /**
- * A hash of the server's address and certificate authority, which identifies the cluster if its uid may not be read.
+ * A hash of the server's address and certificate authority, which identifies the cluster if this board is not allowed
+ * to read its uid.
  */
 export async function addressOf(credentials: Credentials): Promise<string> {
   const { server, tls } = await credentials.access();

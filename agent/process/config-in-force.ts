@@ -9,7 +9,7 @@ import { userMessageOf } from "./user-message.ts";
 /**
  * What a reload changed. level: only the log level, which a running agent can change. other: the agent has to be
  * restarted within this process. refused: the new configuration is invalid, or would leave out settings of the fleet
- * that are in force; the former one stays in force.
+ * that are in force; the previous one stays in force.
  */
 export type ConfigChange = "nothing" | "level" | "other" | "refused";
 
@@ -68,7 +68,8 @@ export class ConfigInForce {
   }
 
   /**
-   * Returns to the former configuration, because the agent cannot start with this one. Returns false if there is none.
+   * Returns to the previous configuration, because the agent cannot start with this one. Returns false if there is
+   * none.
    */
   goBack(because: unknown): boolean {
     if (!this.#former) return false;

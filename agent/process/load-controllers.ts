@@ -11,7 +11,9 @@ class ProgramReplaced extends Error implements HasDisposition {
     "Restart the service, which loads the files that are installed now. If that fails too, reinstall the package.";
 
   constructor(cause: unknown) {
-    super("the controllers cannot be loaded: the program was replaced or damaged since its start", { cause });
+    super("the controllers cannot be loaded, because the program has been replaced or damaged since its start", {
+      cause,
+    });
     this.name = "ProgramReplaced";
   }
 }

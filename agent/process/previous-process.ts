@@ -3,7 +3,7 @@ import { readStatus, type Status } from "../status/schema.ts";
 import { stuckCondition } from "../status/watchdog.ts";
 
 /**
- * How the former process ended, from the last status that it wrote; undefined if there was no such process in this
+ * How the previous process ended, from the last status that it wrote; undefined if there was no such process in this
  * boot.
  */
 export function previousProcess(left: string | undefined, bootId: string): PreviousProcess | undefined {

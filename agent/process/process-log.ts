@@ -38,7 +38,10 @@ export class ProcessLog implements LineTaker {
     this.#logger = loggerOf(this.#io, config);
   }
 
-  /** Overrides the configured level, for all lines or those of a controller or resource; undefined: as configured. */
+  /**
+   * Overrides the configured level, for all lines or those of a controller or resource; undefined to use the configured
+   * level.
+   */
   override(level: LogLevel | undefined, component?: string): void {
     this.#override = level && { level, component };
   }
@@ -74,7 +77,10 @@ function journalOf({ env }: Io): ((entry: Uint8Array) => boolean) | undefined {
   };
 }
 
-/** Whether JOURNAL_STREAM names the output of this process: child processes inherit the variable (systemd.exec(5)). */
+/**
+ * Whether JOURNAL_STREAM names the output of this process, because child processes inherit the variable
+ * (systemd.exec(5)).
+ */
 function isOurs(stream: string | undefined): boolean {
   if (!stream) return false;
   try {

@@ -149,7 +149,7 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
-/** How long after the start the end of the former process is reported. */
+/** How long after the start the end of the previous process is reported. */
 const recent: Millis = 3_600_000;
 
 function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
@@ -166,7 +166,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
     found.push({
       type: "ConfigRefused",
       severity: "warning",
-      message: `the new configuration is invalid, and the former one stays in force: ${first}${more.length > 0 ? `, and ${more.length} more` : ""}`,
+      message: `the new configuration is invalid, and the previous one stays in force: ${first}${more.length > 0 ? `, and ${more.length} more` : ""}`,
       hint: "correct the file (siteward config check FILE), then: systemctl reload siteward",
     });
   }
@@ -202,9 +202,9 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
 
 /** Descriptions of the causes that end the process without a request. */
 const endings: Readonly<Record<string, string>> = {
-  memory: "the former process used too much memory and ended",
-  storage: "the former process made way for one that can write the state folder",
-  failure: "the former process ended with an error",
-  watchdog: "systemd's watchdog ended the former process",
-  unclean: "the former process ended without giving a reason",
+  memory: "the previous process used too much memory and ended",
+  storage: "the previous process made way for one that can write the state folder",
+  failure: "the previous process ended with an error",
+  watchdog: "systemd's watchdog ended the previous process",
+  unclean: "the previous process ended without giving a reason",
 };

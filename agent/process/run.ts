@@ -25,7 +25,8 @@ export const run: Run = async (io, args) => {
   const log = new ProcessLog(io, loaded.config);
   const ambient: Ambient = { clock: io.clock, random: io.random, log: new FieldLogger(log) };
   for (const warning of loaded.warnings) ambient.log.warn("configuration", { warning });
-  if (isRestored) ambient.log.warn("configuration", { warning: "remote.json was missing: restored from its copy" });
+  if (isRestored)
+    ambient.log.warn("configuration", { warning: "remote.json was missing and was restored from its copy" });
   if (loaded.leftOut) ambient.log.error("configuration", { warning: leftOutText(loaded.leftOut) });
   const notifier = notifierOf({ env: io.env, pid: process.pid });
   const service = new ServiceManager(ambient, { notifier });

@@ -15,8 +15,8 @@ const pauses = { first: 2000, most: 60_000 };
 
 /**
  * Where the folder became writable again. usable: for this process. elsewhere: only outside this process's mount
- * namespace. A service has its own mount namespace: a mount that was read-only when the service started stays read-only
- * there, even after a remount outside.
+ * namespace. A service has its own mount namespace, so a mount that was read-only when the service started stays
+ * read-only there, even after a remount outside.
  */
 export type Regained = "usable" | "elsewhere";
 
@@ -37,7 +37,10 @@ export class StatePlace {
   /** The configured folder while it is not used. */
   #avoided: Avoided | undefined;
   #makeshift: Makeshift | undefined;
-  /** The configured folder, opened by a check that found it writable: the agent's next run uses it. `of`: its path. */
+  /**
+   * The configured folder, opened by a check that found it writable, so that the agent's next run uses it. `of`: its
+   * path.
+   */
   #found: { readonly of: string; readonly folder: StateFolder } | undefined;
 
   /** `isSupervised`: the service manager starts another process when this one ends. */
@@ -110,8 +113,8 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Exit only if the mount was also read-only outside this process before: a mount that is read-only for the
-      // service alone stays so after a restart.
+      // Exit only if the mount was also read-only outside this process before, because a mount that is read-only for
+      // the service alone stays so after a restart.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {

@@ -33,8 +33,8 @@ const beginsOn = ({ hours, minutes }: Cron, number: number, zone: Zone): readonl
   hours.flatMap((hour) => minutes.map((minute) => wallOf(number * day + (hour * 60 + minute) * 60_000, zone)));
 
 /**
- * The moment of a local time. If it occurs twice, at the end of summer time, the first one counts. If it does not occur,
- * the offset before the gap applies (RFC 5545, 3.3.5), so that no start is skipped.
+ * The moment of a local time. If it occurs twice, at the end of summer time, the first one is used. If it does not
+ * occur, the offset before the gap applies (RFC 5545, 3.3.5), so that no start is skipped.
  */
 function wallOf(local: Millis, zone: Zone): Millis {
   const before = zone.offsetAt(local - day);

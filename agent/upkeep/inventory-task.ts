@@ -34,7 +34,7 @@ export class InventoryTask implements Task {
     this.#deps = deps;
   }
 
-  /** The stored inventory; undefined if none was ever collected. */
+  /** The stored inventory; undefined if none has ever been collected. */
   get inventory(): Inventory | undefined {
     const kept = this.#deps.facts.get(area, "found");
     return kept === undefined ? undefined : inventoryFrom(kept);

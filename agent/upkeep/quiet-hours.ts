@@ -6,7 +6,7 @@ import type { Zone } from "./time-zone.ts";
 
 /** A time in which nothing is evicted. */
 export interface QuietTime {
-  /** The end of the quiet time; undefined if the local time is unknown, which counts as quiet until it is known. */
+  /** The end of the quiet time; undefined if the local time is unknown, and the quiet time lasts until it is known. */
   readonly until: Instant | undefined;
   readonly why: string;
 }
@@ -17,7 +17,7 @@ export type IsQuiet = (now: Instant, clock: ClockState) => QuietTime | undefined
 /**
  * The rule of the quiet hours. Pure: the end is computed from the calendar each time, so it follows corrections of the
  * clock and needs no memory. While the local time is unknown it is quiet, because evictions can be made up for later.
- * `zone` undefined: this board does not know the time zone of the quiet hours.
+ * `zone` is undefined if this board does not know the time zone of the quiet hours.
  */
 export const quietHours =
   (windows: readonly CronWindow[], zone: Zone | undefined): IsQuiet =>

@@ -95,7 +95,7 @@ function zoneOf(bytes: Uint8Array, header: Header): Zone | undefined {
 interface Table {
   /** The moments at which the offset changes, in milliseconds since 1970. */
   readonly transitions: readonly Millis[];
-  /** The offset from each transition on. */
+  /** The offset after each transition. */
   readonly offsets: readonly Millis[];
   /** The offset before the first transition. */
   readonly before: Millis;

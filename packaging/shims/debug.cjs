@@ -1,3 +1,3 @@
-/** Debug output of packages: unused here, and formatting it costs memory. */
+/** Debug output of packages: it is unused here, and formatting it costs memory. */
 const silent = Object.assign(() => {}, { enabled: false });
 module.exports = () => silent;

@@ -1,2 +1,2 @@
-/** See fs.ts. For packages that are CommonJS: a bundle of ES modules has no `require`. */
+/** See fs.ts. For packages that are CommonJS, because a bundle of ES modules has no `require`. */
 module.exports = process.getBuiltinModule("node:events");

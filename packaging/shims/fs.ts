@@ -1,9 +1,9 @@
 /**
  * Replaces `node:fs` in the bundle; the other files here replace the modules of their names.
  *
- * An `import` of one of Node's modules evaluates all its exports, even those that are built on first use: promises with half
- * of readline, Web Crypto, fetch, all root certificates as text. That is 4 MB that no part of the agent uses. Sources import
- * `node:fs` as usual; the build reports exports that are missing here.
+ * An `import` of one of Node's modules evaluates all its exports, even those that are built on first use: promises with
+ * half of readline, Web Crypto, fetch, all root certificates in PEM. That is 4 MB that no part of the agent uses.
+ * Sources import `node:fs` as usual; the build reports exports that are missing here.
  */
 export const {
   accessSync,

@@ -6,7 +6,7 @@ import { elapsed, type Instant, type Millis, shifted, type Timer } from "../../a
 const mostUnderWay = 256 * 1024;
 
 interface Parcel {
-  /** The bytes to deliver; undefined: the end of the stream. */
+  /** The bytes to deliver; undefined for the end of the stream. */
   readonly bytes: Buffer | undefined;
   readonly due: Instant;
 }

@@ -122,5 +122,5 @@ const listening = (server: Server): Promise<void> =>
     server.listen(0, "127.0.0.1", resolve);
   });
 
-/** Ignores the error of a broken connection: it is closed too, and `close` handles both. */
+/** Ignores the error of a broken connection, because the connection is closed too, and `close` handles both. */
 const ignored = (): void => {};

@@ -81,7 +81,7 @@ export class SimulatedBoard {
     this.#apply();
   }
 
-  /** Cuts the power. The other end of the link gets no notice. */
+  /** Cuts the power. The other end of the link is not notified. */
   powerOff(): void {
     const boot = this.#running;
     this.#running = undefined;
@@ -90,7 +90,7 @@ export class SimulatedBoard {
     boot?.controller.abort();
   }
 
-  /** Reboots the board cleanly, which takes `pause`: the agent can shut down properly. */
+  /** Reboots the board cleanly, which takes `pause`, so that the agent can shut down properly. */
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
     await this.#shutDown();
     await sleep(this.#ambient.clock, pause, signal);

@@ -21,7 +21,7 @@ export interface Dated {
   readonly at: Instant;
 }
 
-/** The message with its remaining expiry interval; `undefined`: it has expired. */
+/** The message with its remaining expiry interval; undefined if it has expired. */
 export function current({ packet, at }: Dated, now: Instant): IPublishPacket | undefined {
   const { messageExpiryInterval, ...properties } = packet.properties ?? {};
   if (messageExpiryInterval === undefined) return packet;
@@ -29,7 +29,7 @@ export function current({ packet, at }: Dated, now: Instant): IPublishPacket | u
   return left <= 0 ? undefined : { ...packet, properties: { ...properties, messageExpiryInterval: left } };
 }
 
-/** Maximum number of retained topics: more than a demonstration has. */
+/** Maximum number of retained topics, which is more than a demonstration has. */
 const mostRetained = 10_000;
 
 /** The newest retained message of each topic. */

@@ -21,7 +21,7 @@ export interface ObjectPlace {
   readonly subresource?: "status";
 }
 
-/** The site API answered with an error. */
+/** The site API responded with an error. */
 export class SiteError extends Error implements HasDisposition {
   override readonly name = "SiteError";
   readonly disposition = "retry";
@@ -238,7 +238,7 @@ function positionOf(path: string, object: Readonly<Record<string, unknown>>): st
 }
 
 function objectOf<T extends KubeObject>(value: unknown): T {
-  if (!isObject<T>(value)) throw new Error("the site API answered with something other than an object");
+  if (!isObject<T>(value)) throw new Error("the site API responded with something other than an object");
   return value;
 }
 
@@ -254,12 +254,12 @@ function failure(attempt: string, status: number, text: string): SiteError {
     const answer: unknown = JSON.parse(text);
     if (isRecord(answer)) return new SiteError(attempt, status, String(answer.reason), String(answer.message ?? ""));
   } catch {
-    // The body is not a Status document, so the beginning of its text is reported.
+    // The body is not a Status document, so its beginning is reported.
   }
   return new SiteError(attempt, status, "Unknown", text.slice(0, 200));
 }
 
-const unreadable = (path: string): Error => new Error(`GET ${path}: the answer cannot be read`);
+const unreadable = (path: string): Error => new Error(`GET ${path}: the response cannot be read`);
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -64,9 +64,9 @@ export class Collector {
   }
 
   /**
-   * Deletes a dependent, or logs the failure: the next pass tries again. Mirrors may be at different points in time:
-   * one may show that an owner is deleted before another shows that its dependents were orphaned. So the API itself is
-   * read before anything is deleted.
+   * Deletes a dependent, or logs the failure; the next pass tries again. Mirrors may be at different points in time, so
+   * that one may show that an owner is deleted before another shows that its dependents were orphaned. So the API
+   * itself is read before anything is deleted.
    */
   async #remove(resource: Resource<KubeObject>, object: KubeObject, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = object.metadata;

@@ -26,7 +26,7 @@ export interface KubeletSettings {
   /** Interval between two renewals of the board's Lease. */
   readonly renew: Millis;
   readonly leaseDuration: Millis;
-  /** Interval of Node checks: a Node that differs from the board's true state is corrected at once. */
+  /** Interval of Node checks. A Node that differs from the board's true state is corrected at once. */
   readonly look: Millis;
   /** How often a status is posted even if nothing has changed. */
   readonly report: Millis;

@@ -38,8 +38,8 @@ export function beginRun(pod: Pod, ip: string, pace: PodPace, now: Instant): Pod
 }
 
 /**
- * The kubelet's next step for a pod. It restores a status that another writer overwrote: a pod that the site marked as
- * not ready is ready again once its board can report.
+ * The kubelet's next step for a pod. It restores a status that another writer overwrote, so that a pod that the site
+ * marked as not ready is ready again once its board can report.
  */
 export function podStep(pod: Pod, run: PodRun, hostIp: string, pace: PodPace, now: Instant): PodStep {
   if (pod.metadata.deletionTimestamp !== undefined) return ending(pod, run, pace, now);

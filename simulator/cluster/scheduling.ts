@@ -21,7 +21,7 @@ export function placementOf(pod: Pod, boards: readonly Node[], load: ReadonlyMap
   return { why: `none of ${boards.length} boards fits${reasons.length === 0 ? "" : `: ${reasons.join(", ")}`}` };
 }
 
-/** Number of pods on each board: finished ones do not count, terminating ones do. */
+/** Number of pods on each board, without finished ones but with terminating ones. */
 export function loadOf(pods: Iterable<Pod>): Map<string, number> {
   const load = new Map<string, number>();
   for (const pod of pods) {

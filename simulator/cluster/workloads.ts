@@ -32,7 +32,10 @@ export interface WorkloadKeeperDeps {
 export const workloadNamespace = "default";
 const label = "siteward.dev/workload";
 const again: Millis = 5000;
-/** How long a created pod may be missing from the mirror before it counts as deleted before it was observed. */
+/**
+ * How long a created pod may be missing from the mirror. After that it is assumed to have been deleted before it was
+ * observed.
+ */
 const unseen: Millis = 10_000;
 
 export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[label];

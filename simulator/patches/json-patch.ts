@@ -9,7 +9,7 @@ import {
 } from "../../agent/api/json.ts";
 import { PatchError } from "./patch-error.ts";
 
-/** Limits of the kube-apiserver: a small patch must not cause a large amount of work. */
+/** The limits are those of the kube-apiserver. A small patch must not cause a large amount of work. */
 const mostOperations = 10_000;
 const mostCopiedCharacters = 3 * 1024 * 1024;
 
@@ -87,7 +87,7 @@ function child(value: JsonValue, part: string): JsonValue {
   return next;
 }
 
-/** The value to test. An absent member equals null, as in the kube-apiserver. */
+/** The value to test. An absent field equals null, as in the kube-apiserver. */
 function tested(document: JsonValue, path: Path): JsonValue {
   const last = path.at(-1);
   const around = found(document, path.slice(0, -1));
@@ -132,7 +132,7 @@ const replaced =
   (value: JsonValue): Edit =>
   (container, part) => {
     if (container === undefined) return value;
-    // An absent member is added, as in the kube-apiserver and unlike RFC 6902.
+    // An absent field is added, as in the kube-apiserver and unlike RFC 6902.
     if (isJsonObject(container)) return withMember(container, part, value);
     child(container, part);
     return isJsonArray(container) ? container.with(Number(part), value) : container;

@@ -1,10 +1,10 @@
 /**
  * How the lists of a type merge. A list without `merge` is atomic: a patch replaces it as a whole. `merge` names the
- * member that identifies its items, or is "value" if the items are strings and the list is a set.
+ * field that identifies its items, or is "value" if the items are strings and the list is a set.
  */
 export interface MergeSchema {
   readonly merge?: string;
-  /** The schemas of members, or of the members of a list's items. */
+  /** The schemas of fields, or of the fields of a list's items. */
   readonly fields?: Readonly<Record<string, MergeSchema>>;
 }
 

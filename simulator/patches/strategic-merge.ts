@@ -61,7 +61,7 @@ function mergedObject(target: JsonObject, patch: JsonObject, schema: MergeSchema
   return Object.fromEntries(merged);
 }
 
-/** The members that a patch affects: its own, and those that only a list directive names. */
+/** The fields that a patch affects: its own, and those that only a list directive names. */
 function namesIn(patch: JsonObject): ReadonlySet<string> {
   const names = Object.keys(patch).flatMap((name) => {
     if (name === directive || name === retainKeys) return [];
@@ -73,13 +73,13 @@ function namesIn(patch: JsonObject): ReadonlySet<string> {
 
 interface Part {
   readonly schema: MergeSchema;
-  /** `$setElementOrder` of this member. */
+  /** `$setElementOrder` of this field. */
   readonly order: JsonValue | undefined;
-  /** `$deleteFromPrimitiveList` of this member. */
+  /** `$deleteFromPrimitiveList` of this field. */
   readonly leaving: readonly string[];
 }
 
-/** `patch` is undefined if only directives name the member; then the result may be undefined too. */
+/** `patch` is undefined if only directives name the field; then the result may be undefined too. */
 function mergedValue(target: JsonValue | undefined, patch: JsonValue | undefined, part: Part): JsonValue | undefined {
   if (isJsonObject(patch)) return mergedObject(isJsonObject(target) ? target : {}, patch, part.schema);
   const { merge } = part.schema;

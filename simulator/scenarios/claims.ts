@@ -101,8 +101,8 @@ const withoutDaemons = ({ picture, hit }: Before): Before => ({
 });
 
 /**
- * The objection to "served" or "not served". It concerns the current pods of workloads with a service; if no endpoint
- * is expected, there may be no such pods.
+ * The actual state if it contradicts "served" or "not served"; otherwise undefined. The claim is about the current pods
+ * of workloads with a service; if no endpoint is expected, the workloads need not have such pods.
  */
 function servedObjection(
   of: readonly string[],
@@ -127,8 +127,8 @@ function rolledObjection(of: readonly string[], { daemons }: SitePicture): strin
 }
 
 /**
- * The objection to a claim about the pods of the baseline. They are found by uid: a recreated pod of the same name is a
- * different pod.
+ * The objection to a claim about the pods of the baseline. They are found by uid, because a recreated pod of the same
+ * name is a different pod.
  */
 function podObjection(
   of: readonly string[],

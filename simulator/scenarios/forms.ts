@@ -4,7 +4,7 @@ import * as base from "../../agent/base/schema.ts";
 import { nearest } from "../../agent/base/text/nearest.ts";
 import { parseDuration } from "../../agent/base/time/duration.ts";
 
-/** A parsed YAML text with line numbers. */
+/** A parsed YAML document with line numbers. */
 export interface ScenarioText {
   readonly value: unknown;
   /** The line of a path. List items are keyed by their index. */
@@ -23,13 +23,13 @@ export const mapping = <M extends base.Members>(members: M): base.Schema<base.Re
 
 export const items = <T>(item: base.Schema<T>): base.Schema<readonly T[]> => orEmpty(base.list(item), []);
 
-/** An optional member for each of these keys. */
+/** An optional entry for each of these keys. */
 export const oneEach = <K extends string, T>(keys: readonly K[], schemaOf: (key: K) => base.Schema<T>) =>
   Object.fromEntries(keys.map((key) => [key, base.optional(schemaOf(key))])) as Readonly<
     Record<K, base.OptionalSchema<T>>
   >;
 
-/** A mapping with a rule about which members are written, which is checked even if their values are invalid. */
+/** A mapping with a rule about which keys are present, which is checked even if their values are invalid. */
 export function ruled<M extends base.Members, T>(
   members: M,
   check: (written: JsonRecord, problems: base.SchemaProblems) => void,

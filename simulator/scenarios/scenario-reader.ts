@@ -9,7 +9,7 @@ import { stepForm, type Words } from "./step-form.ts";
 
 const name = text({
   pattern: /^[a-z0-9]([a-z0-9-]{0,40}[a-z0-9])?$/,
-  expects: "a name of small letters, digits and dashes",
+  expects: "a name of lowercase letters, digits and dashes",
 });
 
 const workload: Schema<Workload> = mapped(
@@ -57,7 +57,7 @@ const scenarioForm = (words: Words) =>
   });
 
 /**
- * Reads a scenario from its text; `boards` and `zones` of the command line take precedence over the text. Throws one
+ * Reads a scenario from its text; `boards` and `zones` of the command line take precedence over the file. Throws one
  * ConfigError with all problems.
  */
 export function readScenario(

@@ -77,7 +77,7 @@ export interface Expectation {
   readonly claim: Claim;
   /**
    * leader: a board, "any", "none", "same", "changed". term: a number, "same", "next". Otherwise the same as the
-   * targets of a deed.
+   * targets of an action.
    */
   readonly of: readonly string[];
   readonly within: Millis;

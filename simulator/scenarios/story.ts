@@ -46,7 +46,7 @@ export class Story {
 
   /**
    * Plays the story, and returns the number of failed expectations. An abort ends the story early; pending expectations
-   * then count as failed.
+   * have then failed.
    */
   async run(signal: AbortSignal): Promise<number> {
     const { clock } = this.#ambient;

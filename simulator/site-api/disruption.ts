@@ -17,8 +17,8 @@ const mostDisrupted = 2000;
 const secondsUntilJudged = 10;
 
 /**
- * Deducts an eviction from the pod's disruption budget, as the kube-apiserver does: the next eviction sees the reduced
- * budget even before the disruption controller has reacted. Throws a Failure if the budget does not allow it.
+ * Deducts an eviction from the pod's disruption budget, as the kube-apiserver does, so that the next eviction sees the
+ * reduced budget even before the disruption controller has reacted. Throws a Failure if the budget does not allow it.
  */
 export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): void {
   if (needsNoBudget(pod)) return;

@@ -25,18 +25,18 @@ export interface Traits {
   readonly createOnUpdate?: boolean;
   /** PUT must specify the resourceVersion that it replaces. */
   readonly versionedUpdate?: boolean;
-  /** DELETE answers with the object instead of a Status. */
+  /** DELETE responds with the object instead of a Status. */
   readonly returnsDeleted?: boolean;
-  /** Grace period in seconds after a deletion request; undefined: none. */
+  /** Grace period in seconds after a deletion request; undefined if there is none. */
   readonly gracePeriod?: (object: ApiObject, asked: number | undefined) => number;
   readonly names?: "subdomain" | "label";
   /** The fields that a field selector may name besides metadata.name and metadata.namespace. */
   readonly fields?: readonly SelectableField[];
   readonly columns?: readonly Column[];
   readonly rules?: Rules;
-  /** No controller here acts on the kind. The answer to a create carries a warning. */
+  /** No controller here acts on the kind. The response to a create carries a warning. */
   readonly inert?: boolean;
-  /** The warning in the answer to a create, if a usual controller is missing. */
+  /** The warning in the response to a create, if a usual controller is missing. */
   readonly unattended?: string;
   /** Subresources other than status, with the verbs in their discovery entries. */
   readonly subresources?: readonly Subresource[];
@@ -69,7 +69,7 @@ export interface Admission {
 
 /** The admission rules of a kind. All are pure. */
 export interface Rules {
-  /** A new object in the form to store: with defaults, and without fields that clients may not set. */
+  /** A new object in the form to store: with defaults, and without fields that clients must not set. */
   readonly created?: (object: ApiObject, admission: Admission) => JsonObject;
   /** A changed object in the form to store. */
   readonly updated?: (object: ApiObject, before: ApiObject) => JsonObject;

@@ -84,7 +84,7 @@ const eventFields: readonly SelectableField[] = [
 ];
 const all = ["all"];
 /**
- * A kind that has no controllers on a site. It is stored, so that tools that request it keep working: `kubectl apply
+ * A kind that has no controllers on a site. It is stored, so that tools that request it keep working; `kubectl apply
  * --prune` fails if one of the kinds that it lists by default is not served.
  */
 const inert: Traits = { categories: all, status: true, generation: true, inert: true };

@@ -84,8 +84,8 @@ async function exchange(
 }
 
 /**
- * The body of a request. Undefined if it is too large; even then it is read to the end, or the client would never see
- * the response.
+ * The body of a request. Undefined if it is too large; even then it is read to the end, because otherwise the client
+ * would never see the response.
  */
 async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];

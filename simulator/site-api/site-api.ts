@@ -30,7 +30,7 @@ const tailLimits = { changes: 1024, characters: 4 * 1024 * 1024 };
 
 /**
  * A small Kubernetes API server: objects in one SQLite file, every write a new revision, watches that resume. For
- * trials, simulations and tests; it has no users and no authorization and listens on the loopback interface.
+ * trials, simulations and tests. It listens on the loopback interface only, and has neither users nor authorization.
  */
 export class SiteApi {
   readonly #ambient: Ambient;
@@ -85,7 +85,7 @@ export class SiteApi {
   }
 
   /**
-   * Ends watches and connections and closes the file; later requests are answered 503. A server started on the same
+   * Ends watches and connections and closes the file; later requests get a 503 response. A server started on the same
    * file continues from there. `run` must have ended before.
    */
   async close(): Promise<void> {

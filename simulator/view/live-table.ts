@@ -4,7 +4,7 @@ import type { BoardPicture, SitePicture, ZonePicture } from "./site-picture.ts";
 /** The capabilities of a terminal. */
 export interface TerminalTraits {
   readonly columns: number;
-  /** The height: a table that is taller than the terminal could not be redrawn in place. */
+  /** The height, because a table that is taller than the terminal could not be redrawn in place. */
   readonly rows: number;
   /** False if the terminal may be limited to ASCII. */
   readonly unicode: boolean;

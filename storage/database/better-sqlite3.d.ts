@@ -1,4 +1,4 @@
-/** The package ships no types. We use only `SqliteDriver`; anything with those members can replace it. */
+/** The package ships no types. We use only `SqliteDriver`; anything with those methods can replace it. */
 declare module "better-sqlite3" {
   interface OpenOptions {
     /** How long a statement waits for a lock of another process, in milliseconds. */

@@ -7,9 +7,9 @@ export type Compaction =
   | Exclude<Inspection, { readonly kind: "sound" }>;
 
 /**
- * Vacuums a database that no agent has open. It may run as another user than the agent, so it creates no file that the
- * agent could not write, and leaves a damaged file to the agent. A power cut during the vacuum leaves the file as it
- * was.
+ * Vacuums a database that no agent has open. It may run as another user than the agent, so it does not create a file
+ * that the agent could not write, and leaves a damaged file to the agent. A power cut during the vacuum leaves the file
+ * as it was.
  */
 export function compactFile(file: string): Compaction {
   try {
@@ -17,7 +17,7 @@ export function compactFile(file: string): Compaction {
     if (before === undefined) return { kind: "absent" };
     const driver = new Sqlite(file, { timeout: 250, fileMustExist: true });
     try {
-      // No other process can open the file meanwhile, and no shared-memory file is left behind.
+      // No other process can open the file at the same time, and no shared-memory file is left behind.
       driver.exec("PRAGMA locking_mode = EXCLUSIVE");
       const why = firstProblem(driver);
       if (why !== undefined) return { kind: "damaged", why };

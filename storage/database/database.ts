@@ -41,7 +41,7 @@ export class Database {
   readonly #exam: DamageExam;
   readonly #statements = new Map<string, Statement<unknown>>();
   #inTransaction = false;
-  /** The first error in a joined call of `transaction`, because of which the outer one must roll back. */
+  /** The first error in a joined call of `transaction`, which forces the outer one to roll back. */
   #failure: { readonly error: unknown } | undefined;
 
   private constructor(driver: SqliteDriver, options: DatabaseOptions) {
@@ -73,8 +73,8 @@ export class Database {
   }
 
   /**
-   * Prepares a statement, once per text. `Row` is the type of the rows that the text selects; it is not checked, because
-   * only our own code writes them.
+   * Prepares a statement, once per SQL string. `Row` is the type of the rows that it selects; it is not checked,
+   * because only our own code writes them.
    */
   prepare<Row = unknown>(sql: string): Statement<Row> {
     let statement = this.#statements.get(sql);
@@ -94,8 +94,8 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction. A call inside another one joins its transaction: if the inner work fails, everything
-   * is rolled back, even if the outer work catches the error.
+   * Runs `work` in a transaction. A call inside another one joins its transaction, so that if the inner work fails,
+   * everything is rolled back, even if the outer work catches the error.
    */
   transaction<T>(work: () => T): T {
     if (this.#inTransaction) return this.#joined(work);
@@ -215,7 +215,7 @@ function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
   try {
     return new Sqlite(file, { timeout: lockTimeout });
   } catch (error) {
-    // Whatever the error, the path is at fault: the binding reports a missing folder without a code.
+    // Whatever the error, the path is at fault, because the binding reports a missing folder without a code.
     throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
   }
 }

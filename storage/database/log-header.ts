@@ -9,9 +9,9 @@ const size = 32;
 const magic = 0x377f0682;
 
 /**
- * True if the write-ahead log of a file has an invalid header: SQLite would treat the log as empty and silently lose its
- * content. An empty log, or one never written to (zeros), is valid. Throws a StorageError of kind "io" if the log cannot
- * be read.
+ * True if the write-ahead log of a file has an invalid header, because of which SQLite would treat the log as empty and
+ * silently lose its content. An empty log, or one never written to (zeros), is valid. Throws a StorageError of kind
+ * "io" if the log cannot be read.
  */
 export function hasInvalidLog(file: string): boolean {
   const header = beginningOfLog(file);

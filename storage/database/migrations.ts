@@ -7,8 +7,8 @@ import type { SqliteDriver } from "./statement.ts";
  * last step (`user_version`), which is its format.
  *
  * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. The
- * upper half of `user_version` stores it, so that an older program accepts the file and leaves the new tables alone.
- * 0 or absent: only programs that know this step can use the file.
+ * upper half of `user_version` stores it, so that an older program accepts the file and leaves the new tables alone. If
+ * it is 0 or absent, only programs that know this step can use the file.
  */
 export interface Migration {
   readonly number: number;
@@ -40,7 +40,7 @@ export function migrate(database: MigratedDatabase, migrations: readonly Migrati
   for (const { number, sql, readableFrom: oldest = 0 } of migrations) {
     if (number <= found) continue;
     database.transaction(() => {
-      // Another process may have taken this step meanwhile.
+      // Another process may have taken this step in the meantime.
       if (versionOf(driver).format >= number) return;
       try {
         driver.exec(sql);

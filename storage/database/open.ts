@@ -8,7 +8,7 @@ import { asideOf, keepNewest } from "./set-aside.ts";
 
 export interface OpenedCache {
   readonly database: Database;
-  /** Why the former file was deleted; undefined if it was kept. */
+  /** Why the previous file was deleted; undefined if it was kept. */
   readonly rebuilt: StorageError | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface OpenFileOptions {
 /** How many damaged states are kept for inspection. */
 const mostKept = 3;
 
-/** Opens cache.db. A damaged one is deleted: everything in it can be listed again. */
+/** Opens cache.db. A damaged one is deleted, because everything in it can be listed again. */
 export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
   const open = (): Database => Database.open({ file, pragmas, migrations: cacheMigrations });
   try {
@@ -62,8 +62,8 @@ export function removeCache(file: string): void {
  * Opens state.db. A damaged one is kept beside the new one for inspection; `stamp` makes its name unique. `exclusive`:
  * while it is open, any other process that opens it fails with a StorageError of kind "busy".
  *
- * If the log has an invalid header, a copy of the log is kept and the file is used: it has everything up to the last
- * checkpoint.
+ * If the log has an invalid header, a copy of the log is kept and the file is used, because it has everything up to the
+ * last checkpoint.
  */
 export function openState(
   options: OpenFileOptions & { readonly stamp: string; readonly exclusive?: boolean },
@@ -79,7 +79,7 @@ export function openState(
     return { database, setAside: isLogInvalid ? keepLog(database, stamp) : undefined };
   } catch (error) {
     if (!isDamage(error)) throw error;
-    // The main file is moved last: if the power fails before that, the next start still finds it damaged.
+    // The main file is moved last, so that if the power fails before that, the next start still finds it damaged.
     setAside(partsOf(file).toReversed(), { file, stamp });
     return { database: open(), setAside: { file: asideOf(file, stamp), why: error } };
   }
@@ -132,7 +132,7 @@ function checkParts({ file, disposable }: { file: string; disposable: boolean })
   if (kindAt(file) === "file") throw damaged("it is empty");
 }
 
-/** Throws if another process is using the file: it may just have created the file, which is then empty. */
+/** Throws if another process is using the file, because it may just have created the file, which is then empty. */
 function checkFree(file: string, disposable: boolean): void {
   try {
     const driver = new Sqlite(file, { timeout: 0 });
@@ -157,7 +157,7 @@ function kindAt(path: string): "nothing" | "file" | keyof typeof kindNames {
     const found = statSync(path);
     return found.isFile() ? "file" : found.isDirectory() ? "folder" : "other";
   } catch (error) {
-    // A path that cannot be read counts as a file: opening it will report the reason.
+    // A path that cannot be read counts as a file, because opening it will report the reason.
     return hasCode(error, "ENOENT") || hasCode(error, "ELOOP") ? "link" : "file";
   }
 }
@@ -175,8 +175,8 @@ function setAside(parts: readonly string[], { file, stamp }: { readonly file: st
 }
 
 /**
- * Runs `work`, which moves or copies files, and converts its errors: a read-only or full disk refuses these operations
- * too.
+ * Runs `work`, which moves or copies files, and converts its errors, because a read-only or full disk refuses these
+ * operations too.
  */
 function withStorageErrors(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {

@@ -4,7 +4,7 @@ import type { Change, DeltaType, Identity, Key, StoredObject } from "../object.t
 export interface DeltaRow extends Identity {
   readonly type: DeltaType;
   /**
-   * False for a Sync and a tombstone: they refer to the object of the preceding row or, without one, to the stored
+   * False for a Sync and a tombstone, which refer to the object of the preceding row or, without one, to the stored
    * object.
    */
   readonly hasObject: boolean;
@@ -20,10 +20,10 @@ export interface CollapseResult<T, Row extends DeltaRow> {
 }
 
 /**
- * Merges the deltas of one uid into one change, from the former state to the newest. When the uid changes, the former
- * object is reported deleted and the new one added, even if no watch delivered the deletion. An object that was added
- * and deleted within these deltas is not reported. Whether an object was added or updated follows from the former
- * state, not from the delta's type.
+ * Merges the deltas of one uid into one change, from the previous state to the newest. When the uid changes, the
+ * previous object is reported deleted and the new one added, even if no watch delivered the deletion. An object that
+ * was added and deleted within these deltas is not reported. Whether an object was added or updated follows from the
+ * previous state, not from the delta's type.
  */
 export function collapse<T extends StoredObject, Row extends DeltaRow>(
   key: Key,

@@ -56,7 +56,10 @@ export class DeltaApplier<T extends StoredObject> {
     return { keys: byKey.size, changes };
   }
 
-  /** Whether the stored objects of these deltas are too large to be read together: `applyQueued` reads fewer at a time. */
+  /**
+   * Whether the stored objects of these deltas are too large to be read together, so that `applyQueued` reads fewer at
+   * a time.
+   */
   isHeavy(deltas: readonly Delta<T>[]): boolean {
     const keys = new Set(deltas.map(({ object }) => keyOf(object)));
     let bytes = 0;

@@ -76,7 +76,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#queued = this.#initial = this.#journal.depth;
   }
 
-  /** Where to resume the watch; undefined if nothing was ever stored. */
+  /** Where to resume the watch; undefined if nothing has ever been stored. */
   get resourceVersion(): string | undefined {
     return this.#position;
   }
@@ -94,7 +94,7 @@ export class DeltaFIFO<T extends StoredObject> {
     return this.#populated && this.#initial === 0;
   }
 
-  /** The newest state of an object, pending or stored; undefined if it is deleted or was never received. */
+  /** The newest state of an object, pending or stored; undefined if it is deleted or has never been received. */
   newest(key: Key): T | undefined {
     const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
     if (row?.type === "Deleted") return undefined;
@@ -174,9 +174,9 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Begins the first list of a cache that was never filled. The effect is that of `replace`, but each object is written
-   * once instead of twice, and changes are reported in key order. Returns undefined if there was a list or a delta
-   * before.
+   * Begins the first list of a cache that has never been filled. The effect is that of `replace`, but each object is
+   * written once instead of twice, and changes are reported in key order. Returns undefined if there was a list or a
+   * delta before.
    */
   fill(): Replacement<T> | undefined {
     if (this.#populated) return undefined;
@@ -186,9 +186,9 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Queues a Sync for the next `limit` stored objects after a key ("" for the first) that have no delta pending.
-   * Returns the key after which to continue; undefined if there are no more, or if a list is in progress, which will
-   * report everything.
+   * Queues a Sync for the next `limit` stored objects after a key ("" for the first) without a pending delta. Returns
+   * the key after which to continue; undefined if there are no more, or if a list is in progress, which will report
+   * everything.
    */
   resync(after: Key, limit: number): Key | undefined {
     if (this.#list !== undefined) return undefined;
@@ -215,8 +215,8 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Marks the first list as reported, for a resource without listeners: listeners that join later read the stored
-   * objects.
+   * Marks the first list as reported, for a resource without listeners, because listeners that join later read the
+   * stored objects.
    */
   skipReport(): void {
     this.#initial = Math.max(0, this.#initial - this.#unreported);
@@ -235,7 +235,7 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /**
    * Divides a group into loud deltas, in order of arrival, and the quiet states that precede them, the newest of each
-   * key: after a key's first loud delta, all its deltas are loud. Drops deletions of objects that are neither stored
+   * key. After a key's first loud delta, all its deltas are loud. Drops deletions of objects that are neither stored
    * nor pending.
    */
   #divided(deltas: readonly Delta<T>[], isQueued: (key: Key) => boolean): DividedDeltas<T> {
@@ -269,9 +269,7 @@ export class DeltaFIFO<T extends StoredObject> {
     );
   }
 
-  /**
-   * The very first delta is written even if it has no effect, so that the resource counts as populated from then on.
-   */
+  /** The very first delta is written even if it has no effect, so that the resource counts as populated. */
   #waitsInMemory(deltas: readonly Delta<T>[], loud: readonly Delta<T>[]): boolean {
     return loud.length === 0 && (this.#populated || deltas.length === 0);
   }

@@ -13,7 +13,7 @@ export interface JournalRow extends DeltaRow {
 
 export interface QueuedRow extends JournalRow {
   readonly key: Key;
-  /** Total bytes of the texts that are read to apply the key: its stored object, and all its rows. */
+  /** Total bytes of the JSON that is read to apply the key: its stored object, and all its rows. */
   readonly weight: number;
 }
 
@@ -35,12 +35,12 @@ interface ResourceRow {
 /** Each resource numbers its deltas within its own range of this size. */
 const range = 2 ** 40;
 
-// The statements are constants: a text built on each call would also have to be hashed on each call to find its
+// The statements are constants, because SQL built on each call would also have to be hashed on each call to find its
 // statement.
 const columns = "seq, type, uid, version, octet_length(text) AS bytes";
 const newestOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? ORDER BY seq DESC LIMIT 1`;
 const rowsOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`;
-/** The next rows of the queue. The row headers contain the lengths of texts, so no text is read. */
+/** The next rows of the queue. The row headers contain the lengths of the JSON, so no JSON is read. */
 const queue = `SELECT key, ${columns},
     coalesce((SELECT octet_length(text) FROM objects AS stored
               WHERE stored.resource = journal.resource AND stored.key = journal.key), 0)
@@ -107,7 +107,7 @@ export class Journal {
       .run(position ?? null, populated ? 1 : 0, proof ?? null, this.#resource);
   }
 
-  /** Adds a row at the end, and returns its seq. `text` null: the row refers to the object known before. */
+  /** Adds a row at the end, and returns its seq. `text` is null if the row refers to the object known before. */
   put(key: Key, type: DeltaType, { uid, version }: Identity, text: string | null): number {
     const seq = this.#next++;
     this.#database
@@ -137,8 +137,8 @@ export class Journal {
   }
 
   /**
-   * All pending rows of a key, oldest first. They are few: `condense` leaves two rows per object and one more for each of
-   * its former uids.
+   * All pending rows of a key, oldest first. They are few: `condense` leaves two rows per object and one more for each
+   * of its previous uids.
    */
   rows(key: Key, ceiling: number): readonly JournalRow[] {
     return this.#database.prepare<SelectedRow>(rowsOfKey).all(this.#resource, key, ceiling).map(journalRow);
@@ -159,7 +159,7 @@ export class Journal {
     return rows.map((row) => ({ ...journalRow(row), key: row.key, weight: row.weight }));
   }
 
-  /** The places and keys of at most `limit` rows of the queue after `seq`; undefined: from the head. */
+  /** The places and keys of at most `limit` rows of the queue after `seq`; undefined to begin at the head. */
   queuedKeys(seq: number | undefined, ceiling: number, limit: number): readonly Pick<QueuedRow, "seq" | "key">[] {
     return this.#database
       .prepare<Pick<QueuedRow, "seq" | "key">>(
@@ -209,7 +209,7 @@ export class Journal {
     return dropped;
   }
 
-  /** From here on, new rows are staged. */
+  /** After this, new rows are staged. */
   stage(): void {
     this.#stageAfter(this.#next - 1);
   }

@@ -68,7 +68,9 @@ const wholeSearch: Search = { among: "queued", after: undefined };
 /** Number of keys examined per step of the search. */
 const page = 256;
 
-/** A list for a cache that was filled before: it waits in the journal, behind the pending deltas, until its commit. */
+/**
+ * A list for a cache that was filled before, which waits in the journal, behind the pending deltas, until its commit.
+ */
 export class StagedList<T extends StoredObject> implements ListWriter<T> {
   readonly #journal: Journal;
   readonly #indexer: Indexer<T>;

@@ -29,7 +29,7 @@ export class DecodeCache<K, T> {
     return entry.object;
   }
 
-  /** Like `get`, but does not count as a use: for walks over all objects. */
+  /** Like `get`, but does not count as a use; for walks over all objects. */
   peek(key: K): T | undefined {
     return this.#entries.get(key)?.object;
   }
@@ -60,7 +60,7 @@ export class DecodeCache<K, T> {
 }
 
 /**
- * Estimated bytes of an entry. Measured with trimmed pods: an object takes 1.6 times its text on the heap, plus its key
+ * Estimated bytes of an entry. Measured with trimmed pods: an object takes 1.6 times its JSON on the heap, plus its key
  * and entry.
  */
 const weigh = (textLength: number): number => 2 * textLength + 200;

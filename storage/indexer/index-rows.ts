@@ -92,7 +92,7 @@ export class IndexRows<T> {
   }
 
   #insert(index: number, value: string, key: Key): void {
-    // OR IGNORE: an index function may return a value twice.
+    // OR IGNORE, because an index function may return a value twice.
     this.#database
       .prepare(`INSERT OR IGNORE INTO index_rows ("index", value, key) VALUES (?, ?, ?)`)
       .run(index, value, key);

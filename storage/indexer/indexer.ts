@@ -41,7 +41,7 @@ export class Indexer<T extends StoredObject> {
     readonly resource: string;
     readonly indices: IndexFunctions<T>;
     readonly decodedBytes: number;
-    /** Parses stored texts. */
+    /** Parses stored JSON. */
     readonly parse?: (text: string) => unknown;
   }) {
     const { database, resource, indices, decodedBytes, parse = JSON.parse } = deps;
@@ -104,7 +104,7 @@ export class Indexer<T extends StoredObject> {
     return this.#size ?? 0;
   }
 
-  // The methods from here on are for the DeltaFIFO.
+  // The methods below are for the DeltaFIFO.
 
   identity(key: Key): Identity | undefined {
     const quiet = this.quiet.get(key);
@@ -114,7 +114,7 @@ export class Indexer<T extends StoredObject> {
       .get(this.#resource, key);
   }
 
-  /** The length of the stored text of an object; 0 if there is none. */
+  /** The length of the stored JSON of an object; 0 if there is none. */
   bytes(key: Key): number {
     return (
       this.#database
@@ -154,7 +154,7 @@ export class Indexer<T extends StoredObject> {
     return this.#rows.agree(a, b);
   }
 
-  /** Stores `after` in place of `before`; `before` undefined: the key is not stored. */
+  /** Stores `after` in place of `before`; `before` is undefined if the key is not stored. */
   put(key: Key, before: T | undefined, after: T): void {
     if (before === undefined) this.#size = undefined;
     const { uid, version } = identityOf(after);
@@ -183,10 +183,10 @@ export class Indexer<T extends StoredObject> {
     else this.put(key, this.#get(key), object);
   }
 
-  /** Like `put`, where the journal row `seq` holds the text of `after`: SQLite copies it from there. */
+  /** Like `put`, where the journal row `seq` holds the JSON of `after`, and SQLite copies it from there. */
   adopt(key: Key, before: T | undefined, after: T, row: { readonly seq: number; readonly bytes: number }): void {
     if (before === undefined) this.#size = undefined;
-    // The text never becomes a JavaScript string.
+    // The JSON never becomes a JavaScript string.
     this.#database
       .prepare(
         `INSERT INTO objects (resource, key, uid, version, text)
@@ -220,7 +220,7 @@ export class Indexer<T extends StoredObject> {
     this.decoded.clear();
   }
 
-  /** Decodes a stored text and checks that it has this key and the row's uid and version. */
+  /** Decodes stored JSON and checks that it has this key and the row's uid and version. */
   decode(text: string, key: Key, row: Identity): T {
     let object: unknown;
     try {
@@ -230,7 +230,7 @@ export class Indexer<T extends StoredObject> {
     }
     if (!isStored(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
       throw this.#database.damaged(
-        new Error(`the text stored as ${key} belongs to another object or version than its row`),
+        new Error(`the JSON stored as ${key} belongs to a different object or version than its row`),
       );
     }
     return object as T;
@@ -268,7 +268,7 @@ export class Indexer<T extends StoredObject> {
     return this.quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, { keep: true });
   }
 
-  /** Like `#get`, but leaves the cache as it is: for walks over all objects. */
+  /** Like `#get`, but leaves the cache as it is; for walks over all objects. */
   #peek(key: Key): T | undefined {
     return this.quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, { keep: false });
   }

@@ -3,8 +3,8 @@ import type { Key, StoredObject } from "../object.ts";
 import type { DecodeCache } from "./decode-cache.ts";
 
 /**
- * The newest states that do not justify a separate transaction: they wait in memory for the next one. Each is a later
- * state of a stored object, with the same uid and index values, and readers see it in place of the stored one.
+ * The newest states that do not justify a separate transaction, so that they wait in memory for the next one. Each is a
+ * later state of a stored object, with the same uid and index values, and readers see it in place of the stored one.
  */
 export class QuietStates<T extends StoredObject> {
   readonly #states = new Map<Key, T>();
@@ -31,7 +31,7 @@ export class QuietStates<T extends StoredObject> {
     return this.#states.get(key);
   }
 
-  /** Shows these states to readers from now on, without writing them. */
+  /** Makes these states visible to readers without writing them. */
   keep(states: ReadonlyMap<Key, T>): void {
     for (const [key, object] of states) {
       this.#states.set(key, object);

@@ -1,5 +1,5 @@
 /**
- * Maximum length, in bytes, of the texts whose objects are on the heap together. 64 pods of typical size have a quarter
+ * Maximum length, in bytes, of the JSON whose objects are on the heap together. 64 pods of typical size have a quarter
  * of it.
  */
 export const mostBytes = 524_288;

@@ -51,7 +51,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     broker.suspend();
     expect(await new BrokerChecks(board()).tls()).toEqual({
       level: "fail",
-      message: `the broker ${new URL(broker.url).host} does not answer within 10 s`,
+      message: `the broker ${new URL(broker.url).host} does not respond within 10 s`,
       hint: "Check the link to the broker, its address and port, and that the broker is running.",
     });
   });
@@ -74,7 +74,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     const checks = new BrokerChecks(board());
     expect(await checks.acl()).toMatchObject({
       level: "fail",
-      message: expect.stringContaining("did not deliver it: this board may not read that topic"),
+      message: expect.stringContaining("did not deliver it: this board is not allowed to read that topic"),
       hint: expect.stringContaining("siteward broker-acl"),
     });
   }, 20_000);

@@ -40,7 +40,7 @@ describe.skipIf(missingAssets())("a site with more watches than the server permi
     await rest(8);
     expect((await site.lease("siteward-south")).spec.leaseTransitions).toBe(leaseTransitions);
     expect([agent.isReady, agent.leads]).toEqual([true, true]);
-    expect(agent.log()).not.toMatch(/term ended|no answer within/);
+    expect(agent.log()).not.toMatch(/term ended|no response within/);
   });
 
   test("notices a board that falls silent", async () => {

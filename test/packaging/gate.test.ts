@@ -25,12 +25,15 @@ test.each<[string, Partial<Member>]>([
   expect(problemsOf([file, wrong], 0, "xz")).toEqual([`${wrong.path}: ${what}`]);
 });
 
-test.each(["xz", "gzip"] as const)("a package that has grown too large may not, packed with %s", (compression) => {
-  expect(problemsOf([file], most[compression], compression)).toEqual([]);
-  expect(problemsOf([file], most[compression] + 1, compression)).toHaveLength(1);
-});
+test.each(["xz", "gzip"] as const)(
+  "a package that has grown too large must not be shipped, packed with %s",
+  (compression) => {
+    expect(problemsOf([file], most[compression], compression)).toEqual([]);
+    expect(problemsOf([file], most[compression] + 1, compression)).toHaveLength(1);
+  },
+);
 
-test("a package too large for a small card may not", () => {
+test("a package too large for a small card must not be shipped", () => {
   expect(problemsOf([{ ...file, size: 120 * 2 ** 20 }], 0, "xz")).toEqual([]);
   expect(problemsOf([{ ...file, size: 120 * 2 ** 20 + 1 }], 0, "xz")).toHaveLength(1);
 });

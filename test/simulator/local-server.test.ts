@@ -42,7 +42,7 @@ test("a used port is skipped", async () => {
   await new Promise((resolve) => other.close(resolve));
 });
 
-test("a restart is a new life on the same port, after a time without answers", async () => {
+test("a restart brings a new server on the same port, after a time without responses", async () => {
   await server.start(0);
   const { port } = server;
   expect(await ask(port)).toBe("1");

@@ -175,7 +175,7 @@ test("a person's own ReplicaSet is maintained as well, and an existing one is ch
   expect(kept.filter((name) => name.startsWith("web-"))).toHaveLength(4);
 });
 
-test("an API that does not answer for a while is waited for", async () => {
+test("an API that does not respond for a while is waited for", async () => {
   board("pi-1");
   link.isCut = true;
   start(web);

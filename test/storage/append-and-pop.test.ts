@@ -149,7 +149,7 @@ describe.each(ways)("a group of deltas that is %s", (_, receive) => {
     const writes = (database: Database): number =>
       database.prepare<{ count: number }>("SELECT total_changes() AS count").get()?.count ?? -1;
 
-    test("as its only content writes nothing and notifies no listener, and the next write carries them", () => {
+    test("as its only content neither writes nor notifies listeners, and the next write carries them", () => {
       const { database, fifo, indexer } = seeded();
       const before = writes(database);
       expect(receive(fifo, [beat], "3")).toEqual([]);

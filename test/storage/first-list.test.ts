@@ -189,7 +189,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
   });
 });
 
-test("only a cache that was never filled has a first list", () => {
+test("only a cache that has never been filled has a first list", () => {
   expect(storeOf(["a@1"]).fifo.fill()).toBeUndefined();
   expect(storeOf([]).fifo.fill()).toBeUndefined();
   const { fifo } = store();

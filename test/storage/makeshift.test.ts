@@ -51,7 +51,7 @@ test("without a writable disk the agent continues with its stored state, and sen
   expect(statSync(at).mode & 0o77).toBe(0);
 });
 
-test("state written meanwhile is carried back, the messages that waited on the card are still there, and the makeshift is gone", () => {
+test("state written in the meantime is carried back, the messages that waited on the card are still there, and the makeshift is gone", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   lived(of);

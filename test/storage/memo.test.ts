@@ -19,7 +19,7 @@ test("a fact is kept, replaced and deleted, within its area", () => {
   expect(memo.get("config", "17")).toBe("other");
 });
 
-test("a known fact costs no write", () => {
+test("a known fact does not cost a write", () => {
   const database = open();
   const memo = new Memo(database);
   memo.set("a", "k", "v");

@@ -39,7 +39,7 @@ describe("events", () => {
     expect(events(after)).toEqual(["1:a1", "2:b2", "3:c3"]);
   });
 
-  test("are dropped from the oldest of the least severe on, and critical ones only if nothing else is left", () => {
+  test("are dropped in order, the oldest of the least severe first, and critical ones only if nothing else is left", () => {
     const outbox = new Outbox(open(), bounds);
     for (const rank of [3, 1, 0, 2, 0, 1, 3, 3, 3, 3, 3])
       outbox.event((seq) => message(`r${rank}`, { rank, ttl: seq * 1000 + 60_000 }), at(0));

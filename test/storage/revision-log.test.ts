@@ -147,7 +147,7 @@ describe("compaction", () => {
     expect(log.compact(5, 2)).toBe(false);
   });
 
-  test("uses no revision twice, even if the newest row is gone", () => {
+  test("does not use a revision twice, even if the newest row is gone", () => {
     log.remove("pods/a", 5, state);
     log.compact(6, 100);
     expect(rows()).toBe(0);

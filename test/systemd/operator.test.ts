@@ -45,7 +45,7 @@ describe.skipIf(whyNoHost !== undefined)("an operator on a board with a real sys
   test("the status of an agent that is not running shows the cause and the one step that helps", async () => {
     const asked = async (): Promise<string> => (await siteward("status")).stdout;
     expect(await asked()).toMatch(
-      /^NOT RUNNING {2}this board was never enrolled .*\n {2}-> sudo siteward enroll, then/,
+      /^NOT RUNNING {2}this board has never been enrolled .*\n {2}-> sudo siteward enroll, then/,
     );
     await enrolled();
     expect(await asked()).toMatch(

@@ -246,7 +246,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     expect(await board.journal()).toMatch(/outcome=begins/);
   });
 
-  test("refuses an invalid configuration with a sentence, and the former one stays in force", async () => {
+  test("refuses an invalid configuration with a sentence, and the previous one stays in force", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, leader: { retry: "a while" } });
     await reload();

@@ -1,6 +1,8 @@
 import type { Clock, Millis } from "../clock.ts";
 
-/** Wakes the one loop that waits on it. `ring` while the loop is busy is not lost: its next `wait` ends at once. */
+/**
+ * Wakes the one loop that waits on it. `ring` while the loop is busy is not lost, because its next `wait` ends at once.
+ */
 export class WakeSignal {
   readonly #clock: Clock;
   #rung = false;

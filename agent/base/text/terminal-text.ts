@@ -52,7 +52,7 @@ const unsafe = /(?!\n)\p{Cc}|\p{Cs}|[\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 /** Turns line breaks and tabs into spaces, so that data cannot forge an extra line. */
 export const oneLine = (text: string): string => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ");
 
-/** `oneLine` for a text that may have several pieces. */
+/** Like `oneLine`, for text in several pieces. */
 export const lineOf = (text: Text): Text =>
   typeof text === "string" ? oneLine(text) : text instanceof Sequence ? text : text.map(lineOf);
 

@@ -12,12 +12,12 @@ export class DurationSample {
     this.#next = (this.#next + 1) % kept;
   }
 
-  /** The median; undefined if nothing was measured yet. */
+  /** The median; undefined if nothing has been measured yet. */
   get p50(): Millis | undefined {
     return this.#percentile(0.5);
   }
 
-  /** The 95th percentile; undefined if nothing was measured yet. */
+  /** The 95th percentile; undefined if nothing has been measured yet. */
   get p95(): Millis | undefined {
     return this.#percentile(0.95);
   }

@@ -36,7 +36,7 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
 /**
  * The remaining time; zero or less if the end has passed. Within a boot the monotonic clock decides. After a reboot the
  * wall clock decides if it was synchronised when the end was stored and is now; otherwise the stored remaining time
- * counts from the boot, so the end may come later than requested, by as long as the board was off
+ * runs from the boot, so the end may come later than requested, by as long as the board was off
  * (docs/interfaces.md#clocks).
  */
 export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {

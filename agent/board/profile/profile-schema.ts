@@ -3,7 +3,7 @@ import { settingsSchema } from "../../config/reference.ts";
 import type { JsonSchema } from "../../config/schema.ts";
 import { profileMembers, runtimeMembers } from "./profile.ts";
 
-/** The JSON Schema of firmware profiles, for editors. It also lists members that `profileFrom` does not check. */
+/** The JSON Schema of firmware profiles, for editors. It also lists fields that `profileFrom` does not check. */
 export function profileSchema(): JsonSchema {
   const { json } = openRecord(profileMembers);
   return {

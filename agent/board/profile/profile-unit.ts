@@ -1,6 +1,8 @@
 import type { Profile } from "./profile.ts";
 
-/** The drop-in that `siteward profile apply` writes: systemd must know these values before the program starts. */
+/**
+ * The drop-in that `siteward profile apply` writes, because systemd must know these values before the program starts.
+ */
 export const profileUnit = "/etc/systemd/system/siteward.service.d/10-profile.conf";
 
 /** Flags for Node.js. The unit appends them to its own flags; if a flag is repeated, V8 applies the last one. */

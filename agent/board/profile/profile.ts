@@ -35,7 +35,7 @@ const range = mapped(list(count), (bounds, problems): readonly [number, number] 
 
 const matchMembers = {
   compatible: optional(described(list(text()), "Entries of the device tree's compatible list. Default: any board.")),
-  // Ranges should begin lower than the nominal size: a board of "2 GiB" reports some MiB less.
+  // Ranges should begin lower than the nominal size, because a board of "2 GiB" reports some MiB less.
   ramMiB: optional(
     described(
       { ...range, json: { ...range.json, minItems: 2, maxItems: 2 } },
@@ -55,11 +55,13 @@ export const runtimeMembers = {
 export const profileMembers = {
   schema: only(profileSchemaName),
   id: described(
-    text({ pattern: /^[a-z0-9-]+$/, expects: "small letters, digits and dashes" }),
+    text({ pattern: /^[a-z0-9-]+$/, expects: "lowercase letters, digits and dashes" }),
     "The file's name without .json.",
   ),
-  title: described(text(), "The board's usual name."),
-  /** Unknown members are refused: a profile with a condition that this version ignores would fit too many boards. */
+  title: described(text(), "The board's common name."),
+  /**
+   * Unknown fields are refused, because a profile with a condition that this version ignores would fit too many boards.
+   */
   match: record(matchMembers),
   runtime: openRecord(runtimeMembers),
   /** Checked later, together with the other layers of the configuration. */
@@ -111,8 +113,8 @@ export interface Profiles {
 
 /**
  * Reads the profiles in two folders: those that siteward ships, and the board's own. The board's own profile replaces
- * the shipped one with the same id. If it is invalid it is left out, so that the shipped one stays in force: a typing
- * mistake must not remove the board's limits. Throws ConfigError if a shipped profile is invalid.
+ * the shipped one with the same id. If it is invalid, it is left out and the shipped one stays in force, because a
+ * typing mistake must not remove the board's limits. Throws ConfigError if a shipped profile is invalid.
  */
 export function readProfiles(shipped: string, own: string): Profiles {
   const found = new Map<string, Profile>();

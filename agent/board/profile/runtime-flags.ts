@@ -3,21 +3,21 @@
  * service unit, the embedded site and the benches use this one list.
  *
  * - A young generation of 1 MB instead of 16, one helper thread for V8, no old generation above 64 MB.
- * - The heap is collected as soon as it has grown by a quarter, so that reading a large list causes no peak.
- * - The young generation is collected during marking, too. By default V8 waits for the end of the marking, and lets the
- * young generation grow by 10 MB meanwhile.
+ * - The heap is collected as soon as it has grown by a quarter, so that reading a large list does not cause a peak.
+ * - The young generation is collected during marking, too. By default V8 waits for the end of the marking, during which
+ *   the young generation grows by 10 MB.
  * - No optimizing compilers: the agent mostly parses, writes to SQLite and waits, which native code does anyway. These
- * compilers would gain little, and cost 6 MB for themselves and as much for the code they produce.
+ *   compilers would gain little, and cost 6 MB for themselves and as much for the code they produce.
  * - Functions gather feedback and are compiled only after 256 calls, instead of 8.
  * - Node's own modules are not read from its start-up snapshot, which keeps 2.5 MB of the binary in memory and saves
- * only 60 ms of the start.
+ *   only 60 ms of the start.
  * - Functions that did not run between two collections of the heap lose their bytecode until they run again. This frees
- * most of the start-up code, a megabyte on a follower.
+ *   most of the start-up code, a megabyte on a follower.
  * - The agent may itself request a collection of the heap, the only one that also shrinks the young generation
- * (agent/status/memory-guard.ts).
+ *   (agent/status/memory-guard.ts).
  * - For a kubeconfig without a certificate authority, the authorities that the board trusts (/etc/ssl/certs) apply, as
- * with kubectl; OpenSSL reads each when needed. The authorities built into Node.js take a megabyte, and would be read
- * even if the kubeconfig names its own.
+ *   with kubectl; OpenSSL reads each when needed. The authorities built into Node.js take a megabyte, and would be read
+ *   even if the kubeconfig names its own.
  */
 export const nodeFlags: readonly string[] = [
   "--max-semi-space-size=1",

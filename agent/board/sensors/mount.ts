@@ -33,7 +33,7 @@ function lastMountAt(table: string, point: string): Mount | undefined {
   const wanted = ` ${point} `;
   for (let at = table.lastIndexOf(wanted); at >= 0; at = table.lastIndexOf(wanted, at - 1)) {
     const start = table.lastIndexOf("\n", at) + 1;
-    // The mount point is the fifth field; the fourth may have the same text.
+    // The mount point is the fifth field; the fourth may be the same path.
     if (table.slice(start, at).split(" ").length !== 4) continue;
     const end = table.indexOf("\n", at);
     const mount = mountFrom(table.slice(start, end < 0 ? undefined : end));

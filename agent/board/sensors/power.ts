@@ -33,7 +33,7 @@ function undervoltageAlarm(files: BoardFiles): boolean | undefined {
   return undefined;
 }
 
-/** The value of get_throttled, a hexadecimal text such as "50005" or "0x50005". Its path depends on the kernel. */
+/** The value of get_throttled, a hexadecimal string such as "50005" or "0x50005". Its path depends on the kernel. */
 function throttledBits(files: BoardFiles): number | undefined {
   const platform = "/sys/devices/platform";
   for (const soc of files.names(platform).filter((name) => name.startsWith("soc"))) {

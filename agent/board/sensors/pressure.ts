@@ -1,7 +1,7 @@
 import type { BoardFiles } from "./board-files.ts";
 import type { PressureReading } from "./readings.ts";
 
-/** Pressure stall information; its members are undefined on kernels without it or started with psi=0. */
+/** Pressure stall information; its fields are undefined on kernels without it or started with psi=0. */
 export const pressureReading = (files: BoardFiles): PressureReading => ({
   memory: some(files, "memory"),
   io: some(files, "io"),

@@ -64,7 +64,7 @@ export interface BoardReadings {
   readonly storage: StorageReading;
   readonly pressure: PressureReading;
   readonly load1: number | undefined;
-  /** False: memory limits in systemd units have no effect. Undefined: unknown. */
+  /** False if memory limits in systemd units have no effect; undefined if unknown. */
   readonly hasMemoryCgroup: boolean | undefined;
   /** Bytes that this process has written to disk since it started. */
   readonly writtenBytes: number | undefined;

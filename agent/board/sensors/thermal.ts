@@ -5,7 +5,7 @@ import type { TemperatureReading } from "./readings.ts";
 const ofProcessor = /cpu|soc|tj|gpu|package|x86_pkg/i;
 
 /**
- * The range of plausible temperatures, in degrees Celsius: a disabled sensor reports an impossible one, which is
+ * The range of plausible temperatures, in degrees Celsius. A disabled sensor reports an impossible one, which is
  * ignored.
  */
 const [coldest, hottest] = [-60, 150];

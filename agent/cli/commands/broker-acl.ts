@@ -9,7 +9,7 @@ export const run: Run = async (io, { values, words }) => {
   const format = values.get("format") ?? "mosquitto";
   const operators = (values.get("operators") ?? "").split(",").filter((name) => name !== "");
   const problems: string[] = [];
-  if (!isName(fleet)) problems.push("--fleet is required: the fleet's name, of small letters, digits and dashes");
+  if (!isName(fleet)) problems.push("--fleet is required: the fleet's name, of lowercase letters, digits and dashes");
   if (format !== "mosquitto" && format !== "emqx") problems.push("--format must be mosquitto or emqx");
   for (const name of operators)
     if (!/^[^\s#+"/]+$/.test(name)) problems.push(`${JSON.stringify(name)} cannot be the name of an operator`);

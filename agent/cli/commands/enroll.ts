@@ -194,7 +194,8 @@ function names(io: Io, { site, board }: Enrolment, root: string): { readonly sit
 }
 
 /**
- * Throws a ConfigError if the configuration names another kubeconfig, so that the service would not use the new one.
+ * Throws a ConfigError if the configuration names another kubeconfig, because the service would then not use the new
+ * one.
  */
 function checkInForce(io: Io, root: string): void {
   const named = root === "/" ? configured(io)?.api.kubeconfig : undefined;
@@ -216,8 +217,8 @@ function configured(io: Io) {
 
 /**
  * Contacts the API server with the new credentials and describes the outcome in a sentence. Throws if the server
- * refuses them, or if its certificate is not trusted. An unreachable server is not an error: boards are often prepared
- * elsewhere.
+ * refuses them, or if its certificate is not trusted. An unreachable server is not an error, because boards are often
+ * prepared elsewhere.
  */
 async function contactServer(io: Io, kubeconfig: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), "siteward-enroll-"));

@@ -13,7 +13,10 @@ import { size } from "./status/status-rows.ts";
 
 const files = ["state.db", "cache.db"] as const;
 
-/** The folder of the databases, and whether a running agent uses them. Throws if this user may not read the folder. */
+/**
+ * The folder of the databases, and whether a running agent uses them. Throws if this user is not allowed to read the
+ * folder.
+ */
 function place(io: Io, file: string | undefined): { readonly folder: string; readonly isInUse: boolean } {
   const { config } = configOf(io, file);
   const found = findStatus(join(config.run.folder, "status.json"), thisMachine());

@@ -14,7 +14,7 @@ import { parseDesired } from "../../fleet/configuration/desired.ts";
 export const keygen: Run = async (io, { values, words }) => {
   const [kid = ""] = words;
   if (!kidPattern.test(kid))
-    return refuse(io, exit.usage, "keygen: the name of a key may have letters, digits, dots and dashes");
+    return refuse(io, exit.usage, "keygen: the name of a key must consist of letters, digits, dots and dashes");
   const folder = values.get("dir") ?? ".";
   const [keyFile, publicFile] = [join(folder, `${kid}.key`), join(folder, `${kid}.pub`)];
   const { privateKey, publicKey } = newKeyPair();

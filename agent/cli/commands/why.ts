@@ -70,7 +70,7 @@ function none(io: Io, about: string | undefined, { board, leader }: Known): numb
   return exit.failed;
 }
 
-/** The newest record of what was asked about; else the newest one of a board's pods. */
+/** The newest record of the requested object; otherwise the newest one of the board's pods. */
 const newestOf = (records: readonly DecisionRecord[], asked: string): DecisionRecord | undefined =>
   records.findLast(({ on }) => subjectText(on) === asked) ?? records.at(-1);
 
@@ -79,7 +79,9 @@ function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): nu
   const id = decided && `${subjectText(decided.on)} ${decided.last.at}`;
   const found = decided && caseOf(decided, { id: id ?? "", note: headlineOf(decided, ({ at }) => at) });
   if (found === undefined) {
-    io.stderr.line("siteward: why: the record is of an earlier version, which did not keep all that it decided by");
+    io.stderr.line(
+      "siteward: why: the record was written by an earlier version, which did not store everything that its decision rested on",
+    );
     return exit.failed;
   }
   try {

@@ -5,7 +5,7 @@ import { CredentialsError } from "./credentials-error.ts";
 
 /**
  * Throws CredentialsError if the certificate has expired by this board's clock, or does not match the key. The server
- * would answer only "Unauthorized".
+ * would respond only with "Unauthorized".
  */
 export function checkClientCertificate(where: string, certificate: string, key: string, now: Instant): void {
   const x509 = certificateOf(where, "client certificate", certificate);

@@ -21,7 +21,7 @@ export async function readCredentialFile(file: string, what: string): Promise<st
       case "EACCES":
       case "EPERM":
         throw new CredentialsError(
-          `${what} ${file} may not be read`,
+          `${what} ${file} cannot be read by this user`,
           "Make it readable for the user that the agent runs as (chown, chmod 600).",
           { isForbidden: true },
         );

@@ -41,7 +41,8 @@ export function resolveKubeconfig(
   const ofEnvironment =
     fileOf(env.KUBECONFIG?.split(":").find((part) => part !== "")) ??
     (env.KUBERNETES_SERVICE_HOST === undefined ? undefined : { pod: true });
-  // A file that this person may not read counts too: the service uses it, and another file may name another cluster.
+  // A file that this person is not allowed to read is selected too, because the service uses it and another file may
+  // name another cluster.
   const isUsed = (file: string): boolean => {
     const content = contentOf(file);
     return content === "filled" || (content === "hidden" && asker === "person");
@@ -56,8 +57,8 @@ export function resolveKubeconfig(
 }
 
 /**
- * The content of a file. Also "none" for the placeholder that the unit passes on a board that is not enrolled.
- * "hidden": the file may not be read.
+ * The content of a file. Also "none" for the placeholder that the unit passes on a board that is not enrolled. "hidden"
+ * if this user is not allowed to read the file.
  */
 function contentOf(file: string): "filled" | "hidden" | "none" {
   try {
@@ -81,7 +82,7 @@ export function resolvedCredentials(
   },
 ): Credentials {
   const environment = forPlugins(places.env);
-  // The credentials by file. They are kept, because each caches the answers of its credential plugin.
+  // The credentials by file. They are kept, because each caches what its credential plugin returned.
   const opened = new Map<string, Credentials>();
   let current: Credentials | undefined;
   const open = (file: string | undefined): Credentials =>

@@ -7,7 +7,7 @@ const checkEvery: Millis = 10_000;
 
 /**
  * The files that an `Access` was read from. They are checked for changes only after `doubt` was called, and at most
- * every ten seconds, so that credentials that work cause no reads.
+ * every ten seconds, so that credentials that work do not cause reads.
  */
 export class CredentialSources {
   readonly #clock: Clock;
@@ -31,7 +31,7 @@ export class CredentialSources {
     this.#states.set(file, stateOf(file));
   }
 
-  /** The credentials may be wrong: the next `haveChanged` checks the files. */
+  /** The credentials may be wrong, so the next `haveChanged` checks the files. */
   doubt(): void {
     this.#isDoubtful = true;
   }
@@ -42,7 +42,8 @@ export class CredentialSources {
   }
 
   /**
-   * The plugin's answer. A running plugin is stopped when the files change, because they may name another plugin now.
+   * The plugin's credential. A running plugin is stopped when the files change, because they may name another plugin
+   * now.
    */
   async answerOf(plugin: ExecPlugin): Promise<ExecCredential> {
     const answer = plugin.credential();

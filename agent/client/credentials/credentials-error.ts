@@ -8,7 +8,7 @@ export class CredentialsError extends Error implements HasDisposition {
   override readonly name = "CredentialsError";
   readonly disposition = "retry";
   readonly hint: string;
-  /** The credentials exist, but this user may not read them. */
+  /** The credentials exist, but this user is not allowed to read them. */
   readonly isForbidden: boolean;
 
   constructor(

@@ -10,11 +10,11 @@ export interface Access {
   readonly proxy: URL | undefined;
   /** The Authorization header for a request sent now; undefined if the request needs none. */
   authorization(): Promise<string | undefined>;
-  /** Set by `authorization` if the files or the client certificate have changed: a new connection is needed. */
+  /** Set by `authorization` if the files or the client certificate have changed, so that a new connection is needed. */
   readonly outdated: boolean;
-  /** Called after a 401 answer: cached credentials will be fetched again. */
+  /** Called after a 401 response: cached credentials will be fetched again. */
   refused(): void;
-  /** Called after an answer that suggests a wrong server or user: the files will be checked for changes. */
+  /** Called after a response that suggests a wrong server or user, so that the files will be checked for changes. */
   doubted?(): void;
 }
 
@@ -27,7 +27,7 @@ export interface TlsAccess {
   readonly key: string | undefined;
   /** The name expected in the server's certificate; undefined for the host of the address. */
   readonly serverName: string | undefined;
-  /** False: the server's certificate is not checked. */
+  /** False if the server's certificate is not checked. */
   readonly verify: boolean;
 }
 

@@ -9,7 +9,7 @@ import { CredentialsError } from "./credentials-error.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The answer of a credential plugin: a token, or a client certificate and its key in PEM, or all three. */
+/** The credential that a plugin returns: a token, or a client certificate and its key in PEM, or all three. */
 export interface ExecCredential {
   readonly token: string | undefined;
   readonly certificate: string | undefined;
@@ -29,7 +29,10 @@ const versions: readonly string[] = ["client.authentication.k8s.io/v1", "client.
 const patience: Millis = 60_000;
 const longestOutput = 1024 * 1024;
 const longestMessage = 300;
-/** A credential that has expired by this board's clock is used for this long, so that a wrong clock causes no storm. */
+/**
+ * A credential that has expired by this board's clock is used for this long, so that a wrong clock does not cause a
+ * storm.
+ */
 const minimumUse: Millis = 10_000;
 
 /** A program that fetches credentials (client.authentication.k8s.io). Run on demand, one run at a time. */
@@ -211,7 +214,7 @@ function specOf(where: string, file: string, exec: ParsedFields): ExecSpec {
     throw wrong("exec requires interactive input", "Use a plugin that works with interactiveMode Never.");
   }
   if (args !== undefined && args !== null && !isTexts(args)) {
-    throw wrong("exec.args is not a list of texts", "Put each argument into quotes.");
+    throw wrong("exec.args is not a list of strings", "Put each argument into quotes.");
   }
   return {
     apiVersion,

@@ -9,7 +9,7 @@ import { type Environment, type ExecCredential, ExecPlugin } from "./exec-creden
 import { type KubeconfigSection, kubeconfigContext } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
 
-/** How requests are authenticated. All members are undefined if the kubeconfig has only a client certificate. */
+/** How requests are authenticated. All fields are undefined if the kubeconfig has only a client certificate. */
 interface Identity {
   readonly plugin: ExecPlugin | undefined;
   readonly credential: ExecCredential | undefined;
@@ -20,8 +20,8 @@ interface Identity {
 }
 
 /**
- * Credentials from a kubeconfig file, read again for each connection: an operator may correct it, or a rotation replace
- * its certificates, while the agent runs.
+ * Credentials from a kubeconfig file, read again for each connection, because an operator may correct it, or a rotation
+ * replace its certificates, while the agent runs.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #ambient: Ambient;
@@ -29,8 +29,8 @@ export class KubeconfigCredentials implements Credentials {
   readonly #context: string | undefined;
   readonly #environment: Environment;
   /**
-   * The credential plugin, kept across connections as long as its configuration (`from`) is the same: it runs only for
-   * a new credential.
+   * The credential plugin, kept across connections as long as its configuration (`from`) is the same, so that it runs
+   * only for a new credential.
    */
   #plugin: { readonly from: string; readonly plugin: ExecPlugin } | undefined;
 
@@ -38,7 +38,7 @@ export class KubeconfigCredentials implements Credentials {
     ambient: Ambient,
     options: {
       readonly file: string;
-      /** The name of the context. Undefined: the file's current-context. */
+      /** The name of the context; undefined for the file's current-context. */
       readonly context: string | undefined;
       /** Environment for credential plugins. */
       readonly environment: Environment;
@@ -222,5 +222,5 @@ function proxyOf(cluster: KubeconfigSection): URL | undefined {
   const proxy = cluster.text("proxy-url");
   if (proxy === undefined) return undefined;
   if (URL.canParse(proxy) && /^https?:\/\//.test(proxy)) return new URL(proxy);
-  throw cluster.error(`proxy-url ${proxy} is not supported`, "Use a proxy that is reached by http:// or https://.");
+  throw cluster.error(`proxy-url ${proxy} is not supported`, "Use a proxy with an http:// or https:// address.");
 }

@@ -10,7 +10,7 @@ export interface KubeconfigContext {
   readonly user: KubeconfigSection;
 }
 
-/** Selects a context. `context` undefined: the file's current-context. Throws CredentialsError. */
+/** Selects a context, by default the file's current-context. Throws CredentialsError. */
 export function kubeconfigContext(text: string, file: string, context: string | undefined): KubeconfigContext {
   const document = parsed(text, file);
   const contexts = new Table(document, file, "contexts", "context");
@@ -101,7 +101,7 @@ export class KubeconfigSection {
     return this.#fields[name] !== undefined && this.#fields[name] !== null;
   }
 
-  /** The value of a text field; undefined if it is absent or empty. */
+  /** The value of a string field; undefined if it is absent or empty. */
   text(name: string): string | undefined {
     const value = this.#fields[name] ?? "";
     if (typeof value === "string") return value === "" ? undefined : value;

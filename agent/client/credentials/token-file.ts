@@ -31,7 +31,7 @@ export class TokenFile {
     return this.#token;
   }
 
-  /** Called if the token was not accepted: the next `token` reads the file. */
+  /** Called if the token was not accepted, so that the next `token` reads the file. */
   forget(): void {
     this.#readAt = undefined;
   }

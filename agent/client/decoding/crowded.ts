@@ -10,21 +10,24 @@ import { type MemberFilter, reduced } from "./reduce.ts";
  * EndpointSlice of 1 000 endpoints has 12 000.
  */
 export const mostMembers = 30_000;
-/** Maximum number of strings in arrays; this many take about as long to parse as `mostMembers`. */
+/** Maximum number of strings in arrays; so many take about as long to parse as `mostMembers`. */
 export const mostTexts = 2 * mostMembers;
-/** Maximum number of commas, and so of values of any kind. Harmless ones count too: an annotation may hold 256 KiB. */
+/**
+ * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, because an
+ * annotation may hold 256 KiB.
+ */
 const mostValues = 400_000;
 
 /**
  * The scale of `crowdIn` for objects of a kind. Objects that controllers create (pods, revisions, slices) have the
- * members of the owner's template and more: endpoints, defaults, copies of labels. They must be readable if the owner
+ * fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable if the owner
  * is.
  */
 export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isMade(resource) ? 1.5 : 1);
 
-/** How texts of a kind are read. */
+/** How the JSON of a kind is read. */
 export interface ReadingForm {
-  /** The members that a reader may need. Only these are read of a crowded text. */
+  /** The fields that a reader may need. Of a crowded object, only these are read. */
   readonly kept: MemberFilter;
   /** See `crowdIn`. */
   readonly scale: number;
@@ -37,7 +40,7 @@ export const readingForm = (
 ): ReadingForm => ({ kept: kept(resource), scale: crowdScaleOf(resource), parse: parserOf(resource) });
 
 /**
- * The text to parse: the whole text or, if it exceeds a limit, only its kept members. Returns the limit if these still
+ * The text to parse: the whole text or, if it exceeds a limit, only its kept fields. Returns the limit if these still
  * exceed one.
  */
 export function uncrowded(
@@ -87,7 +90,7 @@ function countIn(
 }
 
 const sign = '":';
-/** An empty object in an array. An empty member value does not match: a name follows it, not another object. */
+/** An empty object in an array. An empty member value does not match, because a name follows it, not another object. */
 const empty = "{},{";
 const emptyLength = "{},".length;
 const between = '","';

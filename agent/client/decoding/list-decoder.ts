@@ -9,7 +9,7 @@ import { isProtobuf, ProtobufList } from "./protobuf-list.ts";
 
 /**
  * The Accept header for a list of whole objects. Protobuf halves the server's work, and unread fields cost the client
- * nothing. A server without protobuf answers with JSON.
+ * nothing. A server without protobuf responds with JSON.
  */
 export const listForms = (resource: Resource<KubeObject>): string =>
   messageOf(resource) ? "application/vnd.kubernetes.protobuf,application/json" : "application/json";

@@ -24,7 +24,7 @@ const inEvent =
   (name) =>
     name === "object" ? object : name === "type";
 
-/** The members of an object that some part of the agent reads. A Pod's env and the managedFields are never read. */
+/** The fields of an object that some part of the agent reads. A Pod's env and the managedFields are never read. */
 export function keptOf(resource: Resource<KubeObject>): MemberFilter {
   const message = messageOf(resource);
   if (message === undefined) return withoutManagedFields;

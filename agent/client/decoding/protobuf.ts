@@ -15,7 +15,7 @@ export interface ProtobufField {
   readonly type: "text" | "number" | "flag" | "time" | ProtobufMessage;
   /** once: a zero or empty value counts as absent. pointer: zero is a value if the field is present. */
   readonly form: "once" | "pointer" | "list" | "map";
-  /** For a map, the only key to read. All other entries are skipped, and do not count. */
+  /** For a map, the only key to read. All other entries are skipped and not counted. */
   readonly only?: string;
 }
 
@@ -44,8 +44,8 @@ const quantity = message({ 1: text("string") });
 
 /**
  * Parses the message in a range of bytes to the object that its JSON form would give. Throws ProtobufError, including
- * when there are too many messages: an empty message has two bytes, but the object parsed from it takes thirty times as
- * much memory. `scale` multiplies the limits.
+ * when there are too many messages, because an empty message has two bytes, but the object parsed from it takes thirty
+ * times as much memory. `scale` multiplies the limits.
  */
 export const read = (bytes: Buffer, from: number, end: number, fields: ProtobufMessage, scale = 1): ParsedFields =>
   readWithin({ messages: scale * mostMembers, texts: scale * mostTexts, scale }, bytes, from, end, fields);

@@ -1,13 +1,13 @@
 import * as signs from "../../base/json-signs.ts";
 
-// Copied into constants of this module: test runners turn every use of an import into a lookup, and the loops below use
-// them millions of times.
+// Copied into constants of this module, because test runners turn every use of an import into a lookup, and the loops
+// below use them millions of times.
 const { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } = signs;
 
 /**
- * Which members of an object are kept: a member as a whole, not at all, or the part that another filter names. In a
- * list, that filter applies to each object; lists within lists are kept whole, so the search never goes deeper than the
- * filter.
+ * Which fields of an object are kept. A field is kept as a whole, not at all, or as far as another filter selects its
+ * content. In a list, that filter applies to each object; lists within lists are kept whole, so the search never goes
+ * deeper than the filter.
  */
 export type MemberFilter = (member: string) => boolean | MemberFilter;
 

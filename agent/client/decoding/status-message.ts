@@ -1,7 +1,10 @@
 import type { ParsedFields } from "../../api/shape-rules.ts";
 import { list, message, number, ProtobufError, part, pointer, readEnvelope, text } from "./protobuf.ts";
 
-/* Field numbers of k8s.io/apimachinery 1.36 (meta/v1): clients that accept protobuf also get errors as protobuf. */
+/*
+ * Field numbers of k8s.io/apimachinery 1.36 (meta/v1), because clients that accept protobuf also get errors as
+ * protobuf.
+ */
 
 const cause = message({ 1: text("reason"), 2: text("message"), 3: text("field") });
 const details = message({

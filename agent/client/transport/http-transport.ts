@@ -16,7 +16,7 @@ export interface HttpTransportDeps {
   /** HTTPS_PROXY and NO_PROXY; a proxy-url of the kubeconfig takes precedence. */
   readonly proxies: ProxySettings;
   readonly health: HealthLimits;
-  /** Limit for opening a connection, and for the headers of an answer unless the request sets its own timeout. */
+  /** Limit for opening a connection, and for the headers of a response unless the request sets its own timeout. */
   readonly timeout: Millis;
 }
 
@@ -29,19 +29,19 @@ export interface HttpTransportDeps {
  * requests go over one of them, as if it had replaced the others: behind a load balancer they may reach different API
  * servers, and a read of the site's Lease must reach the server at which new watches begin.
  *
- * A wire whose server hangs, answering PINGs but no requests, is abandoned for another: a working server may be behind
- * the same address. Its watches continue until they end or their readers give them up.
+ * A wire whose server hangs (it responds to PINGs but not to requests) is abandoned for another, because a working
+ * server may be behind the same address. Its watches continue until they end or their readers give them up.
  */
 export class HttpTransport {
   readonly #ambient: Ambient;
   readonly #deps: HttpTransportDeps;
   readonly #dialer: Dialer;
-  /** All open wires. Retired ones accept no new requests, but finish those in flight. */
+  /** All open wires. Retired ones do not accept new requests, but finish those in flight. */
   readonly #wires = new Set<Wire>();
   /** The wire that carried the last request. */
   #wire: Wire | undefined;
   #opening: Promise<Wire> | undefined;
-  /** The pace of dials that replace mute wires. They count as unsuccessful until one of them leads to an answer. */
+  /** The pace of dials that replace mute wires. They count as unsuccessful until one of them leads to a response. */
   readonly #escapes: DialPace;
   /** The pace of dials made because every working wire is full. */
   readonly #additions: DialPace;
@@ -61,7 +61,7 @@ export class HttpTransport {
       this.#ambient.clock,
       timeout,
       request.signal,
-      () => new TransportError("Timeout", `no answer within ${seconds}s`),
+      () => new TransportError("Timeout", `no response within ${seconds}s`),
     );
     try {
       return await this.#exchange(request, limit.signal);
@@ -91,13 +91,13 @@ export class HttpTransport {
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
     let [wire, authorization] = await this.#authorized(request, limit);
-    // Watches that waited alongside this one may have taken the room. No await between this and `send`.
+    // Watches that waited alongside this one may have taken the room. No await is allowed between this and `send`.
     while (wire.usable && !wire.hasRoom(request)) [wire, authorization] = await this.#authorized(request, limit);
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
     if (!isWatch(request)) this.#escapes.worked();
     if (response.status === 401) {
-      // An operator or a rotation may have replaced the credentials: the next request reads them again.
+      // An operator or a rotation may have replaced the credentials, so the next request reads them again.
       wire.access.refused();
       this.#drop(wire);
     } else if (isDoubtful(response)) wire.access.doubted?.();
@@ -127,12 +127,12 @@ export class HttpTransport {
     });
   }
 
-  /** Stays with one wire as long as it answers and has room, then switches to another or opens one. */
+  /** Stays with one wire as long as it works and has room, then switches to another or opens one. */
   #wireFor(request: HttpRequest): Promise<Wire> {
     const withRoom = this.#usable.filter((wire) => wire.hasRoom(request));
     const answering = withRoom.filter(({ isMute }) => !isMute);
     const refusal = this.#refusal;
-    // During the pause after an unsuccessful dial a mute wire is used: it may have begun to answer.
+    // During the pause after an unsuccessful dial a mute wire is used, because the server may have begun to respond.
     const wire = answering.find((one) => one === this.#wire) ?? answering[0] ?? (refusal && withRoom[0]);
     if (wire !== undefined) {
       this.#turnTo(wire);
@@ -163,7 +163,7 @@ export class HttpTransport {
     if (mute && !beside) this.#escapes.vain(notAnswering(mute));
     const wire = await (beside ? this.#addition(beside) : this.#wireTo(await this.#deps.credentials.access()));
     if (beside?.usable === false) {
-      // The credentials may have been replaced meanwhile.
+      // The credentials may have been replaced in the meantime.
       wire.close();
       return this.#open();
     }
@@ -174,7 +174,7 @@ export class HttpTransport {
     return wire;
   }
 
-  /** Another wire, with the credentials of one that answers. */
+  /** Another wire, with the credentials of one that works. */
   async #addition({ access }: Wire): Promise<Wire> {
     const { log } = this.#ambient;
     try {
@@ -236,9 +236,9 @@ export class HttpTransport {
 }
 
 const notAnswering = ({ access }: Wire): TransportError =>
-  new TransportError("Timeout", `${access.server.origin}: it answers no requests`);
+  new TransportError("Timeout", `${access.server.origin}: it does not respond to requests`);
 
-/** Answers that suggest a wrong address or user. An API server's own answers are JSON or protobuf. */
+/** Responses that suggest a wrong address or user. An API server's own responses are JSON or protobuf. */
 const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
   status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
 

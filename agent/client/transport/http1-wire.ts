@@ -13,7 +13,7 @@ const spares = 2;
 /** HTTP/1.1 with keep-alive connections; for plain HTTP, and for TLS servers without HTTP/2. */
 export class Http1Wire implements Wire {
   readonly access: Access;
-  /** An unanswered exchange closes its connection, and the next exchange opens another. */
+  /** An exchange without a response closes its connection, and the next exchange opens another. */
   readonly isMute = false;
   readonly settled = Promise.resolve();
   readonly #agent: DialingAgent;

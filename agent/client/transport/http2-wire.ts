@@ -25,7 +25,7 @@ const connectionWindow = 1024 * 1024;
 const watchShare = 3 / 4;
 
 /**
- * After this many requests without an answer, one after the other, a server that still answers a PING is mute. A single
+ * After this many requests in a row without a response, a server that still responds to a PING is mute. A single
  * unanswered request may be due to a gap in the link.
  */
 const muteAfter = 2;
@@ -44,12 +44,12 @@ export class Http2Wire implements Wire {
   #watches = 0;
   #retired = false;
   #pinging = false;
-  /** Requests given up since the last answer. Those in flight together count once. */
+  /** Requests given up since the last response. Those in flight together are counted once. */
   #unanswered = 0;
-  /** When the server last answered, or a request was last counted as unanswered. */
+  /** When the server last responded, or a request was last counted as unanswered. */
   #countedAt: Instant;
   #isMute = false;
-  /** For each exchange without an answer, a function that gives the exchange up. */
+  /** For each exchange without a response, a function that gives the exchange up. */
   readonly #unheard = new Set<() => void>();
 
   constructor(clock: Clock, deps: { readonly access: Access; readonly socket: Duplex; readonly health: HealthLimits }) {
@@ -127,11 +127,11 @@ export class Http2Wire implements Wire {
 
   close(): void {
     this.#retired = true;
-    // Destroyed with an error, so that truncated answers do not look complete.
+    // Destroyed with an error, so that truncated responses do not look complete.
     this.#session.destroy(new TransportError("Reset", `${this.access.server.origin}: the connection was closed`));
   }
 
-  /** Calls the guard and hands over the frames: they leave in this turn of the event loop. */
+  /** Calls the guard and hands over the frames, which leave in this turn of the event loop. */
   #open(request: HttpRequest, headers: Readonly<Record<string, string>>): ClientHttp2Stream {
     const { origin, host, pathname } = this.access.server;
     if (this.#session.closed || this.#session.destroyed) {
@@ -170,11 +170,11 @@ export class Http2Wire implements Wire {
         cancel(reason);
         reject(reason);
       };
-      const unheard = (): void => fail(new TransportError("Reset", `${server}: it answers no requests`));
+      const unheard = (): void => fail(new TransportError("Reset", `${server}: it does not respond to requests`));
       this.#unheard.add(unheard);
       const giveUp = (): void => {
         fail(limit.reason);
-        // Without an abort by the caller this is a timeout: the connection may be dead, so check it now.
+        // Without an abort by the caller this is a timeout, and the connection may be dead, so check it now.
         if (!signal.aborted) this.#ping();
         if (isTimeout(limit.reason)) this.#notAnswered(began);
       };
@@ -189,7 +189,7 @@ export class Http2Wire implements Wire {
         const checkEnd = (): void => {
           // A truncated stream ends like a complete one, except for its code.
           if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
-            throw new TransportError("Reset", `${server}: the answer was cut off`);
+            throw new TransportError("Reset", `${server}: the response was cut off`);
           }
         };
         const deps = { gzip: encoding === "gzip", signal, server, onChunk: arrived, checkEnd };
@@ -201,7 +201,7 @@ export class Http2Wire implements Wire {
         this.#unheard.delete(unheard);
         limit.removeEventListener("abort", giveUp);
         signal.removeEventListener("abort", abort);
-        reject(new TransportError("Reset", `${server}: the connection was closed before an answer came`));
+        reject(new TransportError("Reset", `${server}: the connection was closed before a response arrived`));
       });
     });
   }
@@ -239,7 +239,7 @@ export class Http2Wire implements Wire {
     });
   }
 
-  /** Part of an answer arrived; over a slow link, others may wait behind it. */
+  /** Part of a response arrived; over a slow link, others may wait behind it. */
   #answered(): void {
     this.#idle.touch();
     this.#countedAt = this.#clock.now();

@@ -18,7 +18,7 @@ export class IdleTimer {
     this.#lastActivity = clock.now();
   }
 
-  /** True if there was no activity for `limit`. */
+  /** True if there has been no activity for `limit`. */
   get isOver(): boolean {
     return elapsed(this.#lastActivity, this.#clock.now()) >= this.#limit;
   }
@@ -43,7 +43,7 @@ export class IdleTimer {
     this.#timer = this.#clock.after(delay, () => {
       this.#timer = undefined;
       const rest = this.#limit - elapsed(this.#lastActivity, this.#clock.now());
-      // At least 1 ms: a shorter delay than the clock's resolution would start timers in an endless loop.
+      // At least 1 ms, because a shorter delay than the clock's resolution would start timers in an endless loop.
       if (rest > 0) this.#arm(Math.max(1, rest));
       else this.#idle();
     });

@@ -10,7 +10,7 @@ export type TransportReason =
   | "Proxy"
   | "Protocol";
 
-/** The server could not be reached, or its answer did not arrive completely. */
+/** The server could not be reached, or its response did not arrive completely. */
 export class TransportError extends Error implements HasDisposition {
   override readonly name = "TransportError";
   readonly disposition = "retry";
@@ -26,7 +26,9 @@ export class TransportError extends Error implements HasDisposition {
 
 type Meaning = readonly [reason: TransportReason, sentence: string, hint?: string];
 
-/** No further connection could be opened: requests that do not fit into the open one fail, and the others continue. */
+/**
+ * No further connection could be opened, so requests that do not fit into the open one fail, and the others continue.
+ */
 export class NoFurtherConnection extends TransportError {
   constructor({ reason, message, hint }: TransportError) {
     super(reason, `no further connection: ${message}`, hint === undefined ? {} : { hint });
@@ -56,13 +58,13 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ECONNRESET: ["Reset", "the connection was reset"],
   EPIPE: ["Reset", "the connection was closed"],
   ECONNABORTED: ["Reset", "the connection was aborted"],
-  ERR_STREAM_PREMATURE_CLOSE: ["Reset", "the connection was closed in the middle of an answer"],
+  ERR_STREAM_PREMATURE_CLOSE: ["Reset", "the connection was closed in the middle of a response"],
   ERR_HTTP2_STREAM_CANCEL: ["Reset", "the connection was closed"],
-  ERR_HTTP2_STREAM_ERROR: ["Reset", "the answer was cut off"],
+  ERR_HTTP2_STREAM_ERROR: ["Reset", "the response was cut off"],
   ERR_HTTP2_SESSION_ERROR: ["Reset", "the connection was closed"],
   ERR_HTTP2_INVALID_SESSION: ["Reset", "the connection was closed"],
   ERR_HTTP2_GOAWAY_SESSION: ["Reset", "the connection is being closed"],
-  Z_BUF_ERROR: ["Reset", "the compressed answer was cut short"],
+  Z_BUF_ERROR: ["Reset", "the compressed response was cut short"],
   ETIMEDOUT: ["Timeout", "the connection timed out"],
   EHOSTUNREACH: ["Unreachable", "it is unreachable from here"],
   ENETUNREACH: ["Unreachable", "its network is unreachable from here"],
@@ -73,7 +75,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
     "its host name is not known",
     "Check the server address in the kubeconfig and the name servers of this board.",
   ],
-  EAI_AGAIN: ["UnknownHost", "no name server answers"],
+  EAI_AGAIN: ["UnknownHost", "no name server responds"],
   CERT_HAS_EXPIRED: [
     "TLS",
     "its certificate has expired",
@@ -86,7 +88,7 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ],
   ERR_TLS_CERT_ALTNAME_INVALID: [
     "TLS",
-    "its certificate is for other names than this address",
+    "its certificate does not cover this address",
     "Use an address that the certificate names, or set tls-server-name in the kubeconfig.",
   ],
   DEPTH_ZERO_SELF_SIGNED_CERT: anotherAuthority,
@@ -118,12 +120,12 @@ export function transportErrorOf(error: unknown, server: string): TransportError
 function guess(code: string, error: unknown): Meaning {
   const message = error instanceof Error ? error.message : String(error);
   if (code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_") || code.startsWith("CERT_")) return ["TLS", message];
-  if (code.startsWith("HPE_")) return ["Protocol", `it does not answer in HTTP (${message})`];
-  if (code.startsWith("Z_")) return ["Protocol", `its compressed answer cannot be read (${message})`];
+  if (code.startsWith("HPE_")) return ["Protocol", `it does not respond in HTTP (${message})`];
+  if (code.startsWith("Z_")) return ["Protocol", `its compressed response cannot be read (${message})`];
   return ["Reset", message];
 }
 
-/** A host with several addresses fails with one error per address; the first one counts. */
+/** A host with several addresses fails with one error per address; the first one is used. */
 function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (typeof error !== "object" || error === null || !("code" in error)) return "";

@@ -32,5 +32,5 @@ export interface HttpResponse {
   readonly received?: () => number;
 }
 
-/** A watch's answer lasts for minutes; every other request is answered as soon as the server can. */
+/** A watch's response lasts for minutes; every other response begins as soon as the server has it. */
 export const isWatch = ({ path }: Pick<HttpRequest, "path">): boolean => /[?&]watch=/.test(path);

@@ -7,13 +7,13 @@ import { transportErrorOf } from "./transport-error.ts";
 /** A channel to one server: an open HTTP/2 session, or HTTP/1.1 connections that are opened as needed. */
 export interface Wire {
   readonly access: Access;
-  /** False once the wire accepts no new requests. */
+  /** False once the wire does not accept new requests. */
   readonly usable: boolean;
-  /** True if the server answers no requests over it, although the connection is alive. */
+  /** True if the server does not respond to requests over it, although the connection is alive. */
   readonly isMute: boolean;
   /** True if no exchange is in flight and none was recently. */
   readonly isIdle: boolean;
-  /** True once the wire accepts no new requests and all of its exchanges have ended. */
+  /** True once the wire does not accept new requests and all of its exchanges have ended. */
   readonly isOver: boolean;
   /** Resolves once the server's limit of concurrent requests is known, or the wire has ended. */
   readonly settled: Promise<void>;
@@ -24,7 +24,7 @@ export interface Wire {
   hasRoom(request: HttpRequest): boolean;
   /** Sends one request. `limit` aborts it until the headers arrive; the request's own signal also ends the body. */
   send(request: HttpRequest, headers: Readonly<Record<string, string>>, limit: AbortSignal): Promise<HttpResponse>;
-  /** Accepts no new requests from now on; current ones are completed. */
+  /** Stops accepting new requests; current ones are completed. */
   retire(): void;
   /** Aborts all exchanges. */
   close(): void;
@@ -36,14 +36,14 @@ export interface BodyOptions {
   readonly server: string;
   /** Called for each chunk that arrives. */
   readonly onChunk: () => void;
-  /** Called at the end; throws if the answer was truncated. */
+  /** Called at the end; throws if the response was truncated. */
   readonly checkEnd: () => void;
 }
 
 /** In bytes: the size of unpacked chunks. Small ones cost thread switches, large ones memory. */
 const unpacked = 64 * 1024;
 
-/** The decompressed body of an answer. When the loop over it ends, for any reason, its resources are freed. */
+/** The decompressed body of a response. When the loop over it ends, for any reason, its resources are freed. */
 export function bodyOf(source: Readable, options: BodyOptions): Pick<HttpResponse, "body" | "received"> {
   const gunzip = options.gzip ? createGunzip({ chunkSize: unpacked }) : undefined;
   const reader = gunzip ?? new PassThrough();
@@ -54,8 +54,8 @@ export function bodyOf(source: Readable, options: BodyOptions): Pick<HttpRespons
 
 /**
  * Pipes `source`, including its errors, into `reader`. Resolves when the source has ended. `pipeline` and the source's
- * own iterator cannot be used: an HTTP/2 stream may be `closed` before its data has been read, and they would then
- * report a broken stream although all data has arrived.
+ * own iterator cannot be used, because an HTTP/2 stream may be `closed` before its data has been read, and they would
+ * then report a broken stream although all data has arrived.
  */
 function poured(source: Readable, reader: Transform): Promise<void> {
   // The loop over the reader, if there is one, throws the errors.

@@ -20,11 +20,11 @@ export interface BoardState {
   readonly waiting: readonly WaitingPod[];
 }
 
-/** The parts of an unbound pod that a pass needs: a tenant's pods may be many, and large. */
+/** The parts of an unbound pod that a pass needs, because a tenant's pods may be many and large. */
 export interface WaitingPod {
   readonly pod: Pod;
   readonly needs: PodNeeds;
-  /** Why the pod can never run on the board; empty: it can. */
+  /** Why the pod can never run on the board; empty if it can. */
   readonly unsuited: readonly string[];
 }
 
@@ -46,7 +46,7 @@ export function waitingPod(pod: Pod, node: Node): WaitingPod {
 /** The uids of pods that we bound and that are not bound in the cache yet. */
 export type BoundPods = ReadonlySet<string>;
 
-/** How soon a pod that does not fit is tried again: capacity may become free without a change that we watch. */
+/** How soon a pod that does not fit is tried again, because capacity may become free without a change that we watch. */
 const recheck: Millis = 10_000;
 
 export const decide = (state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> =>
@@ -73,8 +73,8 @@ export function* deciding(state: BoardState, bound: BoundPods, now: Instant): St
 }
 
 /**
- * Remembers the pods bound by this pass: until the cache shows them as bound, they use capacity and are not bound
- * again.
+ * Remembers the pods bound by this pass, because they use capacity and must not be bound again until the cache shows
+ * them as bound.
  */
 export function remember(decision: Decision<BoundPods>, outcomes: readonly Outcome[]): Decision<BoundPods> {
   const bound = outcomes.flatMap(({ ok, action }) => (ok && action.do === "bind" ? [action.target.uid] : []));

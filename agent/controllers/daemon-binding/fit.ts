@@ -10,7 +10,7 @@ import { anyAddress, type HostPort, type PodNeeds } from "./pod-needs.ts";
  */
 const mostAddresses = 16;
 
-/** The capacity of a board that its pods use. Modified in place: a board may have thousands of ports in use. */
+/** The capacity of a board that its pods use. Modified in place, because a board may have thousands of ports in use. */
 export class UsedCapacity {
   #pods = 0;
   readonly #resources = new Map<string, bigint>();
@@ -59,7 +59,7 @@ export class UsedCapacity {
 /** Identifies a port without its address: two ports with the same key collide if their addresses do. */
 export const keyOfPort = ({ protocol, port }: HostPort): string => `${protocol} ${port}`;
 
-/** Why a pod can never run on a board, whatever else runs there, in kube-scheduler's wording; empty: it can. */
+/** Why a pod can never run on a board, whatever else runs there, in kube-scheduler's wording; empty if it can. */
 export function unsuited({ spec }: Pod, node: Node): readonly string[] {
   const tolerations = spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(
@@ -71,7 +71,7 @@ export function unsuited({ spec }: Pod, node: Node): readonly string[] {
   ];
 }
 
-/** What a board lacks for a pod, in kube-scheduler's wording; empty: it fits. */
+/** What a board lacks for a pod, in kube-scheduler's wording; empty if it fits. */
 export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedCapacity): readonly string[] {
   const scarce = [...resources].filter(
     ([name, amount]) => amount > 0n && amount + taken.amountOf(name) > allocatable(node, name),
@@ -87,8 +87,8 @@ export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedC
 const mostMissing = 16;
 
 /**
- * The needs of a pod without most of the resources that the board does not have: a tenant may invent any number. A few
- * are kept, so that the pod does not fit and the reason names them.
+ * The needs of a pod without most of the resources that the board does not have, because a tenant may invent any
+ * number. A few are kept, so that the pod does not fit and the reason names them.
  */
 export function neededOn(node: Node, { resources, ports }: PodNeeds): PodNeeds {
   const isOffered = ([name]: readonly [string, bigint]): boolean => allocatable(node, name) > 0n;

@@ -5,18 +5,18 @@ import { mapped, type Steps } from "../../base/steps.ts";
 
 /** The readiness of a pod as this process watched it. */
 export interface WatchedPod {
-  /** When we first saw the pod ready; undefined: it is not ready. */
+  /** When we first saw the pod ready; undefined if it is not ready. */
   readonly readySince: Instant | undefined;
   /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** The pod was already ready when the term began: only `transition` says when it became ready. */
+  /** The pod was already ready when the term began, so only `transition` says when it became ready. */
   readonly fromBefore: boolean;
 }
 
 /** Readiness by the pod's uid. */
 export type DaemonReadiness = ReadonlyMap<string, WatchedPod>;
 
-/** The readiness after another read of the pods. `before` undefined: no pass of this term has read them yet. */
+/** The readiness after another read of the pods. `before` is undefined if no pass of this term has read them yet. */
 export function* watchReadiness(
   pods: readonly Pod[],
   before: DaemonReadiness | undefined,
@@ -45,8 +45,8 @@ export const availabilityOf = ({ spec }: DaemonSet, readiness: DaemonReadiness |
 
 /**
  * Whether a pod has been ready for longer than minReadySeconds. This is measured by our clock, because a kubelet's
- * clock may be years off. Only if the pod was ready before this term began does its timestamp count too: otherwise
- * every change of leader would make all pods of a rollout unavailable for a while.
+ * clock may be years off. The pod's timestamp is used too, but only if the pod was ready before this term began,
+ * because otherwise every change of leader would make all pods of a rollout unavailable for a while.
  */
 export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boolean {
   const remaining = untilAvailable(pod, rule, now);
@@ -54,8 +54,9 @@ export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boo
 }
 
 /**
- * Whether a pod is available by either our clock or its timestamp. Updates use this for the pods to be replaced: a pod
- * whose history we did not watch must not count as broken, or it would be deleted at once, whatever the limit.
+ * Whether a pod is available by either our clock or its timestamp. Updates use this for the pods to be replaced,
+ * because a pod whose history we did not watch must not count as broken, or it would be deleted at once, whatever the
+ * limit.
  */
 export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): boolean {
   const watchedPod = readiness.get(pod.metadata.uid);
@@ -63,7 +64,7 @@ export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRu
   return isAvailable(pod, { minReady, readiness: trusted }, now);
 }
 
-/** Time until the pod is available if it stays ready; 0: it is available. undefined: it is not ready. */
+/** Time until the pod is available if it stays ready: 0 if it is available, undefined if it is not ready. */
 export function untilAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): Millis | undefined {
   if (!isReady(pod)) return undefined;
   if (minReady === 0) return 0;

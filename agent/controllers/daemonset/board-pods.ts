@@ -19,9 +19,9 @@ export interface BoardPlan {
   readonly leaving: readonly LeavingPod[];
   /** Finished pods, to be reported by Events. */
   readonly over: readonly { readonly pod: Pod; readonly how: "failed" | "succeeded" }[];
-  /** The board's backoff after this plan; undefined: none. */
+  /** The board's backoff after this plan; undefined if there is none. */
   readonly backoff: FailedBackoff | undefined;
-  /** How long a failed pod is still kept, because of the backoff; undefined: no pod is kept. */
+  /** How long a failed pod is still kept, because of the backoff; undefined if no pod is kept. */
   readonly recheck: Millis | undefined;
 }
 
@@ -35,7 +35,9 @@ export interface BoardContext {
 
 const nothing: BoardPlan = { create: false, leaving: [], over: [], backoff: undefined, recheck: undefined };
 
-/** Plans one board. `pods`: the set's pods that run on the board or were created for it; undefined: there are none. */
+/**
+ * Plans one board. `pods`: the set's pods that run on the board or were created for it; undefined if there are none.
+ */
 export function* planBoard(
   board: Board,
   pods: readonly Pod[] | undefined,
@@ -87,7 +89,7 @@ function surplusOf(running: readonly Pod[]): readonly LeavingPod[] {
   return running.filter((pod) => pod !== kept).map((pod) => ({ pod }));
 }
 
-/** Surplus pods during an update with surge: a ready old pod stays until the new one is available. */
+/** Surplus pods during an update with surge, in which a ready old pod stays until the new one is available. */
 function surplusWithSurge(
   running: readonly Pod[],
   board: Board,

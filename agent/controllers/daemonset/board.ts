@@ -10,8 +10,8 @@ import type { Eligibility } from "./eligibility.ts";
 export interface Board extends Eligibility {
   readonly name: string;
   /**
-   * Set while the Node is Ready=Unknown: its pods are then not ready because of our verdict, not because they reported
-   * it.
+   * Set while the Node is Ready=Unknown, because its pods are then not ready because of our verdict, not because they
+   * reported it.
    */
   readonly silence?: Silence;
 }
@@ -34,8 +34,8 @@ export interface LeavingPod {
 }
 
 /**
- * The deletion of a broken pod; empty if the pod only looks broken because its board is silent, and that silence
- * permits no harmful act now.
+ * The deletion of a broken pod; empty if the pod only looks broken because its board is silent, and that silence does
+ * not permit a harmful act now.
  */
 export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly LeavingPod[] {
   if (board?.silence === undefined) return [{ pod }];

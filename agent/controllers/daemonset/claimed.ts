@@ -42,10 +42,11 @@ interface Claims<Kept> {
 }
 
 /**
- * Reads one object per step, and keeps only what `keep` returns of it: a tenant's objects may be many, and large.
+ * Reads one object per step, and keeps only what `keep` returns of it, because a tenant's objects may be many and
+ * large.
  *
- * Only objects in the set's own namespace count. A tenant may name another tenant's set as the owner of its own pods;
- * if those counted, the set would create none on their boards.
+ * Only objects in the set's own namespace are used. A tenant may name another tenant's set as the owner of its own
+ * pods; if those were used, the set would not create pods on their boards.
  */
 function* claim<T extends KubeObject, Kept>(
   set: DaemonSet,

@@ -16,9 +16,9 @@ const generationAnnotation = "deprecated.daemonset.template.generation";
 const longestName = 253;
 
 /**
- * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound:
- * the scheduler knows whether there is room. They share the objects that are equal on all boards: a template may be
- * large.
+ * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound,
+ * because only the scheduler knows whether there is room. They share the objects that are equal on all boards, because
+ * a template may be large.
  */
 export function daemonPods(set: DaemonSet, hash: string): (board: string) => NewObject {
   const { name, namespace } = set.metadata;
@@ -84,14 +84,17 @@ export function byAge(a: Pod, b: Pod): number {
   return isBound || inTextOrder(created, otherCreated) || inTextOrder(a.metadata.name, b.metadata.name);
 }
 
-/** The first of these pods by `byAge`; undefined: there are none. Does not sort: a tenant's set may have thousands. */
+/**
+ * The first of these pods by `byAge`; undefined if there are none. Does not sort, because a tenant's set may have
+ * thousands.
+ */
 export const oldestOf = (pods: readonly Pod[]): Pod | undefined =>
   pods.reduce<Pod | undefined>(
     (oldest, pod) => (oldest !== undefined && byAge(oldest, pod) <= 0 ? oldest : pod),
     undefined,
   );
 
-/** The template's generation as a label value; undefined: the annotation is missing or not a number. */
+/** The template's generation as a label value; undefined if the annotation is missing or not a number. */
 function templateGeneration({ metadata: { annotations } }: DaemonSet): string | undefined {
   const written = annotations?.[generationAnnotation];
   return written !== undefined && /^[+-]?\d{1,18}$/.test(written) ? String(BigInt(written)) : undefined;

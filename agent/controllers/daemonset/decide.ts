@@ -31,7 +31,7 @@ export const decide = (state: SetState, before: SetMemory, now: Instant): Decisi
 
 /**
  * Writes in rounds, the steps of docs/kubernetes-rules.md#daemon-sync. An empty round is skipped. Decides in small
- * steps: a tenant's set may have thousands of pods.
+ * steps, because a tenant's set may have thousands of pods.
  */
 export function* deciding(state: SetState, before: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   switch (state.kind) {
@@ -48,7 +48,8 @@ export function* deciding(state: SetState, before: SetMemory, now: Instant): Ste
       const recheck = sooner(expected.size > 0 ? expectationRecheck : undefined, closed > 0 ? closed : undefined);
       const untouched = { wrote: false, failed: false, refused: false, events: [] };
       const pass: SetPass = { work: state, stage: "claims", waits: recheck !== undefined, recheck, ...untouched };
-      // Needed only with minReadySeconds. If it is set later, the timestamps of pods that are ready by then count too.
+      // Needed only with minReadySeconds. If it is set later, the timestamps of pods that are ready by then are used
+      // too.
       const readiness = set.spec?.minReadySeconds ? yield* watchReadiness(pods, memory.readiness, now) : undefined;
       return yield* begin(pass, { ...memory, expected, readiness, overtaken: new Set() }, now);
     }
@@ -122,7 +123,9 @@ function* next(pass: SetPass, memory: SetMemory, now: Instant): Steps<Decision<S
   return yield* stage === undefined ? finished(pass, memory, now) : begin({ ...pass, stage }, memory, now);
 }
 
-/** Ends the pass. A refused set is retried by timer: a raised quota or a granted permission does not enqueue it. */
+/**
+ * Ends the pass. A refused set is retried by timer, because a raised quota or a granted permission does not enqueue it.
+ */
 function* finished(pass: SetPass, memory: SetMemory, now: Instant): Steps<Decision<SetMemory>> {
   const { set, pods } = pass.work;
   const rule = availabilityOf(set, memory.readiness);

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 
-/** Backoff for replacing failed pods of a board: the cause may be the board itself. */
+/** Backoff for replacing failed pods of a board, because the cause may be the board itself. */
 export interface FailedBackoff {
   /**
    * status.observedGeneration of the set at the last deletion of a failed pod; another generation restarts the backoff.
@@ -20,7 +20,7 @@ const most: Millis = 900_000;
 /** The backoff starts over after this time without a failure. */
 const resetAfter: Millis = 2 * most;
 
-/** How long a failed pod is kept: for the whole delay of a running backoff; 0: the pod may be deleted. */
+/** How long a failed pod is kept: for the whole delay of a running backoff; 0 if the pod may be deleted. */
 export function backoffOf(before: FailedBackoff | undefined, generation: number, now: Instant): Millis {
   const current = valid(before, generation, now);
   return current !== undefined && elapsed(current.at, now) < current.delay ? current.delay : 0;

@@ -14,20 +14,23 @@ export interface SetMemory {
   /** The set's uid; a recreated set starts over. */
   readonly uid: string | undefined;
   readonly expected: Expectations;
-  /** When each of the set's pods became ready; undefined: no pass has read them, or minReadySeconds is not set. */
+  /** When each of the set's pods became ready; undefined if no pass has read them, or minReadySeconds is not set. */
   readonly readiness: DaemonReadiness | undefined;
   readonly backoffs: FailedBackoffs;
-  /** When the API last reported that the namespace is terminating, so that nothing can be created; undefined: never. */
+  /**
+   * When the API last reported that the namespace is terminating, so that nothing can be created; undefined if it never
+   * has.
+   */
   readonly closedAt: Instant | undefined;
   /** Keys of pods whose deletion met a conflict, because they changed after we read them. */
   readonly overtaken: ReadonlySet<string>;
   /** Refusals by the API in a row. */
   readonly refusals: number;
-  /** The last revision that was refused because it is too large; undefined: none was. */
+  /** The last revision that was refused because it is too large; undefined if none was. */
   readonly oversized: OversizedRevision | undefined;
-  /** Fingerprint of the last completed pass; undefined: none, or its status write failed. */
+  /** Fingerprint of the last completed pass; undefined if there is none, or if its status write failed. */
   readonly fingerprint: StatusFingerprint | undefined;
-  /** The pass in progress between two rounds of writes; undefined: none. */
+  /** The pass in progress between two rounds of writes; undefined if there is none. */
   readonly pass: SetPass | undefined;
 }
 

@@ -45,7 +45,9 @@ export async function observe(
   const { expected: before, overtaken, oversized } = memoryOf(memory, set.metadata.uid);
   // Without a revision nothing can be done, and each attempt would hash, escape and perhaps send megabytes.
   if (oversized !== undefined && isStillOversized(set, oversized)) {
-    throw new TerminalError(`DaemonSet ${key} is too large with its annotations: the API accepts no revision of it`);
+    throw new TerminalError(
+      `DaemonSet ${key} is too large with its annotations: the API does not accept a revision of it`,
+    );
   }
   // Checked before the pods are read, so that every pod which the cache shows at this point is among them.
   const expected = await outstanding(before, pods, site);
@@ -135,7 +137,7 @@ function* boardsOf(
   return boards;
 }
 
-/** The silence of a board; undefined: it is not silent. Only our agent sets Ready=Unknown, never a kubelet. */
+/** The silence of a board; undefined if it is not silent. Only our agent sets Ready=Unknown, never a kubelet. */
 function silenceOf(
   node: Node,
   verdicts: BoardVerdicts,

@@ -9,7 +9,7 @@ import type { History } from "./history.ts";
 export type SetState =
   /** The set is being deleted or cannot be processed; `events` say why. */
   | { readonly kind: "idle"; readonly set: DaemonSet; readonly events: readonly Action[] }
-  /** The cache is stale: no decision may be based on it. */
+  /** The cache is stale, so no decision may be based on it. */
   | { readonly kind: "stale" }
   /** A revision of another template already has the new revision's name. `live`: the set as read from the API. */
   | { readonly kind: "collision"; readonly live: DaemonSet }
@@ -37,7 +37,10 @@ export type Stage = (typeof stages)[number];
 export interface SetPass {
   readonly work: SetWork;
   readonly stage: Stage;
-  /** No pods are created or deleted: the cache does not show earlier writes yet, or the namespace is terminating. */
+  /**
+   * No pods are created or deleted, because the cache does not show earlier writes yet, or the namespace is
+   * terminating.
+   */
   readonly waits: boolean;
   /** The round of pod writes had something to write. */
   readonly wrote: boolean;
@@ -47,7 +50,7 @@ export interface SetPass {
   readonly refused: boolean;
   /** Events about the pod writes, emitted with the status. */
   readonly events: readonly Action[];
-  /** When to run again at the latest; undefined: only when something changes. */
+  /** When to run again at the latest; undefined if only a change requires it. */
   readonly recheck: Millis | undefined;
 }
 

@@ -56,9 +56,9 @@ export function* updateStep(
 /** A board with its pods of the old and the new template. */
 interface Pair {
   readonly name: string;
-  /** The board as the set sees it; undefined: its Node does not exist. */
+  /** The board as the set sees it; undefined if its Node does not exist. */
   readonly board: Board | undefined;
-  /** The board has two pods of the same template: the surplus is deleted first. */
+  /** The board has two pods of the same template, so the surplus is deleted first. */
   readonly excess: boolean;
   readonly old: Found | undefined;
   readonly fresh: Found | undefined;
@@ -111,7 +111,8 @@ function* replace(pairs: readonly Pair[], maxUnavailable: number): Steps<{ step:
 
 /**
  * Whether the board's Node was deleted and its pods are all terminating, possibly for long, with no kubelet to finish
- * them. In kube-controller-manager such a board counts, and can block an update until the pods are removed by hand.
+ * them. In kube-controller-manager such a board counts against the limit, and can block an update until the pods are
+ * removed by hand.
  */
 const isAbandoned = ({ board, excess, fresh, old }: Pair): boolean =>
   board === undefined && !excess && fresh === undefined && old === undefined;

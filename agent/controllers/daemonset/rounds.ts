@@ -53,7 +53,7 @@ export function* roundOf(pass: SetPass, memory: SetMemory, now: Instant): Steps<
   }
 }
 
-/** Patches the status without a resourceVersion as precondition: only this controller writes these counts. */
+/** Patches the status without a resourceVersion as precondition, because only this controller writes these counts. */
 function statusWrite({ work: { set } }: SetPass, patch: object): Action {
   const target = anyStateOf(refTo(daemonSets, set));
   return { do: "patch", target, type: "merge", patch, subresource: "status" };

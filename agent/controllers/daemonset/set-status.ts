@@ -17,7 +17,7 @@ export interface SetCounts {
   readonly numberUnavailable: number;
 }
 
-/** Counts boards (docs/kubernetes-rules.md#daemon-status). If a board has several pods, the oldest counts. */
+/** Counts boards (docs/kubernetes-rules.md#daemon-status). If a board has several pods, the oldest is used. */
 export function* countBoards(
   boards: readonly Board[],
   pods: PodsByBoard,
@@ -56,7 +56,7 @@ export function* countBoards(
 }
 
 /**
- * The merge patch of the status; undefined: nothing changed. `observed`: the pods of this generation were handled, so
+ * The merge patch of the status; undefined if nothing changed. `observed`: the pods of this generation were handled, so
  * observedGeneration is raised; `kubectl rollout status` waits for that.
  */
 export function statusPatch(

@@ -29,7 +29,7 @@ export function* templateHash(template: unknown, collisions: number | undefined)
  * `creationTimestamp: null` into every template.
  */
 export function* canonicalJson(value: unknown): Steps<string> {
-  // Builds the text without a sorted copy of the value: a template may be as large as the API server admits.
+  // Builds the text without a sorted copy of the value, because a template may be as large as the API server admits.
   if (isJsonArray(value)) return `[${(yield* mappedBy(value, canonicalJson)).join(",")}]`;
   if (!isJsonObject(value) || isRawInteger(value)) return JSON.stringify(plain(value));
   const members = yield* membersOf(value, function* (name, one) {
@@ -71,7 +71,10 @@ const plain = (value: unknown): JsonValue =>
 /** Bytes hashed in one step. */
 const bytesTogether = 65_536;
 
-/** Whether two values have the same canonical text. Raw integers are compared by their one member. The texts are not built, because a template may be large. */
+/**
+ * Whether two values have the same canonical JSON. Raw integers are compared by their one member. The JSON is not
+ * built, because a template may be large.
+ */
 export function* isSameContent(a: unknown, b: unknown): Steps<boolean> {
   if (isJsonArray(a)) return isJsonArray(b) && a.length === b.length && (yield* isSameAt(a.keys(), a, b));
   if (!isJsonObject(a)) return !isJsonArray(b) && !isJsonObject(b) && (a ?? null) === (b ?? null);
@@ -89,7 +92,8 @@ function* isSameAt<K extends string | number>(
   for (const place of places) {
     if (!Object.hasOwn(b, place)) return false;
     const [one, other] = [a[place], b[place]];
-    // Compares with !== first: most values are primitive, and creating a generator for each would take twice as long.
+    // Compares with !== first, because most values are primitive, and creating a generator for each would take twice as
+    // long.
     if (one !== other && !(yield* isSameContent(one, other))) return false;
     if (endsStep(count++)) yield;
   }

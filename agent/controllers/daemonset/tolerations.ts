@@ -26,7 +26,7 @@ const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnava
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   const added = new Map(addedTo(spec).map((one) => [one.key, one]));
   const placed = new Set<Toleration>();
-  // One pass over the template's tolerations: a tenant may write tens of thousands.
+  // One pass over the template's tolerations, because a tenant may write tens of thousands.
   const kept = (spec?.tolerations ?? []).map((one) => {
     const other = added.get(one.key);
     if (other === undefined || !isSame(one, other)) return one;

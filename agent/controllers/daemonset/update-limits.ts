@@ -10,7 +10,10 @@ export interface UpdateLimits {
   readonly maxSurge: number;
 }
 
-/** The limits of a set's updates; undefined (OnDelete): a pod is replaced only after it was deleted by hand. */
+/**
+ * The limits of a set's updates; undefined for OnDelete, with which a pod is replaced only after it was deleted by
+ * hand.
+ */
 export function updateLimits({ spec }: DaemonSet, desired: number): UpdateLimits | undefined {
   if (spec?.updateStrategy?.type === "OnDelete") return undefined;
   const { maxUnavailable, maxSurge } = spec?.updateStrategy?.rollingUpdate ?? {};

@@ -55,9 +55,9 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
 }
 
 /**
- * Endpoints that a controller writes for a service with a selector enqueue nothing: they are not mirrored. For a
- * service without a selector the managed-by label is ignored: the service may have lost its selector, or its Endpoints
- * may have been applied from a copy of controller-written ones.
+ * Endpoints that a controller writes for a service with a selector enqueue nothing, because they are not mirrored. For
+ * a service without a selector the managed-by label is ignored, because the service may have lost its selector, or its
+ * Endpoints may have been applied from a copy of controller-written ones.
  */
 function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {
   const states = [before, after].flatMap((one) => one ?? []);

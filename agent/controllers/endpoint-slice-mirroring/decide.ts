@@ -13,7 +13,7 @@ import { type MirroredSlices, mirror, mirroredAnnotations } from "./mirrored.ts"
 export type MirrorState =
   /** The cache does not show our own writes yet. */
   | { readonly kind: "behind"; readonly expected: Expectations }
-  /** Nothing is left to mirror: the slices are deleted. */
+  /** Nothing is left to mirror, so the slices are deleted. */
   | { readonly kind: "left"; readonly slices: readonly EndpointSlice[] }
   | { readonly kind: "mirrored"; readonly endpoints: Endpoints; readonly slices: readonly EndpointSlice[] };
 

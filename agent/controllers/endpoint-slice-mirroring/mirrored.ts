@@ -75,7 +75,7 @@ export const mirroredAnnotations = ({ metadata: { annotations } }: Endpoints): R
 interface Group {
   readonly family: Family;
   readonly ports: readonly SlicePort[];
-  /** The endpoints by identity; if several addresses have the same identity, the last one counts. */
+  /** The endpoints by identity; if several addresses have the same identity, the last one is used. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 

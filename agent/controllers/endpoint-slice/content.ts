@@ -16,7 +16,7 @@ export const labelsFor = (service: Service): Readonly<Record<string, string>> =>
   [managedByLabel]: controllerName,
 });
 
-/** Whether the service's labels differ from the slice's. Differences in our own labels alone cause no write. */
+/** Whether the service's labels differ from the slice's. Differences in our own labels alone do not cause a write. */
 export const isRelabelled = (slice: EndpointSlice, service: Service): boolean =>
   !isSameMap(without(slice.metadata.labels, ...ownLabels), without(service.metadata.labels, ...ownLabels));
 
@@ -28,7 +28,7 @@ export const contentOf = (slice: EndpointSlice): SliceContent => ({
   labels: slice.metadata.labels ?? {},
 });
 
-/** The empty slice of a service without endpoints: a service always has at least one slice. */
+/** The empty slice of a service without endpoints, because a service always has at least one slice. */
 export const placeholder = (service: Service, addressType: Family): SliceContent => ({
   addressType,
   ports: [],

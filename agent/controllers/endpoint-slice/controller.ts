@@ -124,7 +124,9 @@ function* hintCounts(service: string, site: SiteView): Steps<readonly ReadonlyMa
   return [...families.values()];
 }
 
-/** The zones of the boards of these pods. Boards without a Node are missing; undefined: the Node has no zone label. */
+/**
+ * The zones of the boards of these pods. Boards without a Node are missing; undefined if the Node has no zone label.
+ */
 function zonesOf(selected: readonly Pod[], site: SiteView): ReadonlyMap<string, string | undefined> {
   const zones = new Map<string, string | undefined>();
   for (const board of new Set(selected.flatMap((pod) => boardOf(pod) ?? []))) {

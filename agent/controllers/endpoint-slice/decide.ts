@@ -30,11 +30,11 @@ export type SlicesState =
       readonly pods: readonly Pod[];
       /** Our slices of the service that are not being deleted, by name. */
       readonly slices: readonly EndpointSlice[];
-      /** The zone of each board that has a Node; undefined: the board has no zone label. */
+      /** The zone of each board that has a Node; undefined if the board has no zone label. */
       readonly zones: ReadonlyMap<string, string | undefined>;
       /**
-       * Each zone's share of the site's CPU; undefined: not computable; "not asked": the service does not use the
-       * shares.
+       * Each zone's share of the site's CPU; undefined if it cannot be computed, "not asked" if the service does not
+       * use the shares.
        */
       readonly shares: ZoneShares | undefined | "not asked";
       readonly silence: SilentBoards;

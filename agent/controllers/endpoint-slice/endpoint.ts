@@ -6,7 +6,7 @@ import { type Family, familyOf } from "../service/ip.ts";
 import { offeredBy, targetPortOf } from "../service/target-port.ts";
 import type { SliceEndpoint, SlicePort } from "../slices/slice.ts";
 
-/** A pod as an endpoint of a service, for one address family; `undefined`: it has no address of that family. */
+/** A pod as an endpoint of a service, for one address family; undefined if it has no address of that family. */
 export function endpointOf(
   pod: Pod,
   service: Service,
@@ -43,7 +43,7 @@ export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly Slice
 
 /**
  * The address families of a service; each has its own slices. If an old API server has set none, the family of the
- * cluster IP counts. Without a cluster IP both families count, as in kube-controller-manager, so that no slice is
+ * cluster IP is used. Without a cluster IP both families are used, as in kube-controller-manager, so that no slice is
  * removed because of its family.
  */
 export function familiesOf({ spec }: Service): readonly Family[] {

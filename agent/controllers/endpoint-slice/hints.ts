@@ -3,7 +3,7 @@ import { asksForZones } from "../../api/topology.ts";
 import { endpointsOf, type SliceContent, type SliceEndpoint, type SlicePlan } from "../slices/slice.ts";
 import { contentOf } from "./content.ts";
 
-/** Where a service prefers its traffic to stay; undefined: no preference, or an unknown one. */
+/** Where a service prefers its traffic to stay; undefined if there is no preference, or an unknown one. */
 export type Nearness = "zone" | "node" | undefined;
 
 /**

@@ -64,7 +64,7 @@ function settle(
     isChanged ||= !isSameEndpoint(endpoint, now);
   }
   if (!isChanged && endpoints.length === before.length) {
-    // Unchanged: the stored endpoints keep their hints.
+    // Unchanged, so the stored endpoints keep their hints.
     return { slice, endpoints: [...before], change: isRelabelled(slice) ? "update" : "none" };
   }
   return { slice, endpoints, change: endpoints.length === 0 ? "remove" : "update" };

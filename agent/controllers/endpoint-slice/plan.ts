@@ -32,10 +32,11 @@ export interface Wanted {
   readonly pods: readonly Pod[];
   /** uids of the pods that count as ready. */
   readonly ready: ReadonlySet<string>;
-  /** The zone of each board that has a Node; undefined: the board has no zone label. */
+  /** The zone of each board that has a Node; undefined if the board has no zone label. */
   readonly zones: ReadonlyMap<string, string | undefined>;
   /**
-   * Each zone's share of the site's CPU; undefined: not computable; "not asked": the service does not use the shares.
+   * Each zone's share of the site's CPU; undefined if it cannot be computed, "not asked" if the service does not use
+   * the shares.
    */
   readonly shares: ZoneShares | undefined | "not asked";
   /** Our slices of the service. */
@@ -87,7 +88,7 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
     yield;
   }
   const labels = labelsFor(service);
-  // Slices share equal labels, of which there may be a thousand: each is compared once.
+  // Slices share equal labels, of which there may be a thousand, so each is compared only once.
   const compared = new Map<unknown, boolean>();
   const relabelled = (slice: EndpointSlice): boolean => {
     const known = compared.get(slice.metadata.labels) ?? isRelabelled(slice, service);
@@ -128,7 +129,7 @@ function* planOfFamily(family: Family, wanted: Wanted): Steps<SlicesPlan> {
 
 interface Group {
   readonly ports: readonly SlicePort[];
-  /** The endpoints by identity; if several pods have the same identity, the last one counts. */
+  /** The endpoints by identity; if several pods have the same identity, the last one is used. */
   readonly endpoints: Map<string, SliceEndpoint>;
 }
 

@@ -17,7 +17,7 @@ type Counts = Map<string, number>;
 
 export interface ZoneHints {
   readonly plan: SlicePlan;
-  /** The reason why there are no hints; undefined: they are set. */
+  /** The reason why there are no hints; undefined if they are set. */
   readonly trouble: string | undefined;
 }
 
@@ -88,8 +88,8 @@ function allocationsOf(endpoints: number, shares: ZoneShares | undefined): Reado
 }
 
 /**
- * The number of hints to each zone in a slice; `undefined`: the slice must change, because hints are missing or
- * overload a zone.
+ * The number of hints to each zone in a slice; undefined if the slice must change because hints are missing or overload
+ * a zone.
  */
 function hintsIn(
   slice: EndpointSlice,

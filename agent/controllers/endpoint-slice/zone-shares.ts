@@ -11,7 +11,9 @@ const overload = 0.2;
 
 const excluded = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
 
-/** The shares of the ready boards' zones. undefined: a board has no zone or CPU, or there are fewer than two zones. */
+/**
+ * The shares of the ready boards' zones. Undefined if a board has no zone or CPU, or there are fewer than two zones.
+ */
 export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   const byZone = new Map<string, number>();
   let total = 0;

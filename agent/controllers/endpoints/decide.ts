@@ -18,7 +18,7 @@ import { isSameSubsets, readyTargets, subsetsOf } from "./subsets.ts";
 import { truncate } from "./truncate.ts";
 
 export type EndpointsState =
-  /** The service does not exist: the Endpoints of its name are deleted. */
+  /** The service does not exist, so the Endpoints of its name are deleted. */
   | { readonly kind: "gone"; readonly endpoints: Endpoints }
   /** Another writer manages the service's Endpoints. */
   | { readonly kind: "foreign" }
@@ -48,8 +48,8 @@ export const decide = (state: EndpointsState, memory: EndpointsMemory): Decision
 export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps<Decision<EndpointsMemory>> {
   switch (state.kind) {
     case "gone": {
-      // Requires the resourceVersion that was read: a recreated service may have taken over the Endpoints before the
-      // request arrives.
+      // Requires the resourceVersion that was read, because a recreated service may have taken over the Endpoints
+      // before the request arrives.
       return { actions: [{ do: "delete", target: refTo(endpoints, state.endpoints) }], memory };
     }
     case "foreign":

@@ -95,7 +95,7 @@ function* subsetOf({ addresses = [], notReadyAddresses = [], ports = [] }: Subse
   };
 }
 
-/** Sorts by IP as text; for the same IP, addresses without a target first, then by uid. */
+/** Sorts by IP as a string; for the same IP, addresses without a target first, then by uid. */
 function byAddress(a: SubsetAddress, b: SubsetAddress): number {
   if (a.ip !== b.ip) return a.ip < b.ip ? -1 : 1;
   if (a.targetRef === undefined || b.targetRef === undefined) {

@@ -33,7 +33,7 @@ export function* subsetsOf(
   return yield* repack([...subsets].map(([ports, addresses]) => ({ ...addresses, ports })));
 }
 
-/** The pod's address of the service's first IP family; undefined: the pod has none. */
+/** The pod's address of the service's first IP family; undefined if the pod has none. */
 function addressOf(pod: Pod, service: Service): SubsetAddress | undefined {
   const family = firstFamily(service, pod);
   const address = addressesOf(pod).find((one) => one.family === family);
@@ -92,7 +92,7 @@ export function* isSameSubsets(a: readonly Subset[], b: readonly Subset[]): Step
   return true;
 }
 
-/** A subset's members in a fixed order, with defaults filled in. */
+/** A subset's fields in a fixed order, with defaults filled in. */
 const plain = ({ addresses = [], notReadyAddresses = [], ports = [] }: Subset): unknown => [
   addresses.map(plainAddress),
   notReadyAddresses.map(plainAddress),

@@ -26,16 +26,16 @@ import { inTurns, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
   readonly verdictDeps: BoardVerdictDeps;
-  /** Number of terminated pods that are kept; 0: all of them. */
+  /** Number of terminated pods that are kept; 0 to keep all of them. */
   readonly terminatedThreshold: number;
 }
 
-/** The whole site is one key: garbage is found by a periodic pass over the site, not by changes. */
+/** The whole site is one key, because garbage is found by a periodic pass over the site, not by changes. */
 const siteKey = "site";
 
 /**
  * Maximum number of pods deleted per pass; the others wait for the next one. Only the needed parts of each are kept in
- * memory: a tenant may bind a thousand large pods to a board that never existed.
+ * memory, because a tenant may bind a thousand large pods to a board that never existed.
  */
 const mostPods = 1000;
 /** Maximum number of reads from the API: for boards in one pass, and for pods whose deletion met a conflict. */
@@ -63,7 +63,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const { shut } = verdictDeps.valve?.(now) ?? openValve;
     if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, freezeOn, site)) };
     const missing = await site.inTurns(missingBoards(site));
-    // Boards that have waited longest come first, and namespaces take turns: invented boards must not delay the others.
+    // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay the
+    // others.
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
@@ -81,7 +82,10 @@ const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(b
 
 const names = (boards: readonly MissingBoard[]): readonly string[] => boards.map(({ name }) => name);
 
-/** Reads the Nodes of missing boards from the API. Errors are not reported here: the link's own checks report them. */
+/**
+ * Reads the Nodes of missing boards from the API. Errors are not reported here, because the link's own checks report
+ * them.
+ */
 async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
   const fates = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
   await forEachConcurrently(boards, async (board) => {
@@ -121,8 +125,9 @@ async function stillToGo(
 }
 
 /**
- * Those of the pods whose board was out of service when they were last written. The cached Node may be older, from
- * before the board came back; the API is then asked about it. A pod whose board is not known now waits for a later pass.
+ * The pods whose board was out of service when they were last written. The cached Node may be older, from before the
+ * board came back, so the board's Node is then read from the API. A pod whose board is not known now waits for a later
+ * pass.
  */
 async function stillOutOfService(found: readonly Pod[], site: SiteView): Promise<readonly Pod[]> {
   const position = site.position(nodes);

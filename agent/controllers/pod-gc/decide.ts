@@ -20,9 +20,9 @@ import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and that have no Node in the cache, each with the time from which the API may be asked. */
+  /** Boards that pods name and that have no Node in the cache, each with the time from which the API may be queried. */
   readonly waiting: ReadonlyMap<string, Instant>;
-  /** When the next pass is due; undefined: none has run. */
+  /** When the next pass is due; undefined if none has run. */
   readonly passAt: Instant | undefined;
   /** Keys of pods whose deletion met a conflict, because they changed after we read them. */
   readonly overtaken: ReadonlySet<string>;
@@ -53,9 +53,9 @@ export interface GcPass {
   readonly outOfService: readonly Pod[];
   /** Boards that pods name and that have no Node in the cache. */
   readonly missing: readonly string[];
-  /** For each missing board that is due, whether the API has its Node; "unanswered": the API did not answer. */
+  /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
-  /** The safety valve, if it is shut: the pods of boards that were deleted stay. */
+  /** The safety valve, if it is shut; the pods of deleted boards then stay. */
   readonly shut: ValveNow["shut"];
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
@@ -78,7 +78,7 @@ const untilChecked: Millis = 1000;
 /** Puts a board behind all others that are due now. */
 const behind: Millis = 1;
 
-/** Whether the API may be asked about a missing board; `from`: the time in `waiting`. */
+/** Whether the API may be queried about a missing board; `from`: the time in `waiting`. */
 export const isDue = (from: Instant | undefined, now: Instant): boolean => from !== undefined && from.mono <= now.mono;
 
 export function decide(state: GcState, memory: GcMemory, now: Instant): Decision<GcMemory> {
@@ -112,8 +112,8 @@ export function decide(state: GcState, memory: GcMemory, now: Instant): Decision
 const mostHeld = 100;
 
 /**
- * The pods whose deletion the safety valve permits. With others left, the board stays due: the next pass looks at its
- * pods again.
+ * The pods whose deletion the safety valve permits. If others are left, the board stays due, so that the next pass
+ * examines its pods again.
  */
 const permitted = (orphans: readonly Orphans[], shut: ValveNow["shut"]): readonly Orphans[] =>
   orphans.map(({ board, pods: found, isPart }) => {
@@ -155,8 +155,8 @@ const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
   Math.max(1, passAt === undefined ? 0 : elapsed(now, passAt));
 
 /**
- * Remembers the conflicts, which the key's retry repeats: a constantly changing pod is retried no more often than the
- * loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
+ * Remembers the conflicts, which the key's retry repeats, so that a constantly changing pod is retried no more often
+ * than the loop's backoff permits. Other failed deletions are repeated in the next pass, if still needed.
  */
 export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcome[]): Decision<GcMemory> => ({
   ...decision,
@@ -166,8 +166,8 @@ export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcom
 
 /**
  * The waiting times of the boards that are missing now. A board waits for `quarantine` from the pass that first missed
- * it, and again from each pass that asked the API about it, as long as pods name it. A board whose pods did not all fit
- * into this pass stays due; if some of them did, boards that are already due come before it.
+ * it, and again from each pass that queried the API about it, as long as pods name it. A board whose pods did not all
+ * fit into this pass stays due; if some of them did, boards that are already due come before it.
  */
 function nextWaiting(
   { missing, fates, orphans }: GcPass,
@@ -218,7 +218,7 @@ function collect(
 interface Why {
   /**
    * The pod can never run again, so its uid is enough as a precondition. Otherwise the pod is deleted because of its
-   * board's state, and only in the version that was read: the board may return before the request arrives.
+   * board's state, and only in the version that was read, because the board may return before the request arrives.
    */
   readonly anyState: boolean;
   /** The grounds, if the state of the pod's board is the reason; absent if the pod's own state is. */
@@ -227,8 +227,8 @@ interface Why {
 
 /**
  * Sets the phase Failed before the deletion, so that controllers that count pods do not count it as running; no kubelet
- * is left to set the phase. If that write fails the pod is not deleted: the executor skips the actions that follow a
- * failed one on the same object.
+ * is left to set the phase. If that write fails the pod is not deleted, because the executor skips the actions that
+ * follow a failed one on the same object.
  */
 function failAndDelete(pod: Pod, { anyState, grounds: groundsOn }: Why, now: Instant): readonly Action[] {
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);

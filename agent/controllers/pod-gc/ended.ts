@@ -4,7 +4,7 @@ import { isKeptByFinalizers } from "../../api/pods.ts";
 import type { Steps } from "../../base/steps.ts";
 import { inTextOrder } from "../../base/text/text-order.ts";
 
-/** The fields of a terminated pod needed for sorting: thousands of whole pods would fill the heap. */
+/** The fields of a terminated pod needed for sorting, because thousands of whole pods would fill the heap. */
 interface Ended {
   readonly key: string;
   readonly name: string;
@@ -15,17 +15,15 @@ interface Ended {
 export interface EndedLimits {
   /** Number of terminated pods that stay. */
   readonly threshold: number;
-  /** Maximum number of keys returned, and of keys held meanwhile. */
+  /** Maximum number of keys returned, and of keys held during the search. */
   readonly most: number;
 }
 
 /**
  * Keys of the terminated pods to delete first: pods evicted by a kubelet, because their owner has replaced them long
  * ago; then the oldest; then by name (docs/kubernetes-rules.md#pod-gc). Creation times come from one server and are
- * compared as text.
- *
- * Pods that only finalizers keep count and have their rank, but are not returned. `ended` is called again for their
- * ranks: a tenant may leave any number of them, so none is held.
+ * compared as strings.  Pods that only finalizers keep are counted and have their rank, but are not returned. `ended`
+ * is called again for their ranks: a tenant may leave any number of them, so none is held.
  */
 export function* firstToGo(ended: () => Iterable<Pod>, { threshold, most }: EndedLimits): Steps<readonly string[]> {
   const first: Ended[] = [];
@@ -42,8 +40,8 @@ export function* firstToGo(ended: () => Iterable<Pod>, { threshold, most }: Ende
     if (first.length > most) first.pop();
   }
   const keptBefore = kept > 0 ? yield* countKeptBefore(first, ended()) : [];
-  // Pods may appear and disappear between the two readings: with the lower count, no pod is deleted that would have
-  // stayed.
+  // Pods may appear and disappear between the two readings, so the lower count is used: then no pod is deleted that
+  // would have stayed.
   const excess = deletable + Math.min(kept, sum(keptBefore)) - threshold;
   const keys: string[] = [];
   let keptAhead = 0;
@@ -69,7 +67,7 @@ function* countKeptBefore(first: readonly Ended[], ended: Iterable<Pod>): Steps<
 
 function endedOf(pod: Pod): Ended {
   const { name, creationTimestamp = "" } = pod.metadata;
-  // The Z is removed: with it, "00.5Z" would sort before "00Z".
+  // The Z is removed, because with it "00.5Z" would sort before "00Z".
   return { key: keyOf(pod), name, isEvicted: isEvicted(pod), created: creationTimestamp.replace(/Z$/, "") };
 }
 

@@ -10,7 +10,9 @@ export interface MissingBoard {
   readonly namespaces: readonly string[];
 }
 
-/** The boards without a Node that pods name. Pods that only finalizers keep do not count: they are never deleted. */
+/**
+ * The boards without a Node that pods name. Pods that only finalizers keep are ignored, because they are never deleted.
+ */
 export function* missingBoards(site: SiteView): Steps<readonly MissingBoard[]> {
   const missing: { readonly name: string; readonly namespaces: string[] }[] = [];
   let index = 0;
@@ -25,9 +27,9 @@ export function* missingBoards(site: SiteView): Steps<readonly MissingBoard[]> {
 }
 
 /**
- * The same boards, reordered so that the namespaces of their pods take turns: a tenant may invent any number of boards.
- * A board with pods in several namespaces comes at the earliest turn of one of them; boards with the same turn keep
- * their order.
+ * The same boards, reordered so that the namespaces of their pods take turns, because a tenant may invent any number of
+ * boards. A board with pods in several namespaces comes at the earliest turn of one of them; boards with the same turn
+ * keep their order.
  */
 export function inTurns(boards: readonly MissingBoard[]): readonly MissingBoard[] {
   const turns = new Map<string, number>();

@@ -8,7 +8,7 @@ export const isManaged = ({ spec }: Service): boolean => spec?.type !== "Externa
 /** Annotation of the Endpoints that old leader elections use. They have no service and are not mirrored. */
 export const leaderElection = "control-plane.alpha.kubernetes.io/leader";
 
-/** Whether the service has no cluster IP: clients find its pods by DNS only. */
+/** Whether the service has no cluster IP, so that clients find its pods by DNS only. */
 /** The label of the Endpoints and slices of a headless service. */
 export const headlessLabel = "service.kubernetes.io/headless";
 

@@ -1,7 +1,7 @@
 import { endsStep, type Steps } from "../../base/steps.ts";
 
 /**
- * 128-bit FNV-1a over the UTF-8 of a text, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Uses limbs of 22
+ * 128-bit FNV-1a over the UTF-8 of a string, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Uses limbs of 22
  * bits, lowest first: products with the low part of the prime fit into 31 bits, and 2^88 is a shift by four limbs.
  */
 export function* fnv128(text: string): Steps<string> {
@@ -34,7 +34,8 @@ export function* fnv128(text: string): Steps<string> {
 }
 
 /**
- * Sorts items by the hash of their texts, as kube-controller-manager does; items with equal hashes keep their order.
+ * Sorts items by the hash of their printed form, as kube-controller-manager does; items with equal hashes keep their
+ * order.
  */
 export function* byHash<T>(items: readonly T[], textOf: (item: T) => string): Steps<readonly T[]> {
   if (items.length < 2) return items;
@@ -43,7 +44,7 @@ export function* byHash<T>(items: readonly T[], textOf: (item: T) => string): St
     hashes.push(`${yield* fnv128(textOf(item))} ${String(index).padStart(9, "0")}`);
     if (endsStep(index)) yield;
   }
-  // Sorting texts without a comparator takes a few milliseconds for ten thousand.
+  // Sorting strings without a comparator takes a few milliseconds for ten thousand.
   return hashes.sort().flatMap((hash) => items[Number(hash.slice(33))] ?? []);
 }
 

@@ -2,7 +2,7 @@ import type { EndpointSlice, Endpoints } from "../../api/core.ts";
 
 /*
  * kube-controller-manager orders the subsets of Endpoints, and the ports of subsets and slices, by a hash of their Go
- * structs as Go prints them. To get the same order, these functions print the same text: types and members on one line.
+ * structs as Go prints them. To get the same order, these functions print the same text: types and fields on one line.
  */
 
 export type Subset = NonNullable<Endpoints["subsets"]>[number];

@@ -7,8 +7,8 @@ export interface Address {
 }
 
 /**
- * Parses an IP address in any form that kubelets have used; `undefined`: invalid. Octets may have leading zeros, and an
- * IPv4-mapped IPv6 address counts as IPv4.
+ * Parses an IP address in any form that kubelets have used; undefined if it is invalid. Octets may have leading zeros,
+ * and an IPv4-mapped IPv6 address counts as IPv4.
  */
 export function parseAddress(text: string): Address | undefined {
   if (!text.includes(":")) {

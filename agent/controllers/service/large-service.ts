@@ -5,8 +5,8 @@ import type { SiteView } from "../../loop/controller.ts";
 const mostText = 4096;
 
 /**
- * Whether a pass over the service may hold megabytes: its ports and labels are repeated in each slice, and for each
- * distinct list of ports among its pods.
+ * Whether a pass over the service may hold megabytes, because its ports and labels are repeated in each slice, and for
+ * each distinct list of ports among its pods.
  */
 export function isLargeService(key: string, site: SiteView): boolean {
   const service = site.lister(services).get(key);

@@ -15,7 +15,7 @@ export function sharedMapPatch(): typeof mapPatch {
   };
 }
 
-/** The merge patch that turns one map of strings into another; null removes a member. */
+/** The merge patch that turns one map of strings into another; null removes a key. */
 export const mapPatch = (before: Texts | undefined, after: Texts): Readonly<Record<string, string | null>> => ({
   ...Object.fromEntries(
     Object.keys(before ?? {}).flatMap((name) => (Object.hasOwn(after, name) ? [] : [[name, null]])),

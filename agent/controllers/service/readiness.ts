@@ -6,9 +6,11 @@ import { type Policy, permitsHarm, type Verdict } from "../../judgement/verdict.
 /** The silent boards of a service's pods. */
 export interface SilentBoards {
   readonly policy: Policy;
-  /** Why no harmful act may be based on a verdict now; undefined: it may. */
+  /** Why no harmful act may be based on a verdict now; undefined if one may. */
   readonly held: string | undefined;
-  /** The boards whose Ready condition is Unknown, each with our verdict; undefined: this agent judges no boards. */
+  /**
+   * The boards whose Ready condition is Unknown, each with our verdict; undefined if this agent does not judge boards.
+   */
   readonly boards: ReadonlyMap<string, Verdict | undefined>;
 }
 
@@ -17,14 +19,14 @@ export interface Readiness {
   readonly ready: ReadonlySet<string>;
   /** At least one endpoint is held ready. */
   readonly isHeld: boolean;
-  /** The cause of the first endpoint that a silent board made unready; undefined: there is no such endpoint. */
+  /** The cause of the first endpoint that a silent board made unready; undefined if there is no such endpoint. */
   readonly cause: Cause | undefined;
 }
 
 /**
  * The pods that count as ready (docs/judgement.md#harmful-acts). The pods of a silent board are marked not ready. A
  * ready endpoint of such a pod is nevertheless held ready until our verdict on the board permits its removal.
- * Terminating pods, and pods of boards that are not silent, count by their own status.
+ * Terminating pods, and pods of boards that are not silent, are judged by their own status.
  *
  * `wasReady`: uids of the pods whose endpoints are stored as ready.
  */

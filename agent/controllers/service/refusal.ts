@@ -2,8 +2,8 @@ import { dispositionOf } from "../../base/errors.ts";
 import type { Outcome } from "../../execution/actions.ts";
 
 /**
- * The API's message about the first write that it refused, for an Event; undefined: it refused none. Conflicts, missing
- * answers and refusals because the namespace is terminating are not reported.
+ * The API's message about the first write that it refused, for an Event; undefined if it refused none. Conflicts,
+ * missing responses and refusals because the namespace is terminating are not reported.
  */
 export const refusalOf = (outcomes: readonly Outcome[]): string | undefined =>
   outcomes.flatMap((outcome) => (!outcome.ok && isReported(outcome.error) ? [outcome.error.message] : [])).at(0);

@@ -2,7 +2,7 @@ import type { Pod, Service } from "../../api/core.ts";
 
 /**
  * Limits for the port lists kept for one service: the service's ports times the number of distinct lists among its
- * pods, and the length of their text in characters. A tenant may give each of hundreds of pods different numbers for a
+ * pods, and the length of their JSON in characters. A tenant may give each of hundreds of pods different numbers for a
  * service's thousands of ports, and each port 300 characters. A pass holds the text several times over.
  */
 const mostPorts = 20_000;

@@ -8,7 +8,7 @@ type Container = NonNullable<Pod["spec"]>["containers"][number];
 /** Numbers of the ports that a pod names, by protocol and name. */
 export type OfferedPorts = ReadonlyMap<string, number>;
 
-/** The named ports of a pod. If two have the same name and protocol, the first counts. */
+/** The named ports of a pod. If two have the same name and protocol, the first is used. */
 export function offeredBy(pod: Pod): OfferedPorts {
   const offered = new Map<string, number>();
   for (const container of servingContainers(pod)) {
@@ -22,7 +22,7 @@ export function offeredBy(pod: Pod): OfferedPorts {
 
 /**
  * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used as it is, even if no
- * container exposes it. `undefined`: the pod has no such port.
+ * container exposes it. Undefined if the pod has no such port.
  */
 export function targetPortOf(
   offered: OfferedPorts,
@@ -37,8 +37,8 @@ export const namedPortsOf = ({ spec }: Service): readonly NamedPort[] =>
   (spec?.ports ?? []).filter((port): port is NamedPort => typeof port.targetPort === "string");
 
 /**
- * Computes `of` once for all pods that resolve the service's named ports to the same numbers: a service with thousands
- * of ports may select hundreds of pods.
+ * Computes `of` once for all pods that resolve the service's named ports to the same numbers, because a service with
+ * thousands of ports may select hundreds of pods.
  */
 export function perPod<T>(service: Service, of: (pod: Pod) => Steps<T>): (pod: Pod) => Steps<T> {
   const named = namedPortsOf(service);

@@ -6,7 +6,7 @@ export const triggerAnnotation = "endpoints.kubernetes.io/last-change-trigger-ti
 
 /**
  * Times of a service at its last sync: its creation, and the last change of each pod's readiness. API timestamps are
- * UTC texts of equal length, so they are compared as text, never parsed.
+ * UTC strings of equal length, so they are compared as strings, never parsed.
  */
 export interface TriggerTimes {
   /** The creation time of the service. */
@@ -17,7 +17,7 @@ export interface TriggerTimes {
 
 /**
  * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync the service's creation, afterwards the
- * earliest of the times that moved forward. `at` undefined: none did, and the annotation is removed.
+ * earliest of the times that moved forward. `at` is undefined if none did, and the annotation is then removed.
  */
 export function triggerTime(
   before: TriggerTimes | undefined,

@@ -15,7 +15,7 @@ import { namedPortsOf } from "./target-port.ts";
 /**
  * The pods that a service selects, by key. Reads the indices of the selector's labels in turn, always continuing with
  * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted: a single label may be
- * on every pod, but rarely are all of them. On a site limited to some namespaces, counting the pods of each label first
+ * on every pod, but all of them rarely are. On a site limited to some namespaces, counting the pods of each label first
  * would read every pod.
  *
  * Works in steps, and keeps only the parts of a pod that endpoints need: a tenant's pods may be many, and large.
@@ -36,7 +36,7 @@ export function* selectedPods(service: Service, site: SiteView): Steps<readonly 
     yield;
   }
 
-  /** Not part of the loop: a suspended generator keeps its variables, and so would keep the whole pod. */
+  /** Not part of the loop, because a suspended generator keeps its variables and so would keep the whole pod. */
   function readNext(lookUp: (typeof lookUps)[number]): boolean {
     const { done, value: pod } = lookUp.rest.next();
     if (done) return false;
@@ -56,7 +56,7 @@ function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<str
   const pod = after ?? before;
   if (pod === undefined) return;
   const isChanged = before === undefined || after === undefined || hasChanged(before, after);
-  // The pod before its labels changed: some services may no longer select it, others may select it now.
+  // The pod before its labels changed, because some services may no longer select it, others may select it now.
   const relabelled = before && after && !isSameSelection(before, after) ? before : undefined;
   if (relabelled !== undefined) {
     for (const service of mayBeServicesOf(relabelled, site)) {

@@ -20,13 +20,13 @@ export interface SliceMemory {
   /** Number of passes in a row in which the cache did not show our writes. */
   readonly waits: number;
   /**
-   * Pods left out because their Node is missing: the text of the last Event about them, the number of tries in a row,
-   * and the time of the next try. undefined: none is left out.
+   * Pods left out because their Node is missing: the message of the last Event about them, the number of tries in a
+   * row, and the time of the next try; undefined if none is left out.
    */
   readonly missed: { readonly text: string; readonly times: number; readonly until: Instant } | undefined;
   /** Whether the last sync shared the endpoints among the zones; a change is reported by an Event. */
   readonly isShared: boolean;
-  /** The service, for an Event about a refused write; undefined: not synced yet. */
+  /** The service, for an Event about a refused write; undefined if it has not been synced yet. */
   readonly about: ObjectRef | undefined;
   /** Writes of the current decision that follow once the preceding ones have succeeded. */
   readonly parts: readonly (readonly Action[])[];

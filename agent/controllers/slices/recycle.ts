@@ -3,8 +3,8 @@ import type { SliceOwner } from "./write.ts";
 
 /**
  * Replaces the deletion of one slice and the creation of another by one update
- * (docs/kubernetes-rules.md#endpoint-slices): watchers receive one change instead of two. Only slices of the same owner
- * and address type are reused. The last of the new slices is the first to receive a reused one.
+ * (docs/kubernetes-rules.md#endpoint-slices), so that watchers receive one change instead of two. Only slices of the
+ * same owner and address type are reused. The last of the new slices is the first to receive a reused one.
  */
 export function recycled(
   { create, update, remove }: SlicePlan,

@@ -68,7 +68,7 @@ export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   );
 }
 
-/** The target as text, without its resourceVersion: that changes with every write to the pod. */
+/** The target as a string, without its resourceVersion, which changes with every write to the pod. */
 const targetText = ({ targetRef }: SliceEndpoint): string =>
   targetRef === undefined
     ? ""

@@ -25,8 +25,8 @@ export function* eachSlice(service: string, controller: string, site: SiteView):
 const mostMetadata = 1_000_000;
 
 /**
- * The slices that `eachSlice` returns, as a list read in steps. Values that several slices share are kept once: each
- * slice may have 20 000 ports, and 360 KB of labels.
+ * The slices that `eachSlice` returns, as a list read in steps. Values that several slices share are kept once, because
+ * each slice may have 20 000 ports, and 360 KB of labels.
  */
 export function* slicesOf(service: string, controller: string, site: SiteView): Steps<readonly EndpointSlice[]> {
   const found: EndpointSlice[] = [];
@@ -38,7 +38,7 @@ export function* slicesOf(service: string, controller: string, site: SiteView): 
       ...(own !== undefined && { ports: ports.of(own) }),
       metadata: {
         ...rest,
-        // If the other labels do not fit, the slice seems relabelled: this pass writes its labels again, and a later
+        // If the other labels do not fit, the slice seems relabelled, so this pass writes its labels again, and a later
         // pass removes the old ones.
         labels: texts.within(mostMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
         annotations: texts.within(mostMetadata, annotations) ?? {},

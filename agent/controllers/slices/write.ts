@@ -10,7 +10,7 @@ export interface SliceOwner {
   readonly namespace: string;
   readonly name: string;
   readonly reference: OwnerReference;
-  /** The owner is being deleted: no slices are created, since its garbage collection might miss them. */
+  /** The owner is being deleted, so no slices are created, because its garbage collection might miss them. */
   readonly isTerminating: boolean;
 }
 
@@ -65,5 +65,7 @@ function creation(
   return { do: "create", resource: endpointSlices, object: newObject(endpointSlices, { ...content, metadata }) };
 }
 
-/** Requires the resourceVersion that was read: a delayed request must not delete a slice that is in use again. */
+/**
+ * Requires the resourceVersion that was read, because a delayed request must not delete a slice that is in use again.
+ */
 export const removal = (slice: EndpointSlice): Action => ({ do: "delete", target: refTo(endpointSlices, slice) });

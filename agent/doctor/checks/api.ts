@@ -5,7 +5,7 @@ import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.ts";
 import { type Need, neededPermissions } from "./needed-permissions.ts";
 
-/** Checks the connection, the certificates of both sides, and that a Kubernetes API answers. */
+/** Checks the connection, the certificates of both sides, and that a Kubernetes API responds. */
 export async function apiTls({ api }: Patient): Promise<CheckVerdict> {
   if (!api) return skip("the configuration cannot be read");
   try {
@@ -37,7 +37,10 @@ const reviews = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 /** Maximum number of concurrent requests. */
 const atOnce = 8;
 
-/** Asks the API server for each verb that the agent needs, because the effect of aggregated roles cannot be computed here. */
+/**
+ * Asks the API server about each verb that the agent needs, because the effect of aggregated roles cannot be computed
+ * here.
+ */
 export async function apiRbac(patient: Patient): Promise<CheckVerdict> {
   const { api } = patient;
   const config = configOf(patient);

@@ -30,7 +30,7 @@ const roundTrip: Millis = 5_000;
 /**
  * Connects as the agent does, sends a message to this board itself, and disconnects. The session may be the agent's
  * own, because some brokers take the client id from the certificate. Messages queued for the agent are not
- * acknowledged: they end the connection, and the broker delivers them to the agent later.
+ * acknowledged, so they end the connection, and the broker delivers them to the agent later.
  */
 export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortSignal): Promise<BrokerAnswer> {
   const { clock, random } = ambient;
@@ -44,7 +44,7 @@ export async function visitBroker(ambient: Ambient, visit: Visit, signal: AbortS
     timeLimit,
     signal,
     () =>
-      new LinkError("unreachable", `the broker ${visit.url.host} does not answer within ${timeLimit / 1000} s`, {
+      new LinkError("unreachable", `the broker ${visit.url.host} does not respond within ${timeLimit / 1000} s`, {
         hint: "Check the link to the broker, its address and port, and that the broker is running.",
       }),
   );

@@ -46,9 +46,9 @@ const kinds: readonly Resource<KubeObject>[] = [
 
 /**
  * Compares the cache with the API server: names, uids and resourceVersions of the first objects of each kind. Only
- * differences that persist for several seconds count. The API server answers lists and watches from a cache of its own,
- * which a restore of its store does not change until it is restarted. So the newest objects are also read one by one:
- * such an answer comes from the store.
+ * differences that persist for several seconds are reported. The API server serves lists and watches from a cache of
+ * its own, which a restore of its store does not change until the server is restarted. So the newest objects are also
+ * read one by one, because such a response comes from the store.
  */
 export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
   const { api, status, ambient, signal } = patient;
@@ -170,7 +170,9 @@ const placeOf = (key: string): { readonly namespace?: string; readonly name: str
   return second === undefined ? { name: first } : { namespace: first, name: second };
 };
 
-/** How the store's object contradicts the listed one; undefined: it does not, or the store's answer is not known. */
+/**
+ * How the store's object contradicts the listed one; undefined if it does not, or if the store's state is not known.
+ */
 export function storedDifference(
   listed: MirroredObject,
   stored: MirroredObject | "absent" | undefined,

@@ -6,7 +6,7 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { noPermission, readText } from "../../config/read-text.ts";
 import { type CheckVerdict, fail, ok, skip, warn } from "../verdict.ts";
 
-/** A certificate that expires within this time is reported: the doctor may be run only once a month. */
+/** A certificate that expires within this time is reported, because the doctor may be run only once a month. */
 const endsSoon: Millis = 30 * 86_400_000;
 
 /** Checks a certificate's validity period by this board's clock, as TLS does. */
@@ -52,6 +52,6 @@ export function pemFile(
   const found = readText(file);
   if ("text" in found) return { pem: found.text };
   const message = `${what}: ${file} ${found.problem}`;
-  if (found.problem.startsWith(noPermission)) return { verdict: skip(`${what}: ${file} may not be read`) };
+  if (found.problem.startsWith(noPermission)) return { verdict: skip(`${what}: ${file} cannot be read by this user`) };
   return { verdict: fail(message, `Install it: sudo siteward enroll with --mqtt and ${option}.`) };
 }

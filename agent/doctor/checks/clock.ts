@@ -6,13 +6,16 @@ import { type CheckVerdict, fail, ok, skip, unreached, warn } from "../verdict.t
 
 const marker = "/run/systemd/timesync/synchronized";
 
-/** Checks that the clock was synchronised: systemd-timesyncd creates a file, and timedatectl knows other NTP clients. */
+/**
+ * Checks that the clock has been synchronised: systemd-timesyncd creates a file, and timedatectl knows other NTP
+ * clients.
+ */
 export async function clockSync({ files, program }: Patient): Promise<CheckVerdict> {
   if (files.read(marker) !== undefined) return ok("set by systemd-timesyncd");
   const asked = await program("timedatectl", ["show", "-p", "NTPSynchronized", "--value"]);
   if (asked?.stdout.trim() === "yes") return ok("set by an NTP client");
   return warn(
-    "the clock was not set since this boot: certificates and times in commands cannot be trusted",
+    "the clock has not been set since boot, so certificates and times in commands cannot be trusted",
     "timedatectl set-ntp true; without internet access, set a time server of the site in /etc/systemd/timesyncd.conf (NTP=)",
   );
 }
@@ -21,7 +24,7 @@ export async function clockSkew({ api }: Patient): Promise<CheckVerdict> {
   if (!api) return skip("the configuration cannot be read");
   try {
     const { date, at } = await api.greeting();
-    if (date === undefined) return skip("the API server sends no Date");
+    if (date === undefined) return skip("the API server does not send a Date header");
     return skewVerdict(at.wall - date);
   } catch {
     return unreached;

@@ -4,8 +4,8 @@ import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, ok, skip, unreached, warn } from "../verdict.ts";
 
 /**
- * Checks whether `board.node` names the Node of this board. With the name of another board the agent would annotate
- * that board's Node, and under `policy: evidence` never judge it.
+ * Checks whether `board.node` names the Node of this board. With the name of another board, the agent would annotate
+ * that board's Node and, under `policy: evidence`, would never judge that board.
  */
 export async function nodeIdentity(patient: Patient): Promise<CheckVerdict> {
   const { api, files } = patient;

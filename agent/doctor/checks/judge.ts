@@ -11,7 +11,7 @@ import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, info, ok, skip, unreached, warn } from "../verdict.ts";
 
-/** Number of boards to check: a few are enough, since another judge would write to all boards alike. */
+/** Number of boards to check. A few are enough, since another judge would write to all boards. */
 const mostBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;
@@ -24,7 +24,7 @@ export interface SeenBoard extends JudgeReading {
   readonly board: string;
 }
 
-/** Whether a kube-controller-manager runs: its Lease changed between the readings. "unknown": it cannot be read. */
+/** Whether a kube-controller-manager runs: its Lease changed between the readings. "unknown" if it cannot be read. */
 export type ManagerActivity = "runs" | "none" | "unknown";
 
 /** Checks whether kube-controller-manager or another controller still judges boards of this site. */

@@ -17,7 +17,10 @@ export interface ObservedLease {
 
 /** How often the Lease is read. */
 const readings = 8;
-/** Bounds of the time over which the Lease is read: two processes that compete both write within their retry period. */
+/**
+ * Bounds of the time over which the Lease is read, because two processes that compete both write within their retry
+ * period.
+ */
 const longestWatch: Millis = 16_000;
 const shortestWatch: Millis = 2_000;
 

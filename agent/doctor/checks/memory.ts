@@ -4,7 +4,10 @@ import { type CheckVerdict, info, ok, skip, warn } from "../verdict.ts";
 const controllers = "/sys/fs/cgroup/cgroup.controllers";
 const words = ["cgroup_enable=memory", "cgroup_memory=1"];
 
-/** Checks that the kernel can limit memory: Raspberry Pi OS disables the memory cgroup unless the command line enables it. */
+/**
+ * Checks that the kernel can limit memory, because Raspberry Pi OS disables the memory cgroup unless the command line
+ * enables it.
+ */
 export function memoryCgroup(read: ReadFact): CheckVerdict {
   const found = read(controllers);
   const isOld = found === undefined && read("/proc/cgroups") !== undefined;

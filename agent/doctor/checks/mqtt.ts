@@ -28,8 +28,8 @@ export class BrokerChecks {
   }
 
   /**
-   * Checks the ACL by sending a message to the board itself. A SUBACK would not be enough: some brokers grant any
-   * filter, but do not deliver what the ACL forbids.
+   * Checks the ACL by sending a message to the board itself. A SUBACK would not be enough, because some brokers grant
+   * any filter, but do not deliver what the ACL forbids.
    */
   async acl(): Promise<CheckVerdict> {
     const config = configOf(this.#patient);
@@ -84,10 +84,10 @@ export function loopVerdict(loop: Extract<BrokerAnswer, { readonly connected: tr
     case "closed":
       return ok(`a message to ${loop.topic} came back after ${Math.round(loop.took)} ms`);
     case "refused":
-      return fail(`${loop.why}: this board may not publish to that topic`, aclHint);
+      return fail(`${loop.why}: this board is not allowed to publish to that topic`, aclHint);
     case "lost":
       return fail(
-        `the broker acknowledged a message to ${loop.topic} and did not deliver it: this board may not read that topic`,
+        `the broker acknowledged a message to ${loop.topic} and did not deliver it: this board is not allowed to read that topic`,
         aclHint,
       );
     case "queued":

@@ -7,9 +7,9 @@ export interface Need {
   readonly resource: string;
   readonly subresource?: string;
   readonly verb: string;
-  /** The namespace of the objects. Undefined: in all namespaces, or for a resource without namespaces. */
+  /** The namespace of the objects; undefined for all namespaces, or for a resource without namespaces. */
   readonly namespace?: string;
-  /** What does not work without the permission; undefined: the site cannot work without it. */
+  /** What does not work without the permission; undefined if the site cannot work without it. */
   readonly optional?: string;
 }
 

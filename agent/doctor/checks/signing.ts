@@ -1,7 +1,10 @@
 import { readdirSync } from "node:fs";
 import { type CheckVerdict, ok, warn } from "../verdict.ts";
 
-/** Checks that commands must be signed: without a trusted key, only the broker's ACL decides who may command this board. */
+/**
+ * Checks that commands must be signed, because without a trusted key, only the broker's ACL decides who may command
+ * this board.
+ */
 export function signKeys(folder: string, hasFleet: boolean): CheckVerdict {
   let names: readonly string[] = [];
   try {

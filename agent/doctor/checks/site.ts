@@ -21,7 +21,9 @@ const partialList = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io
 export interface SelectedBoard {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>> | undefined;
-  /** Namespace and name of the Lease of its agent's site, as that agent writes it on its Node; undefined: it does not. */
+  /**
+   * Namespace and name of the Lease of its agent's site, as that agent writes it on its Node; undefined if it does not.
+   */
   readonly lease: string | undefined;
 }
 
@@ -32,7 +34,7 @@ export interface Surroundings {
   readonly isWhole: boolean;
   /** The Leases of all sites, in the namespaces that this site reads. */
   readonly sites: readonly SiteLease[];
-  /** Those of these namespaces in which Leases may not be listed. */
+  /** The namespaces among these in which the agent is not allowed to list Leases. */
   readonly unread: readonly string[];
 }
 

@@ -44,7 +44,7 @@ function realFolder(folder: string): string {
   }
 }
 
-/** Checks free space and write access: without them a board cannot stand for election. */
+/** Checks free space and write access, because without them a board cannot stand for election. */
 export function storageSpace(patient: Patient): CheckVerdict {
   const config = configOf(patient);
   return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
@@ -79,7 +79,7 @@ function writeProblem(folder: string): string | undefined {
 
 const syncs = 20;
 
-/** Measures a few synced writes: elections and commands wait for such writes. */
+/** Measures a few synced writes, because elections and commands wait for such writes. */
 export function storageFsync(patient: Patient): CheckVerdict {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");

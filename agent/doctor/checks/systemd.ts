@@ -21,15 +21,15 @@ export async function systemdVersion(program: RunProgram): Promise<CheckVerdict>
     : info(`systemd ${version} lacks features of newer versions: ${missing.join("; ")}`);
 }
 
-/** Checks that systemd uses the hardware watchdog: nothing else restarts a board whose kernel hangs. */
+/** Checks that systemd uses the hardware watchdog, because nothing else restarts a board whose kernel hangs. */
 export async function systemdWatchdog(program: RunProgram): Promise<CheckVerdict> {
   const asked = await program("systemctl", ["show", "-p", "RuntimeWatchdogUSec", "--value"]);
-  if (asked === undefined || asked.code !== 0) return skip("systemd does not answer");
+  if (asked === undefined || asked.code !== 0) return skip("systemd does not respond");
   const value = asked.stdout.trim();
   if (value !== "" && value !== "0" && value !== "infinity")
     return ok(`the hardware watchdog restarts the board after ${value} without a sign of life`);
   return info(
-    "the hardware watchdog is not used: nothing restarts a board whose kernel hangs",
+    "the hardware watchdog is not used, so nothing restarts a board whose kernel hangs",
     "Put [Manager] and RuntimeWatchdogSec=15s into /etc/systemd/system.conf.d/watchdog.conf, then run: systemctl daemon-reexec",
   );
 }
@@ -42,7 +42,7 @@ export async function systemdNotify(program: RunProgram): Promise<CheckVerdict> 
     "-p",
     "LoadState,Type,NotifyAccess,ExecStart,OpenFile,ActiveState,StatusText,WatchdogUSec",
   ]);
-  if (asked === undefined || asked.code !== 0) return skip("systemd does not answer");
+  if (asked === undefined || asked.code !== 0) return skip("systemd does not respond");
   return notifyVerdict(new Map(asked.stdout.split("\n").map((line) => pair(line))));
 }
 

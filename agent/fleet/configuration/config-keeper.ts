@@ -97,7 +97,8 @@ export class ConfigKeeper {
       }
       await sleep(clock, beforeReload, signal);
       this.#mustReload = false;
-      // Settings that need no restart are already in force and cannot break the next start, so they need no trial.
+      // Settings that take effect without a restart are already in force and cannot break the next start, so they do
+      // not need a trial.
       if (!signal.aborted && this.#deps.reload() !== "begins") await this.#conclude(signal);
     }
   }
@@ -150,7 +151,7 @@ export class ConfigKeeper {
     if (!trial && !isKnown) this.#note(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
   }
 
-  /** The content of `config/reported`; undefined if the fleet never sent settings. */
+  /** The content of `config/reported`; undefined if the fleet has never sent settings. */
   reported(): JsonRecord | undefined {
     const { desired, verdict } = this.#record;
     const appliedVersion = this.versionInForce ?? null;
@@ -262,7 +263,7 @@ export class ConfigKeeper {
     await this.#conclude(signal);
   }
 
-  /** Commits the settings on trial if they are in force, else rolls back; then considers any newer document. */
+  /** Commits the settings on trial if they are in force, otherwise rolls back; then considers any newer document. */
   async #conclude(signal: AbortSignal): Promise<void> {
     const { document } = this.#record.trial ?? {};
     if (document) {
@@ -306,7 +307,7 @@ export class ConfigKeeper {
 
   /**
    * Takes a record that differs from the stored one only in the last refusal. Any client that may publish can cause
-   * refusals at any rate, so most are kept only in memory: the broker resends a retained document.
+   * refusals at any rate, so most are kept only in memory, and the broker resends a retained document.
    */
   #note(record: RemoteRecord): void {
     const now = this.#ambient.clock.now();

@@ -64,7 +64,7 @@ const sentences: Readonly<Record<Fault["code"], string>> = {
   unhealthy: "made the board unhealthy",
   "by-command": "by a command",
   "not-stored": "could not be stored",
-  forbidden: "the key may not sign settings",
+  forbidden: "the key is not allowed to sign settings",
   "signature-missing": "the signature is missing",
   "signature-unknown-key": "the signing key is not installed on this board",
   "signature-invalid": "the signature is invalid",

@@ -8,7 +8,7 @@ import { type Desired, type DesiredMessage, parseDesired } from "./desired.ts";
 /** A parsed document. `refusal`: why it is refused because of a bad or missing signature; undefined if it is not. */
 export type ReceivedDesired = Exclude<Desired, { readonly kind: "nothing" }> & { readonly refusal: Fault | undefined };
 
-/** A document whose result could not be stored yet. Until it is, the document has no effect. */
+/** A document whose result could not be stored yet. Until it is, the document does not take effect. */
 export interface Unstored {
   readonly message: DesiredMessage;
   /** Undefined if the document is malformed and its version cannot be read. */
@@ -49,7 +49,7 @@ export class DesiredIntake {
       const { message } = this.#unstored ?? {};
       failures = message ? failures + 1 : 0;
       await this.#bell.wait(signal, message && backoff(failures, storeAgain));
-      // A newer document that arrived meanwhile was processed on arrival.
+      // A newer document that arrived in the meantime was processed on arrival.
       if (!signal.aborted && message && this.#unstored?.message === message) this.#process(message);
     }
   }

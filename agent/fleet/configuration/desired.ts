@@ -44,7 +44,7 @@ export function parseDesired(payload: Uint8Array): Desired {
     return malformed("is not JSON");
   }
   if (!isRecord(value)) return malformed("is not an object");
-  // Only the settings are hashed: the same settings under another version have the same hash.
+  // Only the settings are hashed, so the same settings under another version have the same hash.
   hash = hashOf(memberText(text, "config") ?? payload);
   const { v, version, config, canarySeconds, ...more } = value;
   if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > largestVersion)

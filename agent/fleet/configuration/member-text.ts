@@ -1,8 +1,8 @@
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s"{}[\],:]+/g;
 
 /**
- * The exact source text of a top-level member's value; undefined if there is no such member. If there are duplicates
- * the last one counts, as in JSON.parse. `json` must be a valid JSON object.
+ * The exact source of the value of a top-level key; undefined if there is no such key. If there are duplicates, the
+ * last one is used, as in JSON.parse. `json` must be a valid JSON object.
  */
 export function memberText(json: string, name: string): string | undefined {
   let found: string | undefined;

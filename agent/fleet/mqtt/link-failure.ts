@@ -53,7 +53,7 @@ export function openingFailure(where: string, error: unknown): LinkError {
 export const olderProtocol = (where: string): LinkError =>
   new LinkError("protocol", `the broker ${where} does not speak MQTT 5`, { hint: protocolHint });
 
-/** The LinkError for a connection closed without a CONNACK: many brokers do that on an unknown protocol version. */
+/** The LinkError for a connection closed without a CONNACK, as many brokers do on an unknown protocol version. */
 export const silentEnd = (where: string): LinkError =>
   new LinkError("unreachable", `the broker ${where} closed the connection before it answered`, {
     hint: "If this lasts, check that the broker speaks MQTT 5, that this is its TLS port, and that its max_packet_size is 65000.",

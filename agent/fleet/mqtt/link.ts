@@ -5,7 +5,7 @@ export interface MqttMessage {
   readonly topic: string;
   readonly payload: string;
   readonly retain: boolean;
-  /** Time after which the broker drops the message; undefined: never. */
+  /** Time after which the broker drops the message; undefined if it never does. */
   readonly expiry?: Millis | undefined;
   /** The code of an answer. It is also sent as a user property, so that rules of the broker need not parse JSON. */
   readonly code?: string | undefined;
@@ -18,7 +18,7 @@ export interface Incoming {
   readonly topic: string;
   readonly payload: Uint8Array;
   readonly retained: boolean;
-  /** Seconds until the message expires; undefined: never. */
+  /** Seconds until the message expires; undefined if it never does. */
   readonly expirySeconds: number | undefined;
   readonly responseTopic: string | undefined;
   /** Correlation data, in base64. */
@@ -50,7 +50,7 @@ export interface LinkOptions {
 
 /** An open connection. */
 export interface BrokerLink {
-  /** Whether the broker has kept the subscriptions and queued messages of the former connection. */
+  /** Whether the broker has kept the subscriptions and queued messages of the previous connection. */
   readonly sessionPresent: boolean;
   /** Maximum number of published messages without an acknowledgement. */
   readonly window: number;
@@ -79,7 +79,7 @@ export interface Subscription {
 export type OpenLink = (opening: LinkOptions, signal: AbortSignal) => Promise<BrokerLink>;
 
 /**
- * Why a connection failed or ended. unreachable: no connection, or no answer · lost: it ended without a reason ·
+ * Why a connection failed or ended. unreachable: no connection, or no reply · lost: it ended without a reason ·
  * dismissed: the broker ended it with a reason · taken: another client connected with this board's identity · refused:
  * the broker refuses this board or its messages · protocol: the broker does not speak MQTT 5, or violates it ·
  * certificate: one side does not trust the other · credentials: this board's files are unusable · stopped: this agent

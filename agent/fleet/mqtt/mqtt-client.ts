@@ -1,8 +1,8 @@
 import library from "mqtt/lib/client";
 
 /**
- * The client of MQTT.js without its transports, which would load WebSockets and proxies. The module is CommonJS: Node
- * imports its exports object, other loaders the class itself.
+ * The client of MQTT.js without its transports, which would load WebSockets and proxies. The module is CommonJS, so
+ * Node imports its exports object, other loaders the class itself.
  */
 export const MqttClient = "default" in library ? library.default : library;
 export type MqttClient = InstanceType<typeof MqttClient>;

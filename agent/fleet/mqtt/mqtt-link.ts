@@ -16,16 +16,20 @@ import { inTurn, optionsOf } from "./mqtt-options.ts";
 import { ReadDelay } from "./read-delay.ts";
 
 /**
- * Maximum number of unacknowledged messages, even if the broker allows more: they are on the heap as well as on disk.
+ * Maximum number of unacknowledged messages, even if the broker allows more, because they are on the heap as well as on
+ * disk.
  */
 const mostInFlight = 4;
 /** Remaining length, in bytes, of the smallest CONNACK of MQTT 5, which has a field for properties. */
 const shortestAnswer = 3;
-/** Time limit for each acknowledgement: a faulty broker may answer pings and nothing else. */
+/** Time limit for each acknowledgement: because a faulty broker may respond to pings and to nothing else. */
 const answerLimit: Millis = 30_000;
-/** Maximum number of topic aliases: each keeps a topic on the heap, some brokers allow 65535, and few topics recur. */
+/**
+ * Maximum number of topic aliases. It is limited because each keeps a topic on the heap, some brokers allow 65535, and
+ * few topics recur.
+ */
 const mostAliases = 16;
-/** SUBACK reason codes from this one on are failures. */
+/** SUBACK reason codes of this value and above are failures. */
 const firstFailure = 0x80;
 
 /** Opens connections with MQTT.js. Each client serves one connection and never reconnects. */
@@ -57,7 +61,7 @@ export const mqttLinks =
       // connection. Without this the library would carry on, and the broker would not redeliver an unacknowledged
       // message.
       client.on("error", fail);
-      client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} no longer answers`));
+      client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} no longer responds`));
       // Runs before the library reads the packet.
       client.on("packetreceive", allowFewerAliases);
       // Messages at QoS 1 and 2 have already been handled: see optionsOf.
@@ -66,7 +70,7 @@ export const mqttLinks =
         else
           inTurn(opening.receive, incomingOf(packet, unread)).then(
             () => taken(),
-            // An error changes nothing: messages at QoS 0 are not delivered again.
+            // An error changes nothing, because messages at QoS 0 are not delivered again.
             () => taken(),
           );
       };
@@ -205,7 +209,9 @@ class MqttLink implements BrokerLink {
     cut(this.#client);
   }
 
-  /** One request to the broker. Rejects if the connection ends first; ends the connection if no answer arrives in time. */
+  /**
+   * One request to the broker. Rejects if the connection ends first; ends the connection if no reply arrives in time.
+   */
   #answered(begin: (settle: (error: PublishError | undefined) => void) => void): Promise<void> {
     if (this.#end) return Promise.reject(lost(this.#end));
     return new Promise((resolve, reject) => {

@@ -4,7 +4,7 @@ import { type Incoming, LinkError, type LinkOptions } from "./link.ts";
 import { incomingOf } from "./mqtt-messages.ts";
 import type { ReadDelay } from "./read-delay.ts";
 
-/** Handles each message in a separate turn of the event loop: many queued messages may arrive in one chunk. */
+/** Handles each message in a separate turn of the event loop, because many queued messages may arrive in one chunk. */
 export async function inTurn(receive: LinkOptions["receive"], message: Incoming): Promise<void> {
   await nextTurn();
   await receive(message);

@@ -11,7 +11,7 @@ const usual: Millis = 3000;
  */
 export class ReadDelay {
   readonly #clock: Clock;
-  /** The tick before the last: all data that arrived until then has been read. */
+  /** The tick before the last; all data that had arrived by then has been read. */
   #before: Instant;
   /** The last tick. */
   #last: Instant;

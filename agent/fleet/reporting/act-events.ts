@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { ChangeSummary } from "../../decisions/decision-changes.ts";
 import type { FleetEvent } from "./fleet-events.ts";
 
-/** Minimum interval between two events: a site that loses power causes a few messages, not thousands. */
+/** Minimum interval between two events, so that a site that loses power causes a few messages, not thousands. */
 const quiet: Millis = 60_000;
 
 /** Reports to the fleet which harmful acts were done, held back or failed, at most once a minute. */

@@ -56,7 +56,8 @@ export function eventDocument(
 }
 
 /**
- * The announcement that a board leads. If there are several announcements, the one with the highest (term, seq) counts.
+ * The announcement that a board leads. If there are several announcements, the one with the highest (term, seq)
+ * applies.
  */
 export const leaderDocument = (
   about: { readonly holder: string | null; readonly term: number; readonly seq: number; readonly since?: string },

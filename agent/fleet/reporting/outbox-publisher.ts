@@ -67,8 +67,8 @@ interface Item {
   /** The class of the message's row, or the topic of its state. */
   readonly kind: string;
   /**
-   * Identifies the message among the suspects. A row's id alone would not be enough: it is reused once the row is
-   * deleted.
+   * Identifies the message among the suspects. A row's id alone would not be enough, because it is reused once the row
+   * is deleted.
    */
   readonly name: string;
   readonly message: MqttMessage;
@@ -156,7 +156,9 @@ export class OutboxPublisher {
     if (this.#failure !== undefined) throw this.#failure;
   }
 
-  /** Drops messages that a former identity of this board left: the broker would refuse them until they expire. */
+  /**
+   * Drops messages that a former identity of this board left, because the broker would refuse them until they expire.
+   */
   async #dropFormer(): Promise<void> {
     const { outbox, identity } = this.#deps;
     let dropped = 0;
@@ -168,7 +170,7 @@ export class OutboxPublisher {
       await nextTurn();
     }
     if (dropped > 0)
-      this.#ambient.log.warn("messages of this board's former name or site are dropped", { messages: dropped });
+      this.#ambient.log.warn("messages under this board's former name or site are dropped", { messages: dropped });
   }
 
   /** Deletes acknowledged and expired rows, and reports dropped events. */
@@ -192,7 +194,10 @@ export class OutboxPublisher {
     this.#delivered.delete(id);
   }
 
-  /** Runs a write, and returns whether it succeeded: the board keeps sending while the disk is full or read-only. */
+  /**
+   * Runs a write, and returns whether it succeeded, because the board keeps sending while the disk is full or
+   * read-only.
+   */
   #write(work: () => void): boolean {
     try {
       work();
@@ -318,8 +323,8 @@ export class OutboxPublisher {
 
   /**
    * Sets aside a message that makes the broker close the connection. A row is not sent again; a document is, at growing
-   * intervals. All messages of its kind wait as well: if each of them makes the broker close the connection, few are
-   * lost before an operator corrects the broker.
+   * intervals. All messages of its kind wait as well, so that if each of them makes the broker close the connection,
+   * few are lost before an operator corrects the broker.
    */
   #setAside({ kind, name, row, message }: Item, end: LinkError): void {
     const { topic, payload } = message;
@@ -329,7 +334,10 @@ export class OutboxPublisher {
     if (isKnown || this.#hungUp.size < mostTopics) this.#hungUp.set(kind, `${topic}: ${end.message}`);
     this.#reportHungUp();
     if (isKnown && !row) return;
-    this.#ambient.log.warn("the broker ends the connection on a message, which is set aside", { topic, error: end });
+    this.#ambient.log.warn("a message is set aside, because the broker ends the connection whenever it is sent", {
+      topic,
+      error: end,
+    });
     // The event that reports this may also make the broker close the connection, which must not cause another event.
     if (topic.endsWith("/event/outbox.hangup")) return;
     const detail = { topic, bytes: Buffer.byteLength(payload), reason: end.message };
@@ -372,7 +380,9 @@ export class OutboxPublisher {
       this.#reportTooLarge();
       if (isKnown) return;
     }
-    this.#ambient.log.warn("a message is not sent: it is larger than the broker accepts", { error: error.message });
+    this.#ambient.log.warn("a message is not sent, because it is larger than the broker accepts", {
+      error: error.message,
+    });
     // The event that reports this may itself be too large, which must not cause another event.
     if (topic.endsWith("/event/outbox.oversize")) return;
     const detail = { topic, bytes: Buffer.byteLength(payload), limit: error.code };
@@ -395,7 +405,7 @@ export class OutboxPublisher {
     });
   }
 
-  /** The broker refused the message: it stays pending, with a growing backoff. */
+  /** The broker refused the message, so it stays pending, with a growing backoff. */
   #hold({ queue, kind, message }: Item, error: PublishError): void {
     const now = this.#ambient.clock.now();
     this.#delay(queue);

@@ -21,7 +21,7 @@ export interface ReportsDeps {
   readonly standing: SiteControls["standing"];
   /** Inventory, capabilities and limits; changes rarely. */
   readonly birth: () => JsonRecord;
-  /** The report on the desired settings; undefined if the fleet never sent any. */
+  /** The report on the desired settings; undefined if the fleet has never sent any. */
   readonly reported: () => JsonRecord | undefined;
 }
 
@@ -94,7 +94,7 @@ export class Reports {
     this.#site(now);
   }
 
-  /** The announcement that this board no longer leads; undefined if it did not. */
+  /** The announcement that this board no longer leads; undefined if it did not lead. */
   resignation(now: Instant): State | undefined {
     const led = this.#led;
     this.#led = undefined;

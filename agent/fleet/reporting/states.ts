@@ -4,12 +4,12 @@ import type { MqttMessage } from "../mqtt/link.ts";
 export interface State extends MqttMessage {
   /** Called when the broker has acknowledged the document. */
   readonly delivered?: () => void;
-  /** True for an answer that could not be stored: it is lost if the process ends. */
+  /** True for an answer that could not be stored, and is lost if the process ends. */
   readonly isUnwritten?: boolean;
 }
 
 /**
- * Documents to publish, by topic: a newer one replaces a pending one. They are kept only in memory, because an outdated
+ * Documents to publish, by topic. A newer one replaces a pending one. They are kept only in memory, because an outdated
  * one must not be published; on connecting, each is built again.
  */
 export class States {

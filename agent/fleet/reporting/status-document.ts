@@ -67,7 +67,9 @@ export function siteStatus(status: Status): JsonRecord {
   };
 }
 
-/** An outage without its times: they change with each step of the clock, and each change would cause a message. */
+/**
+ * An outage without its times, because they change with each step of the clock, and each change would cause a message.
+ */
 export const outageStatus = ({ number, from, to, boardsHeld, podsHeld }: ApiOutage): JsonRecord => ({
   number,
   seconds: Math.round((Date.parse(to) - Date.parse(from)) / 1000),

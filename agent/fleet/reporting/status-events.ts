@@ -16,22 +16,22 @@ interface Fact {
   readonly key: string;
   readonly value: string;
   /**
-   * The event for a change of the fact; undefined if the change does not deserve one. `before`: the value last
-   * reported; undefined if there was none.
+   * The event for a change of the fact; undefined if the change needs none. `before`: the value last reported;
+   * undefined if there was none.
    */
   readonly eventOf: (before: string | undefined) => FleetEvent | undefined;
   /** The event for the end of the fact; absent if the end is not reported. */
   readonly cleared?: FleetEvent;
   /**
-   * The event when this board does not know any longer whether the fact lasts; absent if it always knows. Such a fact
-   * ends only when this board, leading the site again, finds that it is over.
+   * The event when this board no longer knows whether the fact lasts; absent if it always knows. Such a fact ends only
+   * when this board, leading the site again, finds that it is over.
    */
   readonly unknown?: FleetEvent;
 }
 
 /** Derives events from changes between two statuses: conditions, zones, leadership. */
 export class StatusEvents {
-  /** The facts as last reported, and when; `at` undefined for those of the first status. */
+  /** The facts as last reported, and when; `at` is undefined for those of the first status. */
   readonly #reported = new Map<
     string,
     { readonly value: string; readonly at: Instant | undefined; readonly fact: Fact }
@@ -71,8 +71,8 @@ const gone = ({ key, cleared }: Fact): Fact => ({ key, value: "", eventOf: () =>
 const lostSight = (fact: Fact): Fact => ({ ...fact, value: "unknown", eventOf: () => fact.unknown });
 
 /**
- * Whether this board leads and has judged the site in this term. Until then conditions of the site are missing from the
- * status without being over.
+ * Whether this board leads and has judged the site in this term. Before that, conditions of the site are missing from
+ * the status although they may still hold.
  */
 const judgesSite = ({ leader, controllers = [], judgement }: Status): boolean =>
   leader?.role === "leader" &&
@@ -121,7 +121,9 @@ function factsOf({ health, leader, link, eviction, zones = [] }: Status): Fact[]
   return [role, ...conditions, ...states, ...outageOf(link?.api.lastOutage, eviction)];
 }
 
-/** The last outage, once it no longer holds evictions: only then are the numbers of held boards and pods final. */
+/**
+ * The last outage, once it no longer holds evictions, because the numbers of held boards and pods are final only then.
+ */
 function outageOf(
   outage: NonNullable<Status["link"]>["api"]["lastOutage"],
   eviction: Status["eviction"],

@@ -37,13 +37,13 @@ export class Suspects {
   }
 
   /**
-   * Counts a connection that ended while this message was unacknowledged. Returns true if the message is to be set
+   * Counts a connection that ended while this message was unacknowledged. Returns true if the message must be set
    * aside.
    */
   ended(message: string, sent: { readonly at: Instant; readonly isAlone: boolean }, now: Instant): boolean {
     if (isAfter(now, shifted(sent.at, soon))) return false;
     const ends = (this.#ends.get(message) ?? 0) + (sent.isAlone ? 1 : 0);
-    // The count stays at the limit: a document is sent again later, and then one more lost connection is enough.
+    // The count stays at the limit, so that when a document is sent again later, one more lost connection is enough.
     this.#ends.set(message, Math.min(ends, mostEnds - 1));
     const [oldest] = this.#ends.keys();
     if (oldest !== undefined && this.#ends.size > mostSuspects) this.#ends.delete(oldest);

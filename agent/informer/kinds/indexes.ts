@@ -45,7 +45,7 @@ export const serviceIndices: IndexFunctions<Service> = {
   /** One of the labels that a selected pod must have: see `mayBeSelectedBy`. */
   bySelector: ({ metadata: { namespace = "" }, spec }) =>
     spec?.selector === undefined ? [] : [selectedBy(namespace, spec.selector)],
-  /** "zones" for services that ask for topology hints; no value for others. */
+  /** "zones" for services that request topology hints; no value for others. */
   bySharing: (service) => (asksForZones(service) ? ["zones"] : []),
 };
 

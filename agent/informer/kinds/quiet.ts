@@ -15,8 +15,8 @@ export const isLeaseRenewal = (stored: Lease, incoming: Lease): boolean =>
   isSameBut(stored.spec, incoming.spec, ["renewTime"]);
 
 /**
- * Whether the metadata differ only in the resourceVersion. The uid is compared too: a new object with the same name is
- * a different object.
+ * Whether the metadata differ only in the resourceVersion. The uid is compared too, because a new object with the same
+ * name is a different object.
  */
 const isSameMeta = (a: ObjectMeta, b: ObjectMeta): boolean => isSameBut(a, b, ["resourceVersion"]);
 

@@ -35,13 +35,16 @@ export const trimNode = ({ metadata, spec, status }: Node): Node => ({
 const trimNodeInfo = (info: NonNullable<Node["status"]>["nodeInfo"]): Pick<NonNullable<Node["status"]>, "nodeInfo"> =>
   info?.bootID ? { nodeInfo: { bootID: info.bootID } } : {};
 
-/** Drops the times, which come from another machine: the resourceVersion shows a renewal. */
+/** Drops the times, which come from another machine; the resourceVersion shows a renewal. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
-/** Keeps all annotations: as in kube-controller-manager, they are copied to ControllerRevisions, where kubectl reads them. */
+/**
+ * Keeps all annotations, because as in kube-controller-manager they are copied to ControllerRevisions, where kubectl
+ * reads them.
+ */
 export const trimDaemonSet = (daemonSet: DaemonSet): DaemonSet => withMetadata(daemonSet, () => true);
 
-/** Drops the only text of a spec that API servers do not check: a tenant may write 1.5 MB into it. */
+/** Drops the only string of a spec that API servers do not check, because a tenant may write 1.5 MB into it. */
 export function trimService(service: Service): Service {
   const { spec: { loadBalancerIP: _, ...spec } = {} } = service;
   return trimAny({ ...service, spec });
@@ -55,7 +58,7 @@ const withMetadata = <T extends KubeObject>(
   { apiVersion: _apiVersion, kind: _kind, ...object }: T,
   isKept: (annotation: string) => boolean,
 ): T =>
-  // The same kind of object: the removed fields are optional in every kind.
+  // The same kind of object, because the removed fields are optional in every kind.
   ({ ...object, metadata: trimMetadata(object.metadata, isKept) }) as T;
 
 const isOurs = (annotation: string): boolean => annotation.startsWith("siteward.dev/");
@@ -73,7 +76,7 @@ function trimMetadata(metadata: ObjectMeta, isKept: (annotation: string) => bool
   };
 }
 
-/** Does not list the entries: an object may have tens of thousands of annotations, of which few are kept. */
+/** Does not list the entries, because an object may have tens of thousands of annotations, of which few are kept. */
 function keptOf(annotations: ObjectMeta["annotations"], isKept: (annotation: string) => boolean) {
   const kept: Record<string, string> = {};
   for (const annotation in annotations) {

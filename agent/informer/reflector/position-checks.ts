@@ -12,7 +12,7 @@ interface Collection<T extends KubeObject> {
 
 const one = { limit: 1, metadataOnly: true } as const;
 
-/** Asks the server whether it knows the position, by a list of one object. Throws the server's answer if it does not. */
+/** Checks whether the server knows the position, by a list of one object. Throws the server's error if it does not. */
 export async function checkPosition<T extends KubeObject>(
   { resource, selection, client }: Collection<T>,
   position: string | undefined,

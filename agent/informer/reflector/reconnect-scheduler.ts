@@ -26,15 +26,15 @@ const apart: Millis = 500;
 
 /**
  * Schedules when a board reconnects to a server that it lost. A server that is restarted, or whose links are reset,
- * loses the connections of all boards at once: with client-go's backoff all leaders would be back within one second.
+ * loses the connections of all boards at once. With client-go's backoff, all leaders would be back within one second.
  *
  * Leaders take turns: all of them lose the connection at the same moment and know the same order of their sites. The
  * renewals of a leader's Lease wait for its turn too. A single site's leader does not wait for others. A board that
- * does not lead reconnects its streams after its first answered request, usually a read of the Lease: those reads are
+ * does not lead reconnects its streams after its first response, usually to a read of the Lease: those reads are
  * already spread over time. Otherwise it reconnects at a random moment. All streams of a board share the moment.
  *
- * The schedule only adds to the backoff of a stream, so a server that answers some requests and drops others does not
- * get more requests.
+ * The schedule only adds to the backoff of a stream, so a server that responds to some requests and drops others does
+ * not get more requests.
  */
 export class ReconnectScheduler {
   readonly #ambient: Ambient;
@@ -42,9 +42,9 @@ export class ReconnectScheduler {
   readonly #waiting = new Set<() => void>();
   /** This site's place among all sites; undefined while the other sites are unknown. */
   #rank: SiteRank | undefined;
-  /** When the streams may reconnect; undefined while the server answers. */
+  /** When the streams may reconnect; undefined while the server responds. */
   #due: Instant | undefined;
-  /** True if a stream has lost its connection, and no request has been answered since. */
+  /** True if a stream has lost its connection, and no response has arrived since. */
   #isAway = false;
   /** When this leader's turn begins; undefined if its other requests need not wait for a turn. */
   #turn: Instant | undefined;
@@ -54,7 +54,7 @@ export class ReconnectScheduler {
     this.#deps = deps;
   }
 
-  /** Sets this site's rank; undefined: the other sites are unknown. */
+  /** Sets this site's rank; undefined if the other sites are unknown. */
   ranked(rank: SiteRank | undefined): void {
     this.#rank = rank;
   }
@@ -79,14 +79,14 @@ export class ReconnectScheduler {
     return due;
   }
 
-  /** A request of this board was answered. */
+  /** A response to a request of this board arrived. */
   reached(): void {
     this.#due = undefined;
     this.#isAway = false;
     for (const go of [...this.#waiting]) go();
   }
 
-  /** Waits until `due`, an answer or the signal's abort. Returns at once if a request was answered since the loss. */
+  /** Waits until `due`, a response or the signal's abort. Returns at once if a response has arrived since the loss. */
   async until(due: Instant, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const rest = elapsed(clock.now(), due);

@@ -38,7 +38,7 @@ import { type PositionProof, WatchResumption } from "./watch-resumption.ts";
 
 /** The part of a DeltaFIFO that a Reflector uses. */
 export interface ReflectorStore<T> extends DeltaSink<T>, ReplaceableStore<T> {
-  /** The position at which the watch resumes; undefined if the store was never filled. */
+  /** The position at which the watch resumes; undefined if the store has never been filled. */
   readonly resourceVersion: string | undefined;
   /** Number of keys with pending deltas. */
   readonly depth: number;
@@ -55,7 +55,9 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly trim: (object: T) => T;
   /** Keeps the unusable objects across restarts; without it, only new ones are known. */
   readonly rejections?: RejectionStore | undefined;
-  /** The state to assume for an object whose newest state cannot be read. Absent: its last readable state is kept. */
+  /**
+   * The state to assume for an object whose newest state cannot be read. If absent, its last readable state is kept.
+   */
   readonly unread?: ((last: T) => T) | undefined;
   /** False for objects that are not stored. Default: all are. */
   readonly admits?: ((object: T) => boolean) | undefined;
@@ -89,7 +91,7 @@ export interface ReflectorStats {
 
 /** Judgement rests on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
-/** While more keys are pending, the stream is not read: a burst waits in the socket buffers, then on the server. */
+/** While more keys are pending, the stream is not read, and a burst waits in the socket buffers, then on the server. */
 const mostPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
@@ -103,7 +105,7 @@ type PositionState =
   /** The watch resumes there. */
   | "usable"
   /**
-   * The last watch failed as it would at a meaningless position, so the server is first asked whether it knows the
+   * The last watch failed as it would at a meaningless position, so it is first checked whether the server knows the
    * position.
    */
   | "doubted"
@@ -128,7 +130,7 @@ const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } a
  * 2. A failed watch leads to a list only if the server refuses the position (410, 400, 422), if its history is not
  *    proven, or if it sends the same unreadable event twice. client-go lists again after any unknown error; but a
  *    server that still has the history sends the missed events.
- * 3. A silent watch is closed: bookmarks arrive about once a minute, or once the server was asked for one.
+ * 3. A silent watch is closed: bookmarks arrive about once a minute, or once the server has been asked for one.
  *
  * Invariant: the store's position is the only one. Deltas and position are written together, so after any failure the
  * next watch begins exactly after the stored state, or earlier and with a comparison (see WatchResumption).
@@ -141,7 +143,7 @@ export class Reflector<T extends KubeObject> {
   /** The events of the last watch that are not stored yet. */
   #group: DeltaGroup<T> | undefined;
   /**
-   * The backoffs for a lost connection and for a refused position. A server that refuses the position has answered, so
+   * The backoffs for a lost connection and for a refused position. A server that refuses the position has responded, so
    * the list that follows does not wait for the connection's backoff.
    */
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
@@ -223,7 +225,7 @@ export class Reflector<T extends KubeObject> {
    * attempt.
    */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    // A list that fails counts as well: without it no watch begins.
+    // A failed list is included, because without it no watch begins.
     this.#health.closed();
     const disposition = dispositionOf(error);
     if (disposition === "rebuild" || disposition === "exit") throw error;
@@ -256,13 +258,13 @@ export class Reflector<T extends KubeObject> {
     const isNew = problem !== this.#logged && !isRelist && !isOfLink(error);
     const level = isNew ? (hint === undefined ? "warn" : "error") : "debug";
     this.#ambient.log[level](what, { error, hint, wait: Math.round(wait) });
-    // An expired position or a silent connection is routine: the next attempt repairs it.
+    // An expired position or a silent connection is routine, because the next attempt repairs it.
     const isRoutine = hint === undefined && (isRelist || error instanceof StalledError);
     if (!isRoutine || this.#logged !== undefined) this.#problem = problem;
     this.#logged = problem;
   }
 
-  /** Waits for the backoff, for as long as the server asks, and for this board's turn after a lost connection. */
+  /** Waits for the backoff, for as long as the server requests, and for this board's turn after a lost connection. */
   async #waitToRetry(error: unknown, wait: Millis, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
     const { reconnects, isUrgent } = this.#deps;
@@ -283,7 +285,7 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Lists a state no older than the stored position or, if the server cannot do that, the newest. Never at "0", as
-   * client-go does first: the server would ignore the limit and send everything in one response.
+   * client-go does first, because the server would ignore the limit and send everything in one response.
    */
   async #list(signal: AbortSignal): Promise<void> {
     await this.#deps.turns.take(async () => {
@@ -386,7 +388,8 @@ export class Reflector<T extends KubeObject> {
 
   /**
    * Whether a watch that has been silent since it was opened may belong to a resource that rests. Not checked for
-   * heartbeats and Nodes: judgement takes a silence of their watches for an outage, whatever other requests show.
+   * heartbeats and Nodes, because judgement takes a silence of their watches for an outage, whatever other requests
+   * show.
    */
   async #mayRest(signal: AbortSignal): Promise<boolean> {
     if (this.#resumption.isReplaying || judged.includes(resourceName(this.#deps.resource))) return false;

@@ -2,7 +2,10 @@ import type { Key } from "../../../storage/object.ts";
 
 /** The objects that could not be used. */
 export interface Rejected {
-  /** States that could not be used since the start, and objects that were unusable then. Never decreases. */
+  /**
+   * States that could not be used since the start, and objects that were already unusable at the start. Never
+   * decreases.
+   */
   readonly count: number;
   /**
    * The last few reasons, most with the object's key, so that an operator can find the object. Omits reasons of objects
@@ -59,7 +62,7 @@ export class Rejections {
     this.#store?.set(key, text);
   }
 
-  /** Forgets an object's reason: the object is usable again, or deleted. */
+  /** Forgets an object's reason, because the object is usable again, or deleted. */
   accept(key: Key): void {
     if (this.#objects.delete(key)) this.#store?.delete(key);
   }

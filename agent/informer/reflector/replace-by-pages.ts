@@ -79,7 +79,8 @@ export async function replaceByPages<T extends KubeObject>(
       if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent one page twice`);
       next = page.continue;
     } while (next !== undefined);
-    if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the answer names no resourceVersion`);
+    if (snapshot === undefined || snapshot === "")
+      throw new Error(`${what}: the response does not name a resourceVersion`);
     put();
     // Thousands of objects may be missing from the list, so the event loop gets a turn between the steps.
     while (replacement.stageDeletions()) await nextTurn();
@@ -97,8 +98,8 @@ export async function replaceByPages<T extends KubeObject>(
 }
 
 /**
- * The options for a page. The match is explicit: with a limit, the server would take a bare resourceVersion as an exact
- * match for a version that it may just have compacted.
+ * The options for a page. The match is explicit because with a limit, the server would take a bare resourceVersion as
+ * an exact match for a version that it may just have compacted.
  */
 function pageOptions(
   selection: Selection,

@@ -21,8 +21,8 @@ export interface StallGuardOptions {
   /** The stream, for messages. */
   readonly what: string;
   /**
-   * Asks whether a stream that has delivered nothing since it was opened may be silent. If so, the limit starts again,
-   * once.
+   * Checks whether a stream that has delivered nothing since it was opened may be silent. If so, the limit starts
+   * again, once.
    */
   readonly ask: (signal: AbortSignal) => Promise<boolean>;
 }
@@ -37,16 +37,16 @@ export class StalledError extends Error {
 export class IncompleteEventError extends StalledError {
   override readonly name = "IncompleteEventError";
   readonly hint =
-    "The link may be too slow for a large object. The agent lists the resource if this happens twice: lists are compressed.";
+    "The link may be too slow for a large object. If this happens twice, the agent lists the resource, because lists are compressed.";
 }
 
 /**
  * The part of the limit after which `ask` is called. With the default limit of 90 s that is 75 s, so that a regular
- * bookmark, which arrives within 65 s, spares the request, and the answer has 15 s.
+ * bookmark, which arrives within 65 s, spares the request, and the response has 15 s.
  */
 const askAfter = 5 / 6;
 
-/** So many bytes within the limit keep a stream open: a server that sends fewer does not get an event through. */
+/** So many bytes within the limit keep a stream open, because at a lower rate an event would never get through. */
 const leastProgress = 16 * 1024;
 /**
  * An event ends the stream if it takes longer than this many limits. With the default of 90 s that is 15 min, in which 8
@@ -60,7 +60,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
   const follow = (): void => controller.abort(parent.reason);
   if (parent.aborted) follow();
   else parent.addEventListener("abort", follow, { once: true });
-  /** The event that is arriving. `unsettled`: the bytes since the limit last started anew. */
+  /** The event that is arriving. `unsettled`: the bytes since the limit last restarted. */
   let partial: { readonly began: Instant; bytes: number; unsettled: number } | undefined;
   const timer = new IdleTimer(clock, limit, () => controller.abort(stalled()));
   const stalled = (): StalledError => {
@@ -73,7 +73,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
     try {
       if (await ask(signal)) timer.touch();
     } catch {
-      // Without an answer the stream is ended at the limit.
+      // Without a response the stream is ended at the limit.
     }
   };
   let asked: Timer | undefined;
@@ -87,7 +87,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
       timer.touch();
     },
     arrived: (bytes) => {
-      // A resource that rests sends nothing, so there is nothing to ask.
+      // A resource that rests sends nothing, so there is nothing to check.
       asked?.cancel();
       partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
       partial.bytes += bytes;

@@ -38,15 +38,15 @@ export const isMeaningless = (error: unknown): boolean =>
   isTooLargeResourceVersion(error) || (error instanceof ApiError && (error.status === 400 || error.status === 422));
 
 /**
- * Whether a failure may come from a meaningless position; `events` is the number that the watch delivered. At a position
- * in the server's future (etcd was restored from a backup) a watch is silent, without even bookmarks, until the server
- * has caught up; kube-apiserver 1.36 answers a position that is not a number with an internal error.
+ * Whether a failure may come from a meaningless position; `events` is the number that the watch delivered. At a
+ * position in the server's future (etcd was restored from a backup) a watch is silent, without even bookmarks, until
+ * the server has caught up; to a position that is not a number, kube-apiserver 1.36 responds with an internal error.
  */
 export const castsDoubt = (error: unknown, events: number): boolean =>
   events === 0 && (isInternalError(error) || error instanceof StalledError);
 
 const notServed =
-  "The API server does not serve this resource: it is too old, or the API group is disabled. Controllers that need it do not run.";
+  "The API server does not serve this resource, because it is too old or the API group is disabled. Controllers that need it do not run.";
 
 /** A hint for the operator; undefined if a retry may help. */
 export const hintFor = (error: unknown): string | undefined => (isNotFound(error) ? notServed : hintOf(error));

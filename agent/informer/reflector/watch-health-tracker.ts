@@ -14,7 +14,7 @@ import {
 } from "../watch-health.ts";
 
 /**
- * Tracks the health of a Reflector's watch. An event is a proof only once it is applied to the cache: until then, a
+ * Tracks the health of a Reflector's watch. An event is a proof only once it is applied to the cache: before that, a
  * reader of the cache would miss the renewal in it and consider the board silent.
  */
 export class WatchHealthTracker {
@@ -57,7 +57,7 @@ export class WatchHealthTracker {
     this.#received({ isNews: hasMoved, isProof: hasMoved });
   }
 
-  /** The server has answered another request about the resource of the silent watch. */
+  /** The server has responded to another request about the resource of the silent watch. */
   answered(): void {
     this.#received({ isNews: false, isProof: false });
   }
@@ -67,14 +67,16 @@ export class WatchHealthTracker {
     this.#health = delivering(this.#health);
   }
 
-  /** The server refused a request about the resource. Returns whether it matters: not while the watch is open. */
+  /**
+   * The server refused a request about the resource. Returns whether this matters; it does not while the watch is open.
+   */
   refused(): boolean {
     if (this.#health.connected) return false;
     this.closed();
     return true;
   }
 
-  /** The watch ended. Proofs that have not been applied by now do not count. */
+  /** The watch ended. Proofs that have not been applied by now are ignored. */
   closed(): void {
     this.#health = closed(this.#health, this.#limits, this.#clock.now());
     this.#unproven = undefined;

@@ -25,14 +25,16 @@ export class WatchResumption {
   readonly #proof: PositionProof | undefined;
   /** The watch was interrupted or has not begun, so the server may have another history by now. */
   #isBroken = true;
-  /** Where the next watch begins, and the events that it must first repeat. Empty: at the stored position. */
+  /**
+   * Where the next watch begins, and the events that it must first repeat. Empty if it begins at the stored position.
+   */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {
     this.#proof = proof;
   }
 
-  /** The resourceVersion at which the next watch begins; undefined: at the stored position. */
+  /** The resourceVersion at which the next watch begins; undefined if it begins at the stored position. */
   get from(): string | undefined {
     return this.#start.from;
   }
@@ -51,7 +53,10 @@ export class WatchResumption {
     this.#proof?.trail.broke(position);
   }
 
-  /** Called when the watch was interrupted by this error, perhaps by a lost connection; undefined if on purpose. */
+  /**
+   * Called when the watch was interrupted by this error, perhaps by a lost connection; undefined if this was on
+   * purpose.
+   */
   broke(position: string | undefined, error: unknown): void {
     this.interrupted(position);
     if (error === undefined || isOfLink(error) || error instanceof StalledError) this.#proof?.history.doubt();
@@ -69,7 +74,7 @@ export class WatchResumption {
     return () => abandoned?.removeEventListener("abort", abandon);
   }
 
-  /** Returns false if the stored state cannot be proven: a list of the newest state has to replace it. */
+  /** Returns false if the stored state cannot be proven, so that a list of the newest state has to replace it. */
   async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
     if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
     this.#start = {};
@@ -92,7 +97,7 @@ export class WatchResumption {
     this.#isBroken = false;
   }
 
-  /** The replay is complete, or there was none: all further events are new. */
+  /** The replay is complete, or there was none, so all further events are new. */
   caughtUp(): void {
     this.#start = {};
     this.#proof?.trail.resumed();

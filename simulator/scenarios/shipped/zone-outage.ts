@@ -1,8 +1,8 @@
 export const zoneOutage = `\
 name: zone-outage
 description: >
-  The power of one zone fails: its boards are declared lost one by one. Then the rest of the site is cut off: a leader
-  without heartbeats declares no board lost, not even when they return.
+  The power of one zone fails, and its boards are declared lost one by one. Then the rest of the site is cut off: a leader
+  without heartbeats does not declare any board lost, not even when they return.
 boards: 4
 zones: 2
 workloads:

@@ -8,10 +8,10 @@ export interface Column {
   readonly type: "string" | "integer" | "boolean";
   /** A short description; `kubectl explain` does not show it. */
   readonly description: string;
-  /** True: only `-o wide` shows the column. */
+  /** True if only `-o wide` shows the column. */
   readonly wide: boolean;
   readonly isName: boolean;
-  /** The text or number for an object. `wall` is the server's clock time, used for ages, which are only displayed. */
+  /** The string or number for an object. `wall` is the server's clock time, used for ages, which are only displayed. */
   readonly cell: (object: ApiObject, wall: Millis) => JsonValue;
 }
 
@@ -79,7 +79,7 @@ const both = (large: number, unit: string, small: number, smallUnit: string): st
 
 export const orNone = (text: string): string => (text === "" ? "<none>" : text);
 
-/** The first three texts, and the number of the others. */
+/** The first three strings, and the number of the others. */
 export function fewOf(texts: readonly string[], whenNone: string): string {
   const few = texts.slice(0, 3).join(",");
   if (texts.length > 3) return `${few} + ${texts.length - 3} more...`;

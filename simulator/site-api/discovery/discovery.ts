@@ -28,7 +28,7 @@ const listedKind = (kind: ServedKind): Listed => ({
   singular: kind.singular,
   kind: kind.kind,
   namespaced: kind.namespaced,
-  // A namespace is emptied before it is deleted: its objects are deleted one by one.
+  // A namespace is emptied before it is deleted, and its objects are deleted one by one.
   verbs: kind.plural === "namespaces" ? collectionVerbs.filter((verb) => verb !== "deletecollection") : collectionVerbs,
   ...(kind.shortNames && { shortNames: kind.shortNames }),
   ...(kind.categories && { categories: kind.categories }),

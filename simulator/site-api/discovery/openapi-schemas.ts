@@ -7,8 +7,8 @@ export const schemaName = ({ group, version, kind }: ServedKind): string =>
   `io.k8s.api.${group === "" ? "core" : (group.split(".")[0] ?? group)}.${version}.${kind}`;
 
 /**
- * The members of kinds and their types, with all types that these refer to. Required members are not marked, because
- * the schema does not say which ones are required. Built for each request and not kept.
+ * The fields of kinds and their types, with all types that these refer to. Required fields are not marked, because the
+ * schema does not say which ones are required. Built for each request and not kept.
  */
 export function schemasOf(kinds: readonly ServedKind[]): Readonly<Record<string, object>> {
   const types = new Set(kinds.flatMap(({ kind }) => typesIn(kind)));
@@ -53,7 +53,7 @@ function memberSchema({ form, type }: Field): object {
 
 const typeSchema = (type: string): object => plain[type] ?? { $ref: `#/components/schemas/${named(type)}` };
 
-/** The name of a type in the document: clients show it where a member refers to the type. */
+/** The name of a type in the document, which clients show where a field refers to the type. */
 const named = (type: string): string => otherNames[type] ?? type;
 
 const typesIn = (message: string): readonly string[] =>

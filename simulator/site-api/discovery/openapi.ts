@@ -17,7 +17,8 @@ export const openApiIndex = {
 /**
  * The document of one group and version ("apis/apps/v1"), undefined if that is not served. It lists kinds with their
  * fields, paths and parameters. It has no merge keys, so it does not offer strategic merge patch although the server
- * supports it: a client that read the keys from this document would find none, so it should use its built-in ones.
+ * supports it, because a client that read the keys from this document would find none, so it should use its built-in
+ * ones.
  */
 export function openApiDocument(path: string): object | undefined {
   const kinds = servedKinds.filter((kind) => groupVersionPath(kind) === path);
@@ -31,8 +32,8 @@ export function openApiDocument(path: string): object | undefined {
 }
 
 /**
- * The OpenAPI 2 document, for clients that do not know a later form: the same kinds without their fields, so that any
- * field is accepted.
+ * The OpenAPI 2 document, for clients that do not know a later form. It has the same kinds without their fields, so
+ * that any field is accepted.
  */
 export const openApiV2 = (): object => ({
   swagger: "2.0",
@@ -41,11 +42,11 @@ export const openApiV2 = (): object => ({
   definitions: Object.fromEntries(servedKinds.map((kind) => [schemaName(kind), undescribed(kind)])),
 });
 
-/** The OpenAPI 2 document as protobuf, without kinds: clients do not validate a kind that is not described. */
+/** The OpenAPI 2 document as protobuf, without kinds, because clients do not validate a kind that is not described. */
 export const openApiV2Protobuf = (): string =>
   textField(1, "2.0") + textField(2, textField(1, info.title) + textField(2, info.version));
 
-/** A field of a protobuf message, for short ASCII texts only: its number and length take one byte each. */
+/** A field of a protobuf message, for short ASCII strings only, because its number and length take one byte each. */
 const textField = (number: number, text: string): string => String.fromCharCode(number * 8 + 2, text.length) + text;
 
 const preserved = { type: "object", "x-kubernetes-preserve-unknown-fields": true };

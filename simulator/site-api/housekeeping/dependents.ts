@@ -105,7 +105,7 @@ function stands({ store }: Site, owner: JsonValue, namespace: string | undefined
 function dependentsIn(site: Site, namespace: string | undefined): Dependents {
   const dependents = new Map<string, Found[]>();
   for (const found of everything(site, namespace)) {
-    // Most objects have no owner; skip parsing them.
+    // Most objects have no owner, so parsing them is skipped.
     if (!found.entry.text.includes('"ownerReferences"')) continue;
     for (const uid of new Set(ownersOf(found.entry.object).map(uidOf))) {
       dependents.set(uid, [...(dependents.get(uid) ?? []), found]);

@@ -9,7 +9,9 @@ import { deleteObject } from "../verbs/write.ts";
 
 /** Objects deleted in one step; other requests are served between steps. */
 const atATime = 100;
-/** Pause before a namespace that is not empty yet is examined again: terminating pods and finalizers take time. */
+/**
+ * Pause before a namespace that is not empty yet is examined again, because terminating pods and finalizers take time.
+ */
 const lookAgainAfter: Millis = 500;
 
 /** Deletes the objects in namespaces that are being deleted, then the namespaces. */

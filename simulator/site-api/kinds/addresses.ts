@@ -3,7 +3,7 @@ import { invalidValue, type Problem } from "../requests/problems.ts";
 
 export const isAddress = (text: string): boolean => isIPv4(text) || (isIPv6(text) && !text.includes("%"));
 
-/** Why a text is not an address, or is written in a form that programs read differently. */
+/** Why a string is not an address, or is written in a form that programs read differently. */
 export function addressProblems(field: string, text: string): readonly Problem[] {
   if (isAddress(text)) {
     const mapped = isIPv6(text) && /^::ffff:/.test(canonical(text));

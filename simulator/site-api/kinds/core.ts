@@ -24,7 +24,7 @@ import { serviceSpec } from "./service-spec.ts";
 import { taintEffects } from "./tolerations.ts";
 
 /**
- * The taint of a new Node, as the TaintNodesByCondition admission sets it: no pod is scheduled there before a
+ * The taint of a new Node, as the TaintNodesByCondition admission sets it, so that no pod is scheduled there before a
  * controller has judged the board.
  */
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
@@ -174,7 +174,7 @@ const dataKeyProblems = (member: string, data: JsonObject): readonly Problem[] =
       : [invalidValue(`${member}[${key}]`, key, "a key consists of alphanumeric characters, '-', '_' or '.'")];
   });
 
-/** The Secret with its `stringData` merged into `data`: only `data` is stored. */
+/** The Secret with its `stringData` merged into `data`, because only `data` is stored. */
 function withStringData({ stringData, ...secret }: JsonObject): JsonObject {
   if (!isJsonObject(stringData)) return secret;
   const encoded = Object.entries(stringData).map(([name, text]) => [

@@ -99,7 +99,7 @@ function volumeDefaults(volume: JsonObject): JsonObject {
 const eachContainer = (spec: JsonObject, change: (container: JsonObject) => JsonObject): JsonObject =>
   ["containers", "initContainers"].reduce((all, name) => each(all, name, change), spec);
 
-/** The object with one member changed, if it is present. */
+/** The object with one field changed, if it is present. */
 function within(object: JsonObject, name: string, change: (member: JsonObject) => JsonObject): JsonObject {
   const found = object[name];
   return isJsonObject(found) ? { ...object, [name]: change(found) } : object;

@@ -18,7 +18,7 @@ export function podSpecProblems(spec: JsonValue | undefined, field: string): rea
   ];
 }
 
-/** Problems of a name to which other parts of the pod refer: it must differ from all earlier names. */
+/** Problems of a name to which other parts of the pod refer, and which must therefore differ from all earlier names. */
 function nameProblems(field: string, name: string, earlier: readonly JsonValue[]): readonly Problem[] {
   if (name === "") return [required(field)];
   const twice = earlier.some((other) => textAt(other, "name") === name);

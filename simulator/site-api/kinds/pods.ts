@@ -15,7 +15,7 @@ import type { Rules } from "../served-kind.ts";
 import { podSpecDefaults, runDefaults } from "./pod-defaults.ts";
 import { podSpecProblems } from "./pod-problems.ts";
 
-/** Members of pods that pod templates do not have. */
+/** Fields of pods that pod templates do not have. */
 const ownDefaults = { enableServiceLinks: true, priority: 0, preemptionPolicy: "PreemptLowerPriority" };
 
 /** How long a pod tolerates an unready or unreachable board, unless it declares its own tolerations. */
@@ -30,8 +30,8 @@ export const podRules: Rules = {
   updated: (pod) => ({ ...pod, spec: completeSpec(pod) }),
   problems: (pod, before) => {
     if (before === undefined) return podSpecProblems(pod.spec, "spec");
-    // Objects stored by an older version with fewer defaults and checks stay valid: they are completed before the
-    // comparison.
+    // Objects stored by an older version with fewer defaults and checks stay valid, because they are completed before
+    // the comparison.
     const was = { ...before, spec: completeSpec(before) };
     if (isSameJson(pod.spec, was.spec)) return [];
     return [...podSpecProblems(pod.spec, "spec"), ...frozenProblems(pod, was)];
@@ -95,7 +95,7 @@ function qosClass(pod: JsonObject): string {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/** The problems of a change to a pod's spec: only these members may change. Binding sets the node name. */
+/** The problems of a change to a pod's spec, of which only these fields may change. Binding sets the node name. */
 function frozenProblems(pod: ApiObject, before: ApiObject): readonly Problem[] {
   const frozen = (object: ApiObject): JsonObject => {
     const images = (name: string): JsonValue =>

@@ -62,7 +62,7 @@ function clientIpOf(spec: JsonObject): JsonObject {
   return isJsonObject(found) ? found : {};
 }
 
-/** Drops values that the former type required, unless they apply to the new type or the client changed them. */
+/** Drops values that the previous type required, unless they apply to the new type or the client changed them. */
 function outgrown(spec: JsonObject, before: JsonObject): JsonObject {
   const kept = (name: string): boolean => isSameJson(spec[name], before[name]);
   const addressed = hasClusterIp(before) && !hasClusterIp(spec) && kept("clusterIP");
@@ -87,14 +87,14 @@ function withoutNodePort(port: JsonValue): JsonValue {
   return rest;
 }
 
-/** An address in 10.96.0.0/12 that no other service of this site has had: revisions are never reused. */
+/** An address in 10.96.0.0/12 that no other service of this site has had, because revisions are never reused. */
 function clusterIpOf(revision: number): string {
   const offset = 2 + (revision % (2 ** 20 - 3));
   return `10.${96 + (offset >> 16)}.${(offset >> 8) & 255}.${offset & 255}`;
 }
 
 /**
- * The node port of each port: its own, the former one of that name, that of the same port with another protocol, or a
+ * The node port of each port: its own, the previous one of that name, that of the same port with another protocol, or a
  * new one.
  */
 function withNodePorts(
@@ -115,7 +115,7 @@ function withNodePorts(
   });
 }
 
-/** Ports keep their former node ports if none are given, unless another port takes them. */
+/** Ports keep their previous node ports if none are given, unless another port takes them. */
 function withEarlierPorts(ports: readonly JsonValue[], before: readonly JsonValue[]): readonly JsonValue[] {
   const known = new Map(before.map((port) => [textAt(port, "name"), nodePortOf(port)]));
   const given = new Set(ports.map(nodePortOf));

@@ -5,7 +5,7 @@ import { negativeProblems } from "./value-problems.ts";
 
 /** How a kind replaces its pods when their template changes. */
 export interface StrategyRules {
-  /** The member of the spec that holds the strategy. */
+  /** The field of the spec that holds the strategy. */
   readonly name: "strategy" | "updateStrategy";
   readonly defaults: (strategy: JsonObject) => JsonObject;
   readonly problems: (strategy: JsonObject, at: string) => readonly Problem[];

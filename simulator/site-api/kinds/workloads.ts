@@ -92,7 +92,7 @@ function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyR
   };
 }
 
-/** The given value with defaults added, including inside partly given members. */
+/** The given value with defaults added, including inside partly given fields. */
 const filled = (given: JsonObject, defaults: JsonObject): JsonObject => ({
   ...given,
   ...Object.fromEntries(
@@ -112,7 +112,7 @@ function completeTemplate(object: ApiObject): JsonObject {
   return { ...template, spec: podSpecDefaults(objectAt(template, "spec")) };
 }
 
-/** The problems of a restart policy: pods of these kinds must run until they are deleted. */
+/** The problems of a restart policy. Pods of these kinds must run until they are deleted. */
 function restartProblems(object: ApiObject): readonly Problem[] {
   const policy = textAt(object, "spec", "template", "spec", "restartPolicy");
   return policy === "Always" ? [] : [unsupportedValue("spec.template.spec.restartPolicy", policy, ["Always"])];

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from "../../../agent/api/json.ts";
 
-/** Metadata of a stored object. All other members are optional. */
+/** Metadata of a stored object. All other fields are optional. */
 export interface Metadata extends JsonObject {
   readonly name: string;
   readonly uid: string;
@@ -12,12 +12,12 @@ export interface ApiObject extends JsonObject {
   readonly metadata: Metadata;
 }
 
-/** An object of the log and its text, each derived from the other on first use. */
+/** An object of the log and its JSON, each derived from the other on first use. */
 export class Entry {
   readonly key: string;
   /** The object's resourceVersion. */
   readonly revision: number;
-  /** The object as JSON. It begins with a member, so that others can be inserted before it. */
+  /** The object as JSON. It begins with a field, so that others can be inserted before it. */
   readonly text: string;
   #object: ApiObject | undefined;
 
@@ -29,14 +29,14 @@ export class Entry {
   }
 
   get object(): ApiObject {
-    // Only `textOf` writes these texts.
+    // Only `textOf` writes this JSON.
     this.#object ??= JSON.parse(this.text) as ApiObject;
     return this.#object;
   }
 }
 
 /**
- * The object with its members in the order in which people expect to read them: metadata first, and in it the identity.
+ * The object with its fields in the order in which people expect to read them: metadata first, and in it the identity.
  */
 export function normalized(
   { metadata, spec, status, ...rest }: ApiObject,
@@ -66,7 +66,7 @@ export function normalized(
 const isEmpty = (value: JsonValue): boolean =>
   typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
-/** The object with only those members that have a value. */
+/** The object with only those fields that have a value. */
 export function defined(object: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
   const entries = Object.entries(object).flatMap(([name, value]): [string, JsonValue][] =>
     value === undefined ? [] : [[name, value]],

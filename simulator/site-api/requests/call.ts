@@ -12,7 +12,7 @@ export interface Site {
   readonly random: Random;
   readonly store: ObjectStore;
   readonly tail: ChangeTail;
-  /** Aborts when the server closes: watches end. */
+  /** Aborts when the server closes, which ends watches. */
   readonly closing: AbortSignal;
 }
 

@@ -21,7 +21,8 @@ export function headerOf(request: ApiRequest, name: string): string {
 }
 
 /**
- * The content type without parameters: "application/merge-patch+json" of "application/merge-patch+json; charset=utf-8".
+ * The content type without parameters: for "application/merge-patch+json; charset=utf-8", it is
+ * "application/merge-patch+json".
  */
 export const contentTypeOf = (request: ApiRequest): string =>
   (headerOf(request, "content-type").split(";")[0] ?? "").trim().toLowerCase();
@@ -51,7 +52,9 @@ export function parsedJson(text: string): JsonValue {
   }
 }
 
-/** The value of a single YAML document. Aliases are refused: a few of them could expand a small body enormously. */
+/**
+ * The value of a single YAML document. Aliases are refused, because a few of them could expand a small body enormously.
+ */
 export function parsedYaml(text: string): JsonValue {
   try {
     const value: unknown = load(text, { schema: CORE_SCHEMA, maxAliases: 0 });
@@ -78,7 +81,7 @@ export interface Sent extends JsonObject {
 /** The object in a request, read as one of a kind. */
 export interface Received {
   readonly sent: Sent;
-  /** Warnings for the client: unknown or repeated members. */
+  /** Warnings for the client: unknown or repeated fields. */
   readonly warnings: readonly string[];
 }
 
@@ -88,7 +91,7 @@ export function objectIn({ request, kind }: Call, validation: FieldValidation): 
   return received(document, kind, validation, repeatedIn(request, validation));
 }
 
-/** The members that a JSON body repeats. In YAML they are a parse error. */
+/** The fields that a JSON body repeats. In YAML they are a parse error. */
 export const repeatedIn = (request: ApiRequest, validation: FieldValidation): readonly string[] =>
   validation === "Ignore" || !/\bjson$/.test(contentTypeOf(request) || json) ? [] : repeatedMembers(bodyOf(request));
 
@@ -99,7 +102,7 @@ export function received(
   validation: FieldValidation,
   repeated: readonly string[],
 ): Received {
-  // Null counts as a document without members.
+  // Null is read as a document without fields.
   if (value !== null && !isJsonObject(value)) {
     throw badRequest(`the object provided is unrecognized (must be of type ${kind.kind})`);
   }

@@ -30,7 +30,7 @@ export function response(status: number, text: string, headers: Readonly<Record<
   return streamed(status, [text], headers);
 }
 
-/** A header that kubectl shows as "Warning: ...", one per text; none without texts. */
+/** A header that kubectl shows as "Warning: ...", one for each warning; no header if there are none. */
 export function warnings(texts: readonly string[]): Readonly<Record<string, string>> {
   const shown = texts.slice(0, mostWarnings).map((text) => {
     const printable = text.slice(0, longestWarning).replace(/[^\x20-\x7e]/g, "?");

@@ -32,7 +32,7 @@ interface Named {
   readonly kind: string;
 }
 
-/** A request that cannot be fulfilled; answered as a Status document. */
+/** A request that cannot be fulfilled; reported as a Status document. */
 export class Failure extends Error {
   override readonly name = "Failure";
   readonly code: number;
@@ -102,7 +102,7 @@ export const methodNotAllowed = (): Failure =>
 
 export const alreadyExists = (of: Named, name: string): Failure => taken(of, name, "");
 
-/** A failure for a name whose object is being deleted: the name will become free. */
+/** A failure for a name that will become free, because its object is being deleted. */
 export const beingDeleted = (of: Named, name: string): Failure => taken(of, name, "object is being deleted: ");
 
 const taken = (of: Named, name: string, why: string): Failure =>
@@ -188,7 +188,7 @@ export const tooManyRequests = (message: string, cause: Cause, seconds?: number)
 export const expired = (message: string, token?: string): Failure =>
   new Failure({ code: 410, reason: "Expired", message, ...(token !== undefined && { continue: token }) });
 
-/** A failure for a resourceVersion above the newest. Clients recognise it by the text or the reason of its cause. */
+/** A failure for a resourceVersion above the newest. Clients recognise it by the message or the reason of its cause. */
 export const tooLargeResourceVersion = (asked: number, current: number): Failure =>
   new Failure({
     code: 504,

@@ -61,13 +61,13 @@ export function isSelected({ labels, fields }: ListSelection, object: ApiObject)
 }
 
 function textsOf(labels: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
-  // Labels are checked when an object is written: all of them are strings.
+  // Labels are checked when an object is written, so all of them are strings.
   return isJsonObject(labels) ? (labels as Readonly<Record<string, string>>) : undefined;
 }
 
 /** The state of the collection that a list or watch requests. */
 export interface VersionWish {
-  /** The revision to show; undefined: the newest. */
+  /** The revision to show; undefined for the newest. */
   readonly revision: number | undefined;
   readonly match: "Exact" | "NotOlderThan" | undefined;
 }
@@ -116,7 +116,7 @@ export function isDryRun(query: URLSearchParams, kind: string): boolean {
 
 const validations = ["Ignore", "Strict", "Warn"] as const;
 
-/** Handling of unknown and repeated members. */
+/** Handling of unknown and repeated fields. */
 export type FieldValidation = (typeof validations)[number];
 
 /** The validation that a write requests. `kind` names the options in a failure. */

@@ -11,7 +11,7 @@ export type Route =
       readonly name: string;
       readonly subresource: string | undefined;
     }
-  /** A request that is answered but not stored. */
+  /** A request that gets a response but is not stored. */
   | { readonly at: "review"; readonly kind: string; readonly apiVersion: string }
   /** A path of discovery, health or documentation. */
   | { readonly at: "document"; readonly path: string }

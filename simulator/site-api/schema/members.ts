@@ -2,21 +2,21 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../.
 import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { type Field, schema } from "./schema.ts";
 
-/** A member whose type differs from the one that its kind declares. The message is a sentence about the member. */
+/** A field whose type differs from the one that its kind declares. The message is a sentence about the field. */
 export class MemberError extends Error {
   override readonly name = "MemberError";
 }
 
 export interface ReadMembers {
-  /** The known members, in the form in which the real server writes them. */
+  /** The known fields, in the form in which the real server writes them. */
   readonly object: JsonObject;
-  /** Paths of the unknown members: "spec.containers[0].chair". */
+  /** Paths of the unknown fields: "spec.containers[0].chair". */
   readonly unknown: readonly string[];
 }
 
 /**
  * Reads an object of a kind as the real server does: by its schema. Null, and empty values that mean nothing, count as
- * absent. Throws a MemberError at the first member that cannot be read.
+ * absent. Throws a MemberError at the first field that cannot be read.
  */
 export function readMembers(kind: string, value: JsonObject): ReadMembers {
   const unknown: string[] = [];
@@ -27,7 +27,7 @@ const byName = new Map(
   [...schema.keys()].map((name) => [name, new Map(membersOf(name).map((one) => [one.name, one]))]),
 );
 
-/** The fields of a message in JSON. Those of an inlined member belong to the object around it. */
+/** The fields of a message in JSON. Those of an inlined field belong to the object around it. */
 export function membersOf(message: string): readonly Field[] {
   const fields = [...(schema.get(message)?.values() ?? [])];
   return fields.flatMap((field) => (field.form === "inline" ? membersOf(field.type) : [field]));

@@ -1,10 +1,10 @@
-/** A place in a document: a member of an object, or an index of a list. */
+/** A place in a document: a field of an object, or an index of a list. */
 interface Frame {
   readonly names: Set<string> | undefined;
   at: string | number;
 }
 
-/** Path of a repeated member of a JSON document: "spec.holderIdentity". A JSON parser sees only the last one. */
+/** Path of a repeated field of a JSON document: "spec.holderIdentity". A JSON parser sees only the last one. */
 export function repeatedMembers(text: string): readonly string[] {
   const repeated: string[] = [];
   const frames: Frame[] = [];
@@ -15,7 +15,7 @@ export function repeatedMembers(text: string): readonly string[] {
       case '"': {
         const begin = i;
         i = endOfText(text, i);
-        // Only members are checked: strings before a colon, in an object.
+        // Only keys are checked: strings before a colon, in an object.
         if (frame?.names !== undefined) name = text.slice(begin, i + 1);
         break;
       }

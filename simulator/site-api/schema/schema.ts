@@ -6,10 +6,10 @@ import { workloadMessages } from "./workloads.ts";
 
 /** One field of a message. */
 export interface Field {
-  /** The member of the JSON object. */
+  /** The key in the JSON object. */
   readonly name: string;
   /**
-   * one: zero means absent. optional: zero is a value. list. map: with string keys. inline: its members belong to the
+   * one: zero means absent. optional: zero is a value. list. map: with string keys. inline: its fields belong to the
    * object around it.
    */
   readonly form: "one" | "optional" | "list" | "map" | "inline";
@@ -24,7 +24,7 @@ export type Message = ReadonlyMap<number, Field>;
 const forms: Readonly<Record<string, Field["form"]>> = { "?": "optional", "*": "list", "{}": "map", "^": "inline" };
 
 /**
- * The structure of the served kinds, as Kubernetes 1.36 declares it: their members in JSON, and their field numbers in
+ * The structure of the served kinds, as Kubernetes 1.36 declares it: their fields in JSON, and their field numbers in
  * the protobuf of Go clients. One line each: `Message: 1 name, 2 always!, 3 pointer?:int, 4 list*:Message, 5 map{}, 6
  * inlined^:Message`.
  */

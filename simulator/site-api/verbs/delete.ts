@@ -14,7 +14,7 @@ import { existing } from "./get.ts";
 import { itemsOf, listOf } from "./list.ts";
 import { deleteObject, storeChange } from "./write.ts";
 
-/** Namespaces that a site needs, which may not be deleted. */
+/** Namespaces that a site needs, which must not be deleted. */
 const kept = ["default", "kube-system", "kube-public"];
 
 export function remove(site: Site, call: ObjectCall): ApiResponse {
@@ -51,7 +51,7 @@ export function removeCollection(site: Site, call: Call): ApiResponse {
   return listOf(site, call, selection, at);
 }
 
-/** Begins the deletion of a namespace. It is removed once it is empty; until then it accepts no new objects. */
+/** Begins the deletion of a namespace. It is removed once it is empty; before that it does not accept new objects. */
 function removeNamespace(site: Site, before: Entry, { dryRun }: DeleteOptions): Entry {
   const { name } = before.object.metadata;
   if (kept.includes(name)) throw forbidden(namespacesServed, name, "this namespace may not be deleted");
@@ -63,8 +63,8 @@ function removeNamespace(site: Site, before: Entry, { dryRun }: DeleteOptions): 
 }
 
 /**
- * Throws if the stored object is not the one meant by the request: a deletion must not affect a successor of the same
- * name.
+ * Throws if the stored object is not the one meant by the request, because a deletion must not affect a successor of
+ * the same name.
  */
 export function checkPreconditions(
   { group, kind }: ServedKind,

@@ -28,7 +28,7 @@ export function list(site: Site, call: Call): ApiResponse {
     ]);
   }
   const selection = selectionIn(query, kind);
-  // The timeout is only validated: a list finishes long before any time limit of a client.
+  // The timeout is only validated, because a list finishes long before any time limit of a client.
   numberIn(query, "timeoutSeconds");
   const { at, limit, after } = startOf(site.store, query);
   if (limit === undefined) return listOf(site, call, selection, at, after);
@@ -56,7 +56,7 @@ function startOf(store: ObjectStore, query: URLSearchParams): Start {
     const { at, after } = readToken(token);
     if (at !== undefined && at < store.compacted) {
       throw expired(
-        "The provided continue parameter is too old to display a consistent list result. Start a new list, or continue with the token in this answer, which lists the rest in its current state.",
+        "The provided continue parameter is too old to display a consistent list result. Start a new list, or continue with the token in this response, which lists the rest in its current state.",
         continueToken(undefined, after),
       );
     }

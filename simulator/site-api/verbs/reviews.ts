@@ -11,7 +11,7 @@ const everything = {
   incomplete: false,
 };
 
-/** Answers a review of permissions. There are no users here: any client of the loopback port may do everything. */
+/** Responds to a review of permissions. There are no users here: any client of the loopback port may do everything. */
 export function answerReview(kind: string, apiVersion: string, request: ApiRequest, clock: Clock): ApiResponse {
   if (request.method !== "POST") throw methodNotAllowed();
   const body = documentIn(request);

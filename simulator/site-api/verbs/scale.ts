@@ -20,7 +20,7 @@ const mergePatch = "application/merge-patch+json";
 export const isScale = ({ kind, subresource }: ObjectCall): boolean =>
   subresource === "scale" && (kind.subresources?.some(({ name }) => name === subresource) ?? false);
 
-/** The desired number of pods as a separate document, as used by `kubectl scale`. */
+/** The scale of an object, as `kubectl scale` uses it: a separate document with the desired number of pods. */
 export function scale(site: Site, call: ObjectCall): ApiResponse {
   const { kind, query, request } = call;
   const before = existing(site, call);

@@ -11,7 +11,10 @@ import { forbiddenField, type Problem, unsupportedValue } from "../requests/prob
 import { itemsOf, tooOld } from "./list.ts";
 
 const bookmarkEvery: Millis = 60_000;
-/** Time before its end at which a watch sends a last bookmark: a client that resumes there gets no event twice. */
+/**
+ * Time before its end at which a watch sends a last bookmark, so that a client that resumes there does not get an event
+ * twice.
+ */
 const lastBookmarkBefore: Millis = 2000;
 /**
  * The shortest watch for a client that gives no timeout. The longest is twice this; the spread keeps clients from all
@@ -85,7 +88,7 @@ class Watch {
   readonly #options: WatchOptions;
   /** The revision up to which every change relevant to the reader was sent. */
   #position = 0;
-  /** True once the reader has caught up. From then on only its own pace counts, not how far back it started. */
+  /** True once the reader has caught up. After that only its own pace matters, not how far back it started. */
   #caughtUp = false;
   #bookmarked: Instant;
   #lastBookmarkSent: boolean;

@@ -22,7 +22,9 @@ import { admitChange, admitNew, type WriteContext } from "./admission.ts";
 /** Letters of generated names, which form no words and are not easily confused. */
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
 const longestGenerated = 63;
-/** How many generated names are tried, as on the real server: a free one is found unless nearly all are taken. */
+/**
+ * How many generated names are tried, as on the real server, so that a free one is found unless nearly all are taken.
+ */
 const nameTries = 8;
 
 /** Stores a new object, unless `dryRun`. */

@@ -104,7 +104,7 @@ test("an integer beyond 2^53 elsewhere is a number, or is dropped as any value o
   expect(listed(setText("5").replace(/}$/, `,"status":${largest}}`))).not.toHaveProperty("status");
 });
 
-test("a text of more than 20 000 values is read as quickly as any other, and rounded", () => {
+test("JSON of more than 20 000 values is read as quickly as any other, and rounded", () => {
   const groups = (count: number): unknown => parserOf(daemonSets)(`{"a":[${"5,".repeat(count)}${largest}]}`);
   const last = (value: unknown): unknown => (value as { readonly a: readonly unknown[] }).a.at(-1);
   expect(isRawInteger(last(groups(20_000)))).toBe(true);

@@ -59,7 +59,7 @@ describe("a selector", () => {
     expect(mayMatch("n", parseLabelSelector(selector))).toBe(value);
   });
 
-  test("finds no object of another namespace", () => {
+  test("does not find objects of another namespace", () => {
     expect(labelValues("n", { app: "web" })).not.toContain(mayMatch("m", parseLabelSelector("app=web")));
     expect(labelValues("n", undefined)).toEqual(["n"]);
   });

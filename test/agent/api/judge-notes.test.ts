@@ -25,7 +25,7 @@ describe("managedFields", () => {
     expect(judgeNotes([entry("kube-controller-manager", pressure)])).toEqual([]);
   });
 
-  test("of this agent, kubelets, people and autoscalers show no other judge", () => {
+  test("of this agent, kubelets, people and autoscalers do not show another judge", () => {
     const found = judgeNotes([
       entry("siteward", taints),
       entry("siteward", ready),
@@ -37,12 +37,12 @@ describe("managedFields", () => {
     expect(found).toEqual([]);
   });
 
-  test("of k3s count for taints only, because its kubelet writes under the same name", () => {
+  test("of k3s are evidence for taints only, because its kubelet writes under the same name", () => {
     expect(judgeNotes([entry("k3s", ready)])).toEqual([]);
     expect(judgeNotes([entry("k3s", taints)])).toMatchObject([{ manager: "k3s", wrote: "taints" }]);
   });
 
-  test("of an unknown controller count if it writes Ready", () => {
+  test("of an unknown controller are evidence if it writes Ready", () => {
     expect(judgeNotes([entry("edge-judge", ready)])).toMatchObject([{ manager: "edge-judge", wrote: "Ready" }]);
   });
 
@@ -56,7 +56,7 @@ describe("between two reads of managedFields", () => {
   const sight = (fields: readonly object[], taints = ""): JudgeReading => ({ notes: judgeNotes(fields), taints });
   const manager = "kube-controller-manager";
 
-  test("an unchanged entry shows no write", () => {
+  test("an unchanged entry does not show a write", () => {
     const seen = sight([entry(manager, taints), entry(manager, ready)], "a");
     expect(otherJudge(seen, seen)).toBeUndefined();
   });
@@ -67,7 +67,7 @@ describe("between two reads of managedFields", () => {
     expect(otherJudge(sight([entry(manager, ready)]), later)).toMatchObject({ manager, wrote: "Ready" });
   });
 
-  test("an entry for taints counts only if the taints changed: a change of the board's ttl renews the same entry", () => {
+  test("an entry for taints is evidence only if the taints changed, because a change of the board's ttl renews the same entry", () => {
     const later = entry(manager, taints, "2026-11-20T13:00:00Z");
     expect(otherJudge(sight([entry(manager, taints)], "a"), sight([later], "a"))).toBeUndefined();
     expect(otherJudge(sight([entry(manager, taints)], "a"), sight([later], "b"))).toMatchObject({ wrote: "taints" });

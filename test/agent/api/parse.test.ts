@@ -81,7 +81,7 @@ test("a cluster-scoped object has no namespace, even if its metadata names one",
   expect(accepted({ metadata: meta({ namespace: "x" }) }, nodes).metadata.namespace).toBeUndefined();
 });
 
-test("an owner's text that is longer than any real one is replaced, and the reference stays", () => {
+test("an owner's string that is longer than any real one is replaced, and the reference stays", () => {
   const owner = { apiVersion: "v1", kind: "Pod", name: "a", uid: "x".repeat(513), controller: true };
   const pod = accepted({ metadata: meta({ ownerReferences: [owner] }) }, pods);
   expect(pod.metadata.ownerReferences).toEqual([{ ...owner, uid: "(too long)" }]);

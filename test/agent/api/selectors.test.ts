@@ -115,7 +115,7 @@ describe("a field selector", () => {
     expect(() => parseFieldSelector(text)).toThrow(SelectorError);
   });
 
-  test("reads strings, numbers and booleans, and no inherited member", () => {
+  test("reads strings, numbers and booleans, but not inherited properties", () => {
     expect(fieldOf(node("pi", { unschedulable: true }), "spec.unschedulable")).toBe("true");
     expect(fieldOf(web, "metadata.constructor.name")).toBe("");
     expect(fieldOf(web, "status.phase.length")).toBe("");

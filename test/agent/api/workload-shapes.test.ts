@@ -66,7 +66,7 @@ describe("an object whose partial use would change its meaning is refused", () =
   });
 });
 
-describe("members that are not needed are left out", () => {
+describe("fields that are not needed are left out", () => {
   test.each<[string, Resource<KubeObject>, object, object]>([
     [
       "of a set",

@@ -85,7 +85,7 @@ test.each([null, undefined, [], [good], "text", 3, true])("%j is not an object",
   expect(allProblems(board, value)).toEqual([" wrong: an object"]);
 });
 
-test("the length of a text is counted in code points, before its pattern is tried", () => {
+test("the length of a string is counted in code points, before its pattern is tried", () => {
   const short = text({ pattern: /^😀+$/u, most: 4 });
   expect(allProblems(short, "😀😀😀😀")).toEqual([]);
   expect(allProblems(short, "😀".repeat(5))).toEqual([" against a rule: must have 1 to 4 characters"]);

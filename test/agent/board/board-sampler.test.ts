@@ -69,7 +69,7 @@ class Story {
   }
 }
 
-test("a healthy board has no sickness and reports good conditions", async () => {
+test("a healthy board is not unwell and reports good conditions", async () => {
   const { clock } = new Story("raspberry-pi-3-b-plus");
   await clock.advance("10m");
   expect(story?.sickness).toBeUndefined();
@@ -84,7 +84,7 @@ test("a healthy board has no sickness and reports good conditions", async () => 
   expect(story?.changed).toBe(0);
 });
 
-test("one spike of undervoltage does not make a board sick; undervoltage that recurs within two minutes does, until it ends", async () => {
+test("one spike of undervoltage does not make a board unwell; undervoltage that recurs within two minutes does, until it ends", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [alarm]: "1\n" });
   await one.clock.advance("15s");
@@ -158,7 +158,7 @@ test("a board that starts in 1970 does not lead until its clock is set; a board 
   const one = new Story("raspberry-pi-3-b-plus", { wall: "1970-01-01T00:00:10Z" });
   one.synced = "unsynced";
   await one.clock.advance("30s");
-  expect(one.sickness).toBe("its clock was never set");
+  expect(one.sickness).toBe("its clock has never been set");
   one.clock.setWall("2026-11-20T12:00:00Z");
   one.synced = "synced";
   await one.clock.advance("3m");
@@ -174,7 +174,7 @@ test("a board that starts in 1970 does not lead until its clock is set; a board 
   expect(other.problems()[0]).toContain("ClockUnsynced");
 });
 
-test("a Pi counts as too warm at the limit in its profile: its firmware throttles it before the kernel would switch it off", async () => {
+test("a Pi counts as too warm at the limit in its profile, because its firmware throttles it before the kernel would switch it off", async () => {
   const one = new Story("raspberry-pi-3-b-plus");
   one.tree.set({ [temp]: "74900\n" });
   await one.clock.advance("1m");
@@ -188,7 +188,7 @@ test("a Pi counts as too warm at the limit in its profile: its firmware throttle
   expect(one.sickness).toBeUndefined();
 });
 
-test("a Jetson at its passive trip point is throttled: it is hot and sick", async () => {
+test("a Jetson at its passive trip point is throttled: it is hot and unwell", async () => {
   const one = new Story("jetson-orin-nx-16g");
   await one.clock.advance("1m");
   expect(one.sickness).toBe("throttled");
@@ -197,7 +197,7 @@ test("a Jetson at its passive trip point is throttled: it is hot and sick", asyn
   expect(one.problems()).toContain("TemperatureHigh: cpu-thermal: 99.5 °C, more than 99 °C");
 });
 
-test("a card that turned read-only makes the board sick, before anything else does", async () => {
+test("a card that turned read-only makes the board unwell, before anything else does", async () => {
   const one = new Story("raspberry-pi-4-2g");
   await one.clock.advance("15s");
   expect(one.sickness).toBe("undervolted");
@@ -212,7 +212,7 @@ test("a card that turned read-only makes the board sick, before anything else do
   expect(isTold()).toBe(false);
 });
 
-test("with the slowest sampling, two samples are still enough to make a board sick", async () => {
+test("with the slowest sampling, two samples are still enough to make a board unwell", async () => {
   const one = new Story("raspberry-pi-4-2g", { every: 600_000 });
   await one.clock.advance("10m");
   expect(one.sickness).toBe("undervolted");

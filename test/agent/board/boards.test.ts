@@ -78,7 +78,7 @@ test("on a Zero 2 W without the voltage driver, the firmware's bits show present
   expect([hasMemoryCgroup, writtenBytes, load1]).toEqual([false, 7_340_032, 1.02]);
 });
 
-test("with the voltage driver, its alarm counts for the voltage, and the firmware's bits for everything else", () => {
+test("with the voltage driver, its alarm shows the voltage, and the firmware's bits show everything else", () => {
   expect(read("raspberry-pi-3-b-plus").power).toEqual({ now: [], sinceBoot: [] });
   const { power, pressure, hasMemoryCgroup, writtenBytes } = read("raspberry-pi-4-2g");
   expect(power).toEqual({ now: ["undervoltage"], sinceBoot: ["undervoltage", "throttled"] });
@@ -130,7 +130,7 @@ test("a new eMMC reports at most a tenth of its life as used", () => {
   });
 });
 
-test("on a PC, the package's zone counts, an invalid trip point is ignored, and btrfs is found by the name of its source", () => {
+test("on a PC, the package's zone is used, an invalid trip point is ignored, and btrfs is found by the name of its source", () => {
   const { temperature, storage, power, rails } = read("generic-x86");
   expect(temperature).toEqual({ zone: "x86_pkg_temp", celsius: 52, slowsAt: undefined, stopsAt: undefined });
   expect(storage).toMatchObject({ device: "sda", kind: "disk", fileSystem: "btrfs" });
@@ -155,7 +155,7 @@ test("a folder whose path has blanks is found on its mount", () => {
   expect(readBoard(files, "/mnt/mything", at).storage.isVolatile).toBe(true);
 });
 
-test("a board with a thousand mounts of pods is read as well, and the last mount of a path counts", () => {
+test("a board with a thousand mounts of pods is read as well, and the last mount of a path is used", () => {
   const pods = Array.from(
     { length: 2000 },
     (_, i) => `${100 + i} 21 0:${i} / /var/lib/kubelet/pods/${i}/volumes/token rw - tmpfs tmpfs rw\n`,

@@ -25,7 +25,7 @@ function board({ isTrusted = false, hasMarker = false, answer = undefined as str
   return { clock, log, world, sync };
 }
 
-test("timesyncd's marker counts at once, and timedatectl is not run", async () => {
+test("timesyncd's marker is used at once, and timedatectl is not run", async () => {
   const { sync, world, clock } = board({ hasMarker: true });
   expect(sync.view()).toEqual({ state: "synced", source: "timesyncd" });
   await sync.run(new AbortController().signal);
@@ -61,7 +61,7 @@ test("a board with neither stays unsynced, and notices the marker as soon as it 
   await running;
 });
 
-test("a clock configured as trusted counts from the start, and timedatectl is not run", async () => {
+test("a clock configured as trusted is trusted from the start, and timedatectl is not run", async () => {
   const { sync, world } = board({ isTrusted: true });
   await sync.run(new AbortController().signal);
   expect(sync.view()).toEqual({ state: "synced", source: "configured" });

@@ -23,7 +23,7 @@ test("a Raspberry Pi is identified by its device tree, the most specific entry f
   expect(ramBytes(read)).toBe(1924188 * 1024);
 });
 
-test("a machine without these files reports no facts", () => {
+test("a machine without these files does not report any facts", () => {
   const nothing = machine({});
   expect(compatibles(nothing)).toEqual([]);
   expect(model(nothing)).toBeUndefined();

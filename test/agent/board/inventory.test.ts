@@ -28,7 +28,7 @@ test.each([
   expect(inventoryFrom(output)).toBeUndefined();
 });
 
-test("missing or malformed members are left empty, truncated, and kept on one line", () => {
+test("missing or malformed fields are left empty, truncated, and kept on one line", () => {
   const odd = {
     ...whole,
     system: { manufacturer: "a\nb\u001b[31m", model: 7, serial: "x".repeat(500) },
@@ -73,7 +73,7 @@ test("a child ends with the agent", async () => {
   expect(await running).toEqual({ failed: "stopped" });
 });
 
-test("the agent never loads systeminformation: the child's command alone does, and only when it runs", () => {
+test("the agent never loads systeminformation; only the child's command does, when it runs", () => {
   const root = path.resolve(import.meta.dirname, "../../../agent");
   const users = readdirSync(root, { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".ts"))

@@ -22,7 +22,7 @@ test.each([
   if (reason) expect(reason).toMatch(/^undervolted for .*, and pi-2 stands by$/);
 });
 
-test("a sick board leaves the Lease to others for a while, and takes it if no other board did", () => {
+test("an unwell board leaves the Lease to others for a while, and takes it if no other board has taken it", () => {
   const patience = 120_000;
   expect(reasonNotToStand(undefined, { leaderlessFor: 0, patience })).toBeUndefined();
   expect(reasonNotToStand("undervolted", { leaderlessFor: 0, patience })).toBe("undervolted");

@@ -80,7 +80,7 @@ describe("a configuration that is reloaded", () => {
     expect(status()?.ending).toEqual({ cause: "stop" });
   });
 
-  test("may move its folders: the status continues in the new place", async () => {
+  test("may move its folders, and the status continues in the new place", async () => {
     configure({});
     const { reload, end } = await agent();
     const elsewhere = path.join(folder, "elsewhere");
@@ -105,7 +105,7 @@ describe("a configuration that is reloaded", () => {
     expect(await end()).toBe(0);
   });
 
-  test("gives way to the former one if the agent cannot start with it", async () => {
+  test("gives way to the previous one if the agent cannot start with it", async () => {
     configure({ site: { name: "plant-7" } });
     const { reload, end } = await agent();
     configure({ site: { name: "plant-8" }, state: { folder: "/proc/nowhere" } });

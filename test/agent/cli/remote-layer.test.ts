@@ -101,7 +101,7 @@ describe("settings of the fleet", () => {
     ]);
   });
 
-  test("set no less memory than a leader needs, unlike the board's own files", () => {
+  test("cannot set less memory than a leader needs, unlike the board's own files", () => {
     const { config, leftOut } = board(
       { memory: { hard: "32MiB" } },
       { own: "memory: { soft: 60MiB, hard: 80MiB }\n" },

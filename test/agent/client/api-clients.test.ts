@@ -55,7 +55,7 @@ const ask = (client: Client, signal = new AbortController().signal): Promise<str
     () => "failed",
   );
 
-test("any answer to any client marks the API server as reached", async () => {
+test("any response to any client marks the API server as reached", async () => {
   const { clients, noticed, server } = site();
   await ask(clients.client(rate));
   server.answers = () => answer(403);

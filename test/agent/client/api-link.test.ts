@@ -83,21 +83,21 @@ test("each new reason is logged once, however often the reasons alternate", asyn
   expect(changes()).toBe(6);
 });
 
-test("an aborted request is not reported; a request that is not answered in time is", async () => {
+test("an aborted request is not reported; a request without a response in time is", async () => {
   const { link, send } = setUp();
   await send(200);
   await send(new Error("aborted"), AbortSignal.abort(new Error("the agent stops")));
   expect(link.view().state).toBe("up");
-  await send(new Error("aborted"), AbortSignal.abort(new TransportError("Timeout", "no answer within 20s")));
+  await send(new Error("aborted"), AbortSignal.abort(new TransportError("Timeout", "no response within 20s")));
   expect(link.view()).toMatchObject({
     state: "down",
-    failure: { kind: "unreachable", message: "no answer within 20s" },
+    failure: { kind: "unreachable", message: "no response within 20s" },
   });
 });
 
 test("a request that waits in vain for credentials reports that, not a slow link", async () => {
   const { link, send } = setUp();
-  await send(missing, AbortSignal.abort(new TransportError("Timeout", "no answer within 2s")));
+  await send(missing, AbortSignal.abort(new TransportError("Timeout", "no response within 2s")));
   expect(link.view().failure).toMatchObject({ kind: "credentials", hint: "Put it there." });
 });
 
@@ -112,7 +112,7 @@ test("a further connection that fails beside a working one does not count as a l
   expect([said(), changes()]).toEqual([["info API server reached"], 1]);
 });
 
-test("an HTTP refusal is an answer: the link is up", async () => {
+test("an HTTP refusal is a response, so the link is up", async () => {
   const { link, send } = setUp();
   for (const status of [403, 404, 429, 500]) {
     await send(status);
@@ -154,7 +154,7 @@ test("an outage is reported after its end, from its first unanswered request; a 
   expect(log.lines.at(-1)).toMatchObject({ level: "info", message: "API server reached", fields: { awayMs: 78_000 } });
 });
 
-test("an outage keeps the reason why it began: refused credentials are not a missing answer", async () => {
+test("an outage keeps the reason why it began: refused credentials are not a missing response", async () => {
   const { clock, link, send } = setUp();
   await send(200);
   await send(401);

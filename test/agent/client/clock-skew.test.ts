@@ -13,7 +13,7 @@ test.each([
   expect(skewIn(date, at(1000, wall), at(1000 + took, wall))).toBe(skew);
 });
 
-test("a slow answer, or one without a date, shows no skew", () => {
+test("a slow response, or one without a date, does not show a skew", () => {
   const [begun, now] = [at(0, "2026-11-20T12:00:00Z"), at(6000, "2026-11-20T12:00:06Z")];
   expect(skewIn(date, begun, now)).toBeUndefined();
   expect(skewIn(undefined, begun, begun)).toBeUndefined();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { controllerRevisions, pods } from "../../../agent/api/resources.ts";
 import { bodyText, jsonText } from "../../../agent/client/json-text.ts";
 
-test("characters that Go escapes are escaped, and the text reads back unchanged", () => {
+test("characters that Go escapes are escaped, and the JSON reads back unchanged", () => {
   const value = { command: "a && b > c < d", lines: "\u2028 and \u2029", quote: '"\\&"', name: "größe" };
   const text = jsonText(value);
   expect(text).toBe(
@@ -11,7 +11,7 @@ test("characters that Go escapes are escaped, and the text reads back unchanged"
   expect(JSON.parse(text)).toEqual(value);
 });
 
-test("only a revision is escaped like that: elsewhere a tenant's text would become six times as long", () => {
+test("only a revision is escaped like that: because elsewhere a tenant's JSON would become six times as long", () => {
   const value = { spec: { command: "&".repeat(1000) } };
   expect(bodyText(pods, value)).toBe(JSON.stringify(value));
   expect(bodyText(controllerRevisions, value)).toBe(jsonText(value));

@@ -92,7 +92,7 @@ test("only a few requests with large bodies run at a time, and small ones do not
   expect(requests).toHaveLength(18);
 });
 
-test("a large body waits for its turn and is sent when the one before it is answered", async () => {
+test("a large body waits for its turn and is sent when the one before it gets a response", async () => {
   const { client, requests } = site([
     { body: { kind: "PartialObjectMetadata", metadata: { ...node.metadata, namespace: "default" } } },
   ]);
@@ -104,7 +104,7 @@ test("a large body waits for its turn and is sent when the one before it is answ
   expect(requests.map(({ body }) => body)).toEqual(Array(5).fill(JSON.stringify(object)));
 });
 
-test("a Lease is renewed by a small patch that answers with metadata only", async () => {
+test("a Lease is renewed by a small patch whose response is metadata only", async () => {
   const { client, requests, traffic } = site([
     { body: { kind: "PartialObjectMetadata", metadata: { ...node.metadata, namespace: "kube-system" } } },
   ]);
@@ -150,7 +150,7 @@ test.each([
     "too many annotations",
     { annotations: Object.fromEntries(Array.from({ length: 130_000 }, (_, at) => [`a${at}`, ""])) },
   ],
-])("a creation answered with %s succeeded, and its object is identified", async (_, more) => {
+])("a creation whose response is %s has succeeded, and its object is identified", async (_, more) => {
   const identity = { name: "web-1", namespace: "default", uid: "u1", resourceVersion: "5" };
   const { client } = site([{ body: { kind: "PartialObjectMetadata", metadata: { ...identity, ...more } } }]);
   const slice = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata: { name: "web-1" } };
@@ -186,7 +186,7 @@ function longPod() {
   };
 }
 
-test("only the beginning of a long answer to a write is read: it identifies the object", async () => {
+test("only the beginning of a long response to a write is read, because it identifies the object", async () => {
   const { metadata, seen, answers } = longPod();
   const { client } = site(answers(5));
   const at = { namespace: "default", name: "web-1" };
@@ -201,12 +201,12 @@ test("only the beginning of a long answer to a write is read: it identifies the 
   expect(seen.bytes).toBeLessThanOrEqual(5 * 131_072);
 });
 
-test("a long web page in answer to a deletion does not count as success", async () => {
+test("a long web page in response to a deletion does not count as success", async () => {
   const { client } = site([{ body: `<html>${" ".repeat(100_000)}</html>` }]);
   expect(await failure(client.delete(nodes, { name: "pi-3" }, {}, write))).toMatchObject({ reason: "Unreadable" });
 });
 
-test("only a few long answers are read at a time, and short ones do not wait for them", async () => {
+test("only a few long responses are read at a time, and short ones do not wait for them", async () => {
   const { metadata, seen, size, answers } = longPod();
   const stuck = Promise.withResolvers<void>();
   async function* stuckAfter(first: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -314,7 +314,7 @@ test("a truncated page fails as a whole, and can be retried", async () => {
     name: "ApiError",
     status: 0,
     disposition: "retry",
-    message: "list pods: the answer was cut short, or is not a list",
+    message: "list pods: the response was cut short, or is not a list",
   });
 });
 
@@ -375,7 +375,7 @@ test("a watch reports each part of an event that arrives, before the event is wh
   expect(parts).toEqual([20, line.length - 20]);
 });
 
-test("an unusable answer becomes an error with its reason and disposition", async () => {
+test("an unusable response becomes an error with its reason and disposition", async () => {
   const outcome = async (answer: Answer, call = "get"): Promise<unknown[]> => {
     const { client } = site([answer]);
     const error = await failure(
@@ -586,11 +586,15 @@ test("the guard is called for each attempt; if it throws, the call fails and not
   expect(requests).toHaveLength(1);
 });
 
-test("a request without an answer fails after the verb's time-out", async () => {
+test("a request without a response fails after the verb's time-out", async () => {
   const { client, clock } = site([{ never: true }]);
   const failed = failure(client.get(nodes, { name: "pi-3" }, signal));
   await clock.advance("30s");
-  expect(await failed).toMatchObject({ status: 0, reason: "Timeout", message: "get node pi-3: no answer within 30s" });
+  expect(await failed).toMatchObject({
+    status: 0,
+    reason: "Timeout",
+    message: "get node pi-3: no response within 30s",
+  });
   expect(clock.timers).toBe(0);
 });
 
@@ -659,7 +663,7 @@ test("a caller that accepts protobuf reads refusals in protobuf", async () => {
   expect(String(error)).toContain(message);
 });
 
-test("bytes that are not a Status do not count as an answer of Kubernetes, whatever they begin with", async () => {
+test("bytes that are not a Status do not count as a response of Kubernetes, whatever they begin with", async () => {
   const raw = envelope("PodList", field(1, field(2, "5")));
   for (const body of [raw, raw.subarray(0, 20), Buffer.from("k8s\0"), Buffer.from("k8s\0\xff\xff\xff")]) {
     const { client } = site([{ status: 410, chunks: bytes(body) }]);

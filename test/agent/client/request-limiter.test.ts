@@ -44,7 +44,7 @@ test("a storm of workloads delays the lane of boards by one token, and boards de
   expect([count("condition"), count("pod"), count("event")]).toEqual([520, 80, 40]);
 });
 
-test("an aborted wait in a lane leaves no timer", async () => {
+test("an aborted wait in a lane does not leave a timer", async () => {
   const { clock, passed, take } = limiter(1, 1);
   const stop = new AbortController();
   void take("a");
@@ -76,7 +76,7 @@ test("after a pause the burst is available again, and no more", async () => {
   expect(passed).toEqual(["a", "b", "c", "d"]);
 });
 
-test("an aborted wait costs no token and leaves no timer", async () => {
+test("an aborted wait neither costs a token nor leaves a timer", async () => {
   const { clock, passed, take } = limiter(1, 1);
   const stop = new AbortController();
   void take("a");

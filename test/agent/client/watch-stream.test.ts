@@ -43,7 +43,7 @@ test("events are returned in order, wherever the stream is cut", async () => {
   }
 });
 
-test("the last event counts without a line end; half an event is reported", async () => {
+test("the last event is read without a line end; half an event is reported", async () => {
   expect(await events(line("ADDED", pod("a")).trim())).toMatchObject([{ type: "ADDED" }]);
   expect(await events(line("ADDED", pod("a")) + line("ADDED", pod("b", "8")).slice(0, -4))).toMatchObject([
     { type: "ADDED" },
@@ -190,7 +190,7 @@ test.each([
   ]);
 });
 
-test("an event is accepted without the members that no reader needs, wherever they are", async () => {
+test("an event is accepted without the fields that no reader needs, wherever they are", async () => {
   const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`a-${at}`, '{"{}":"[\\""}']));
   const other = { "kubernetes.io/config.mirrors": "hash" };
   const object = pod("web", "8", {

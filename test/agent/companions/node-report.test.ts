@@ -193,7 +193,7 @@ test("a board announces once where it answers on the LAN, and again when that ch
   expect(site.announced).toBe("key at 192.168.7.19");
 });
 
-test("a board announces anew after its Node was recreated, and takes back what it no longer does", async () => {
+test("a board announces itself again after its Node was recreated, and withdraws what no longer holds", async () => {
   const site = new Story();
   site.announcement = "key at 192.168.7.3";
   await site.clock.advance("20m");
@@ -219,7 +219,7 @@ test("an annotation removed by hand is restored within half a day", async () => 
   expect(site.annotation).toBe("ready");
 });
 
-test("a sick board does not count as a standby, and counts as one again a minute later at the earliest", async () => {
+test("an unwell board does not count as a standby, and counts as one again a minute later at the earliest", async () => {
   const site = new Story();
   await site.clock.advance("5m");
   site.writes.length = 0;
@@ -264,7 +264,7 @@ test("an agent that stops while the link is down does not wait to report it", as
   expect(site.clock.now().mono - before).toBeLessThan(2000);
 });
 
-test("an unreadable memory of a former process is ignored", async () => {
+test("an unreadable memory of a previous process is ignored", async () => {
   for (const left of ["{", "[]", '{"uid":1}', '{"uid":"x","conditions":7}', '{"uid":"node-1","conditions":{"A":{}}}']) {
     const site = new Story();
     site.kept.set("node-report/written", left);

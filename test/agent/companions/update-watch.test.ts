@@ -92,7 +92,7 @@ test("an update that crashes for the third time is reported once, with the way b
     message:
       "since the update from 0.1.0 to 0.2.0 the agent has crashed 3 times, and has not run for 10 minutes without a crash",
     hint:
-      "see journalctl -u siteward for the cause; to return to the former version: sudo apt install --allow-downgrades " +
+      "see journalctl -u siteward for the cause; to return to the previous version: sudo apt install --allow-downgrades " +
       "/var/cache/siteward/siteward_0.1.0_*.deb (if the file is missing, copy it to the board first)",
   });
   await board.crashes(4);
@@ -117,11 +117,14 @@ test.each(["stop", "command", "memory", "storage"])("an end by %s is not a crash
 test.each([
   ["200s", true],
   ["201s", false],
-])("three crashes count within ten minutes of the first start: one every %s", async (after, isTold) => {
-  const board = await updated();
-  await board.crashes(3, { after });
-  expect(board.problem !== undefined).toBe(isTold);
-});
+])(
+  "three crashes are reported if they happen within ten minutes of the first start: one every %s",
+  async (after, isTold) => {
+    const board = await updated();
+    await board.crashes(3, { after });
+    expect(board.problem !== undefined).toBe(isTold);
+  },
+);
 
 test("an update counts as healthy after ten minutes, and a later restart or crash does not report it again", async () => {
   const board = await updated();
@@ -154,7 +157,7 @@ test("a power cut is not a crash, and starts the count of crashes again", async 
   expect(crashing.problem).toBeDefined();
 });
 
-test("neither the restored former version nor the first version of a board is reported as a bad update", async () => {
+test("neither the restored previous version nor the first version of a board is reported as a bad update", async () => {
   const board = await updated();
   await board.crashes(3);
   await board.ends("5s", "unclean");

@@ -33,7 +33,7 @@ test("a temporary file left by a power cut does no harm", () => {
   expect(modeOf("a.conf")).toBe(0o600);
 });
 
-test("if the new file cannot be written, the former one stays", () => {
+test("if the new file cannot be written, the previous one stays", () => {
   replaceDurably(at("a.conf"), "former", 0o600);
   mkdirSync(at(".a.conf.tmp"));
   expect(() => replaceDurably(at("a.conf"), "new", 0o600)).toThrow();

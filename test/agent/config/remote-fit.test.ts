@@ -59,7 +59,7 @@ test("if two settings of the fleet conflict, both are left out, and the others s
   expect(whyNotToLeadWithout(leftOut)).toBeUndefined();
 });
 
-test("a section and one of its members may both conflict", () => {
+test("a section and one of its settings may both conflict", () => {
   const conflicts = [{ path: "leader", against: ["leader.retry"], message: "is odd" }];
   expect(fitted({ leader: { retry: "5s" }, log: { level: "debug" } }, conflicts).kept).toEqual({
     log: { level: "debug" },

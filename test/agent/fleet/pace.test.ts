@@ -28,7 +28,7 @@ test("after a refusal by the broker the first pause is a minute", () => {
   expect(pauses({ kind: "refused", upFor: undefined }, 2, 0.5)).toEqual([90_000, 180_000]);
 });
 
-test("a connection that lasted a minute resets the failures, a shorter one does not", () => {
+test("a connection that lasts a minute resets the failures, a shorter one does not", () => {
   let pace: Pace = { failures: 8, short: [] };
   expect(afterEnd(pace, { kind: "lost", upFor: 59_999 }, at(0), limits, 0.5).pause).toBe(128_000);
   const next = afterEnd(pace, { kind: "lost", upFor: 60_000 }, at(0), limits, 0.5);
@@ -68,7 +68,7 @@ test("a link that flaps slowly, or never came up, is not a sign of a duplicate",
   }
 });
 
-test("if the broker reports that another client took over, it counts however long the link lasted", () => {
+test("if the broker reports that another client took over, this is a sign of a duplicate, however long the link lasted", () => {
   let pace = rested;
   const duplicates = [0, 1, 2, 3].map((n) => {
     const next = afterEnd(pace, { kind: "taken", upFor: 14_000 }, at(n * 15_000), limits, 0);

@@ -109,7 +109,7 @@ test("an answer that could not be written to disk is sent before the goodbye, ev
   expect(link.topics.slice(before)).toEqual([`${me}/res/log.level/A`, `${me}/up`]);
 });
 
-test("an agent can end while a subscription waits for its answer", async () => {
+test("an agent can end while a subscription waits for its acknowledgement", async () => {
   const link = new FakeLink();
   const asked: string[] = [];
   link.subscribe = ([first]) => {

@@ -7,7 +7,7 @@ const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
 const leads = (term: number): Standing => ({ isLeader: true, leader: "pi-1", term });
 const follows = (leader: string | undefined, term: number): Standing => ({ isLeader: false, leader, term });
 
-test("a new leader subscribes when the former one has unsubscribed, and a former one unsubscribes at once", () => {
+test("a new leader subscribes when the previous one has unsubscribed, and a leader whose term is over unsubscribes at once", () => {
   const gate = new SiteCommandGate();
   gate.begin(at(0));
   expect(gate.wants(follows("pi-2", 1), at(99))).toBe(false);

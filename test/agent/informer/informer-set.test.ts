@@ -225,7 +225,7 @@ describe("a site that is the whole cluster", () => {
     await again.stop();
   });
 
-  test("has caught up only when the changes made meanwhile are in the cache, not when its watches are open", async () => {
+  test("has caught up only when the changes made in the meantime are in the cache, not when its watches are open", async () => {
     api.put(nodes, node("pi-1"));
     await (await new Run().start()).stop();
     api.put(nodes, node("pi-2"));
@@ -355,7 +355,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("sends no further changes to a listener that needs several turns, and keeps new changes in the journal", async () => {
+  test("does not send further changes to a listener that needs several turns, and keeps new changes in the journal", async () => {
     const run = await new Run().start();
     const asked: string[][] = [];
     const ends: (() => void)[] = [];
@@ -478,7 +478,7 @@ describe("a site that is the whole cluster", () => {
     await ended;
   });
 
-  test("accepts no registrations while it runs, and no second run", async () => {
+  test("accepts neither registrations nor a second run while it runs", async () => {
     const set = new InformerSet(
       { clock, log, random: new SeededRandom(1) },
       {
@@ -606,7 +606,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("is not synced by what its watches received earlier: a standby may have lost one for long", async () => {
+  test("is not synced by what its watches received earlier, because a standby may have lost one for long", async () => {
     const cut = cutOff();
     const run = await new Run(scope).start();
     cut.board = "pi-1";
@@ -692,7 +692,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("resumes every board's watch after a restart, and settles departures that happened meanwhile", async () => {
+  test("resumes every board's watch after a restart, and settles departures that happened in the meantime", async () => {
     const first = await new Run(scope).start();
     await first.stop();
     api.put(nodes, node("pi-2", theirs));

@@ -186,7 +186,7 @@ test.each<[how: string, end: (server: SlowServer, stop: AbortController) => void
   expect(ends).toEqual(["given up"]);
 });
 
-test("a paged list is stored in its order, and leaves no request open at its end", async () => {
+test("a paged list is stored in its order, and does not leave a request open at its end", async () => {
   const clock = new FakeClock();
   const server = new SlowServer();
   const stop = new AbortController();

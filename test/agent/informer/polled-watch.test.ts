@@ -58,7 +58,7 @@ const notificationsOf = (set: InformerSet, resource: Resource<KubeObject>): stri
   return notified;
 };
 
-test("renewals appear with the next list of metadata, at most 20 s later, and no Lease is ever watched", async () => {
+test("renewals appear with the next list of metadata, at most 20 s later, and a Lease is never watched", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
   expect(versions(set)).toEqual({ "pi-1": "101", "pi-2": "102" });
@@ -89,7 +89,7 @@ test("a list counts as an event and as proof, even if no board has renewed", asy
   await end();
 });
 
-test("a renewal causes no write and no notification, but a Lease that appears or disappears does", async () => {
+test("a renewal does not cause a write or a notification, but a Lease that appears or disappears does", async () => {
   beat("pi-1", "pi-2");
   const set = await start();
   const notified = notificationsOf(set, leases);
@@ -117,7 +117,7 @@ test("a Lease deleted while the agent was off disappears with the first list aft
   await end();
 });
 
-test("several pages are one list: nothing counts as deleted before the last page", async () => {
+test("several pages are one list, so nothing counts as deleted before the last page", async () => {
   beat("pi-1", "pi-2", "pi-3", "pi-4", "pi-5");
   const set = await start({}, 2);
   const notified = notificationsOf(set, leases);

@@ -118,7 +118,7 @@ describe("after a connection breaks, a watch", () => {
     expect(known()).toEqual(["a", "b", "x"]);
   });
 
-  test("resumes at the witness even if it ended in order: the process may have been suspended over a restore", async () => {
+  test("resumes at the witness even if it ended in order, because the process may have been suspended over a restore", async () => {
     renew();
     const witness = api.version;
     api.put(pods, pod("phantom"));
@@ -153,7 +153,7 @@ describe("after a connection breaks, a watch", () => {
     expect(api.asked("list").at(-1)?.options.resourceVersion).toBeUndefined();
   });
 
-  test("lists within two minutes if the server does not reach the former position", async () => {
+  test("lists within two minutes if the server does not reach the previous position", async () => {
     const { version } = api;
     api.put(pods, pod("phantom"));
     await clock.advance("100ms");

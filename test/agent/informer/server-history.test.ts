@@ -89,7 +89,7 @@ describe("a board that returns to a server", () => {
     expect(history.chain).toBe("c");
   });
 
-  test("that no longer has the earlier version begins a new chain, and reports no restore", async () => {
+  test("that no longer has the earlier version begins a new chain, and does not report a restore", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     const { abandoned } = history;
     store.put(900, noon);
@@ -102,7 +102,7 @@ describe("a board that returns to a server", () => {
     expect(noticed).toEqual([]);
   });
 
-  test.each([403, 404, 405])("that answers the read of its Lease with %i begins a new chain", async (status) => {
+  test.each([403, 404, 405])("that responds to the read of its Lease with %i begins a new chain", async (status) => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon);
     const { list } = store;
@@ -122,7 +122,7 @@ describe("a board that returns to a server", () => {
     expect(history.chain).not.toBe("c");
   });
 
-  test("whose Lease was deleted and recreated reads the former one, and continues", async () => {
+  test("whose Lease was deleted and recreated reads the previous one, and continues", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.put(900, noon, "uid-2");
     await history.prove(never);
@@ -155,7 +155,7 @@ describe("a board that returns to a server", () => {
     expect(noticed).toHaveLength(1);
   });
 
-  test("that does not answer reads it again, and nothing is settled until there is an answer", async () => {
+  test("that does not respond reads it again, and nothing is settled until there is a response", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     store.failure = refused("get");
     await expect(history.prove(never)).rejects.toThrow();
@@ -254,7 +254,7 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get", "get", "list at 400"]);
   });
 
-  test("is not misled by an answer older than its last write", async () => {
+  test("is not misled by a response older than its last write", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     const asked = history.prove(never);
     history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
@@ -334,7 +334,7 @@ describe("after a restore, while API servers may serve older data from their cac
     await watching;
   });
 
-  test("a lost connection begins no new chain otherwise", async () => {
+  test("a lost connection does not begin a new chain otherwise", async () => {
     const history = await settled(false);
     loseConnection(history);
     expect(history.chain).toBe("c");

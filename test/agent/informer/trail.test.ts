@@ -30,7 +30,7 @@ describe("a watch that ended", () => {
     expect(trail.resume("120")).toEqual({ from: "120", replay: undefined });
   });
 
-  test("does not count a witness from after its end", () => {
+  test("does not use a witness from after its end", () => {
     history.known = witness(105);
     add(110, 120);
     trail.broke("120");
@@ -75,7 +75,7 @@ describe("a watch that ended", () => {
     expect(trail.resume("120")?.replay?.reached("120")).toBe("differs");
   });
 
-  test("counts the witness known before its end, even without an event since its list", () => {
+  test("uses the witness known before its end, even without an event since its list", () => {
     history.steady = witness(105);
     trail.broke("100");
     expect(trail.resume("100")).toEqual({ from: "100", replay: undefined });

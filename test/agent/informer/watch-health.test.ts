@@ -26,7 +26,7 @@ describe("a watch", () => {
     expect(isLive(closed(live, limits, at(101)), limits, at(101))).toBe(false);
   });
 
-  test("ends no outage when it is opened for the first time, however long that took", () => {
+  test("does not end an outage when it is opened for the first time, however long that took", () => {
     expect(opened(closed(neverConnected, limits, at(0)), limits, at(500)).restoredAt).toBeUndefined();
   });
 
@@ -101,12 +101,12 @@ describe("an ordered pause", () => {
     expect(opened(paused(health, at(150)), limits, at(4000)).restoredAt).toEqual(at(4000));
   });
 
-  test("expects news only from the next run on", () => {
+  test("expects news only in the next run", () => {
     const next = opened(paused(closed(live, limits, at(150)), at(140)), limits, at(4000));
     expect([next.lastNews, next.newslessSince]).toEqual([undefined, at(4000)]);
   });
 
-  test("forgets attempts that failed before the first connection: the next run begins like the first one", () => {
+  test("forgets attempts that failed before the first connection, so that the next run begins like the first one", () => {
     expect(paused(closed(neverConnected, limits, at(100)), at(150))).toEqual(neverConnected);
   });
 

@@ -321,7 +321,7 @@ describe("a pass", () => {
     expect(log.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("sends no request once its patience is over", async () => {
+  test("does not send a request once its patience is over", async () => {
     const asked: boolean[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -345,7 +345,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("site")).toBe(1);
   });
 
-  test("keeps the former memory if an action failed", async () => {
+  test("keeps the previous memory if an action failed", async () => {
     const { clock, api, loop, term } = setUp({
       firstKeys: ["site"],
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1 }),
@@ -380,7 +380,7 @@ describe("a pass", () => {
     expect(new Set(instants).size).toBe(1);
   });
 
-  test("that takes long gives each act the time of its observation: an act that was due then may no longer be", async () => {
+  test("that takes long gives each act the time of its observation, because an act that was due then may no longer be", async () => {
     const since: number[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -506,7 +506,7 @@ describe("an error of a pass", () => {
     expect(Math.abs((counts[2] ?? 0) - late)).toBeLessThanOrEqual(1);
   });
 
-  test("ends with the first pass that succeeds: the backoff restarts", async () => {
+  test("ends with the first pass that succeeds, so that the backoff restarts", async () => {
     let left = 12;
     const { clock, observed, loop, term } = setUp({
       firstKeys: ["site"],
@@ -571,7 +571,7 @@ describe("an error of a pass", () => {
     expect(loop.stats(clock.now())).toMatchObject({ syncs: 1, errorsLastHour: 0 });
   });
 
-  test("that is unforeseen is logged with its stack, and its key backs off like any other", async () => {
+  test("that is unexpected is logged with its stack, and its key backs off like any other", async () => {
     const { clock, log, observed, loop, term } = observing(new Error("a bug"));
     void loop.run(term);
     await clock.advance(5);
@@ -835,7 +835,7 @@ test("several wakes of one resource share one walk over its objects", async () =
 });
 
 describe("a controller that is paused", () => {
-  test("takes no key, keeps new ones, and processes every key when it is resumed", async () => {
+  test("does not take keys, keeps new ones, and processes every key when it is resumed", async () => {
     const { clock, caches, observed, loop, term } = setUp();
     caches.of(pods).add(pod("a"), pod("b"));
     void loop.run(term);
@@ -878,7 +878,7 @@ describe("a controller that is paused", () => {
 });
 
 describe("the progress of a loop", () => {
-  test("is idle without keys; the pass without progress for longest counts, and each completed act is progress", async () => {
+  test("is idle without keys; it is that of the pass without progress for longest, and each completed act is progress", async () => {
     const gates: (() => void)[] = [];
     const { loop, term, clock, caches } = setUp(
       { decide: (_state, memory) => ({ actions: [create("a"), create("b")], memory: memory + 1 }) },

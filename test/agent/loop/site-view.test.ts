@@ -38,7 +38,7 @@ test("a fetch bypasses the caches, for objects with and without a namespace", as
   expect(asked).toEqual([{ name: "pi-1" }, { namespace: "shop", name: "web-1" }]);
 });
 
-test("an object that the API does not have is undefined, but an API that does not answer is an error", async () => {
+test("an object that the API does not have is undefined, but an API that does not respond is an error", async () => {
   const gone = viewWith(() => {
     throw refusal("get", 404, "NotFound");
   });

@@ -99,7 +99,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("that are added without delay meanwhile are due at once and at their time again", async () => {
+  test("that are added without delay in the meantime are due at once and at their time again", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     queue.addAfter("x", 100);
@@ -110,7 +110,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["x", "x"]);
   });
 
-  test("that are moved forward again and again take no more memory", async () => {
+  test("that are moved forward again and again do not take more memory", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     for (let delay = 100_000; delay > 0; delay--) queue.addAfter("x", delay);
@@ -235,7 +235,7 @@ describe("a key whose delay is cancelled", () => {
     expect([queue.size, queue.delayed]).toEqual([0, 0]);
   });
 
-  test("is added again if it was delayed while being processed: the worker may have missed the cause", async () => {
+  test("is added again if it was delayed while being processed, because the worker may have missed the cause", async () => {
     const { clock, queue, abort } = setUp();
     queue.addAfter("x", 50);
     queue.add("x");
@@ -265,7 +265,7 @@ describe("a preferred key", () => {
     expect(taken).toEqual(["back", "a", "b"]);
   });
 
-  test("is preferred until it is forgotten: a failure does not send it behind thousands", async () => {
+  test("is preferred until it is forgotten, so that a failure does not send it behind thousands", async () => {
     const { clock, queue, abort, taken, worker } = setUp();
     queue.prefer("back");
     queue.add("back");

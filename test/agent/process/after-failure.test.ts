@@ -25,12 +25,12 @@ test.each<[what: string, error: unknown, next: object]>([
     { do: "end" },
   ],
   ["an unusable configuration is a problem of the configuration, too", new ConfigError(["no"]), { do: "end" }],
-  ["an unforeseen error ends the process", new Error("?"), { do: "end" }],
+  ["an unexpected error ends the process", new Error("?"), { do: "end" }],
 ])("%s", (_, error, next) => {
   expect(afterFailure(error, [], start)).toEqual(next);
 });
 
-test("a disk that damages three files within an hour gets no fourth file until an hour later", () => {
+test("a disk that damages three files within an hour does not get a fourth file until an hour later", () => {
   const before = [at(0, cache("damaged")), at(10, state("damaged")), at(20, cache("damaged"))];
   expect(afterFailure(cache("damaged"), before.slice(0, 2), shifted(start, 30 * 60_000))).toMatchObject({
     do: "again",

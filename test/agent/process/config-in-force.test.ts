@@ -47,7 +47,7 @@ const head = "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n";
 const fleet = { memory: { soft: "120MiB" }, site: { nodeSelector: "plant=7" } };
 const smaller = "memory: { soft: 90MiB, hard: 100MiB }\n";
 
-test("a reload that would leave out settings of the fleet is refused, and the former configuration stays", () => {
+test("a reload that would leave out settings of the fleet is refused, and the previous configuration stays", () => {
   const { inForce, ...board } = new Board(fleet);
   for (const edited of [smaller, "remote: { locked: site.nodeSelector }\n"]) {
     writeFileSync(board.dropIn, `${head}${edited}`);

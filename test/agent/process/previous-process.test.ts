@@ -23,7 +23,7 @@ test.each([
     }),
     { cause: "watchdog", message: "pod-gc has made no progress" },
   ],
-])("the report about the former process: %s", (_, left, expected) => {
+])("the report about the previous process: %s", (_, left, expected) => {
   expect(previousProcess(left, "boot-1")).toMatchObject({ version: "0.4.1", ending: expected });
 });
 
@@ -31,6 +31,6 @@ test.each([
   ["no status was left", undefined, "boot-1"],
   ["it is of an earlier boot", status(), "boot-2"],
   ["it cannot be read", "{", "boot-1"],
-])("no former process is reported if %s", (_, left, boot) => {
+])("no previous process is reported if %s", (_, left, boot) => {
   expect(previousProcess(left, boot)).toBeUndefined();
 });

@@ -86,7 +86,7 @@ test("setting the clock forward does not repeat missed maintenance, and setting 
   expect(done).toHaveLength(1);
 });
 
-test("a board whose clock was never set still does its maintenance once a day", async () => {
+test("a board whose clock has never been set still does its maintenance once a day", async () => {
   const { clock, done } = board({ wall: "1970-01-01T03:10:00Z", synced: false });
   await clock.advance("23h");
   expect(done).toEqual([]);
@@ -239,7 +239,7 @@ test("the inventory is taken after a boot, not after each start of the agent, an
   expect(reboot.looks).toHaveLength(1);
 });
 
-test("a child that fails or prints garbage leaves the former inventory in place, and is reported", async () => {
+test("a child that fails or prints garbage leaves the previous inventory in place, and is reported", async () => {
   const good = inventoryOf({ output: JSON.stringify(whole) });
   await good.task.run(good.signal);
   const bad = inventoryOf({ failed: "it did not end within 60 s" }, good.kept);

@@ -33,7 +33,7 @@ afterEach(async () => {
   far.close();
 });
 
-test("a board's bytes arrive, and so does the answer, to the end", async () => {
+test("a board's bytes arrive, and so does the response, to the end", async () => {
   const board = await link();
   board.socket.end("hello");
   await once(board.socket, "close");
@@ -49,7 +49,7 @@ test("a transfer larger than the buffers arrives whole and in order", async () =
   expect(board.received() === sent.toString()).toBe(true);
 });
 
-test("a cut link loses nothing: bytes sent meanwhile arrive when it is restored", async () => {
+test("a cut link does not lose anything: bytes sent in the meantime arrive when it is restored", async () => {
   const board = await link();
   board.socket.write("before ");
   await until(() => board.received() === "before ");

@@ -58,7 +58,7 @@ test("without power the link goes silent before the agent is killed, and no good
   expect(board.power).toBe("off");
 });
 
-test("after a power cut the connections of the former boot are gone, and both parts start again", async () => {
+test("after a power cut the connections of the previous boot are gone, and both parts start again", async () => {
   board.powerOff();
   await clock.settle();
   story.length = 0;

@@ -46,7 +46,7 @@ test("a pod goes to the board with the fewest pods, and among equals to the firs
   expect(placementOf(pod("web"), boards, load)).toEqual({ board: "pi-3" });
 });
 
-test("terminated pods no longer count on their board", () => {
+test("terminated pods are no longer counted on their board", () => {
   const over: Pod = { ...pod("job", { nodeName: "pi-1" }), status: { phase: "Succeeded" } };
   expect(loadOf([over, pod("web", { nodeName: "pi-2" })])).toEqual(new Map([["pi-2", 1]]));
 });

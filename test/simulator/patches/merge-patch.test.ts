@@ -33,7 +33,7 @@ test("the target stays as it was, even if it is frozen", () => {
   expect(target).toEqual({ a: { b: 1 } });
 });
 
-test("a member named __proto__ is a member like any other", () => {
+test("a field named __proto__ is a field like any other", () => {
   const patched = applyMergePatch({}, JSON.parse('{"__proto__":{"polluted":true}}'));
   expect(Object.hasOwn(patched as object, "__proto__")).toBe(true);
   expect("polluted" in {}).toBe(false);

@@ -133,7 +133,7 @@ describe("finalizers", () => {
 });
 
 describe("objects", () => {
-  test("lose a member that is null in the patch, even a missing one", () => {
+  test("lose a field that is null in the patch, and ignore it if they lack it", () => {
     expect(
       patchedNode({ metadata: { labels: { a: "1", b: "2" } } }, { metadata: { labels: { a: null, c: null } } }),
     ).toEqual({
@@ -152,7 +152,7 @@ describe("objects", () => {
     expect(patchedPod(pod, { spec: { nodeSelector: { $patch: "delete" } } })).toEqual({ spec: { nodeSelector: {} } });
   });
 
-  test("lose every member that $retainKeys does not name", () => {
+  test("lose every field that $retainKeys does not name", () => {
     const deployment = { spec: { strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge: 1 } } } };
     const patch = { spec: { strategy: { type: "Recreate", $retainKeys: ["type"] } } };
     expect(applyStrategicMerge(deployment, patch, mergeSchemaOf("Deployment"))).toEqual({

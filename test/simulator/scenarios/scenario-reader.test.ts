@@ -66,7 +66,7 @@ steps:
   };
   about(2, /zones: 4 zones need at least as many boards, not 3/);
   about(3, /workload: is unknown; did you mean workloads\?/);
-  about(5, /workloads\.0\.name: must be a name of small letters, digits and dashes, not "Web"/);
+  about(5, /workloads\.0\.name: must be a name of lowercase letters, digits and dashes, not "Web"/);
   about(5, /workloads\.0\.replicas: must be a whole number from 0 to 1000, not "many"/);
   about(6, /kubelet\.renew: must be a time such as 40s/);
   about(8, /steps\.0\.at: must be a time such as 40s or 1m30s, not "soon"/);

@@ -63,7 +63,7 @@ test("an expectation with a duration fails at the first moment at which it does 
   expect(said).toEqual(["FAILED not-tainted all: pi-3 tainted NoExecute"]);
 });
 
-test("a NoSchedule taint evicts no pod, and does not count as tainted", async () => {
+test("a NoSchedule taint does not evict pods, and does not count as tainted", async () => {
   change("pi-3", { taints: ["unreachable:NoSchedule"] });
   expect(await play("steps: [{ at: 1s, expect: { not-tainted: all } }]", "1m")).toBe(0);
 });

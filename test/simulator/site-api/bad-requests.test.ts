@@ -172,7 +172,7 @@ test("a body that is too large, nests too deep or hides its size is refused, and
   expect(site.log.said("error")).toEqual([]);
 });
 
-test("members with names of built-in members are only data", async () => {
+test("fields with names of built-in members are only data", async () => {
   await using site = new TestSite();
   const body = '{"metadata":{"name":"a","labels":{"constructor":"x"}},"data":{"__proto__":"y","toString":"z"}}';
   const answer = await site.ask("POST", configMaps, body);

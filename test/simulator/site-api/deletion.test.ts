@@ -9,7 +9,7 @@ const deletionOf = ({ body }: Answer): unknown[] => [
 ];
 
 describe("an object", () => {
-  test("is deleted at once, and the answer identifies it", async () => {
+  test("is deleted at once, and the response identifies it", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a"));
     const answer = await site.ask("DELETE", `${configMaps}/a`);
@@ -247,7 +247,7 @@ describe("a binding", () => {
   });
 });
 
-test("exactly the selected objects of a collection are deleted, and the answer contains them", async () => {
+test("exactly the selected objects of a collection are deleted, and the response contains them", async () => {
   await using site = new TestSite();
   for (let i = 0; i < 450; i++)
     await site.create(configMaps, configMap(`c${i}`, { labels: { old: i < 440 ? "yes" : "no" } }));
@@ -272,7 +272,7 @@ describe("a namespace", () => {
     });
   });
 
-  test("is emptied before it is deleted, and accepts nothing new meanwhile", async () => {
+  test("is emptied before it is deleted, and accepts nothing new in the meantime", async () => {
     await using site = new TestSite();
     site.run();
     await create(site);

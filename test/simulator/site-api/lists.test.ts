@@ -120,7 +120,7 @@ describe("selectors", () => {
 });
 
 describe("pages", () => {
-  test("belong to one revision, whatever is written meanwhile", async () => {
+  test("belong to one revision, whatever is written in the meantime", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b", "c", "d", "e");
     const first = await site.get(`${configMaps}?limit=2`);

@@ -48,7 +48,7 @@ describe("creating an object", () => {
     for (const name of names) expect(name).toMatch(/^web-[bcdfghjklmnpqrstvwxz2456789]{5}$/);
   });
 
-  test("refuses values other than strings in maps of strings: one would spoil the list for every client", async () => {
+  test("refuses values other than strings in maps of strings, because one would spoil the list for every client", async () => {
     await using site = new TestSite();
     for (const data of [5, ["x"], { key: 5 }, { key: null, other: { deep: "x" } }]) {
       expect(failureOf(await site.ask("POST", configMaps, { metadata: { name: "a" }, data }))).toBe("400 BadRequest");

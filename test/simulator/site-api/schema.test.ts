@@ -78,7 +78,7 @@ describe("an object that is read by the schema", () => {
     });
   });
 
-  test("has inlined members in their places, and quantities as strings", () => {
+  test("has inlined fields in their places, and quantities as strings", () => {
     const container = { name: "c", resources: { limits: { cpu: 1, memory: "1Gi" } } };
     const spec = { volumes: [{ name: "v", emptyDir: {} }], containers: [container] };
     const { object, unknown } = readMembers("Pod", { spec });
@@ -113,7 +113,7 @@ describe("an object that is read by the schema", () => {
   });
 });
 
-test("duplicate members in a document are found, wherever they are", () => {
+test("duplicate fields in a document are found, wherever they are", () => {
   expect(repeatedMembers('{"a":1,"b":{"c":[{"d":1,"d":2},{"d":3}],"c":4},"a":{}}')).toEqual(["b.c[0].d", "b.c", "a"]);
   expect(repeatedMembers('{"a":"{\\"b\\":1,\\"b\\":2}","b":"a","c":["a","a",":"],"d":"\\\\"}')).toEqual([]);
   expect(repeatedMembers('{"a\\u0062":1,"ab":2}')).toEqual(["ab"]);

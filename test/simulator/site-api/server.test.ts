@@ -72,7 +72,7 @@ describe("over HTTP", () => {
     expect(json(small).items).toHaveLength(5);
   });
 
-  test("a body that is too large is answered, and the connection stays", async () => {
+  test("a body that is too large gets a response, and the connection stays", async () => {
     const large = await ask("POST", configMaps, JSON.stringify(configMap("a", {}, { text: "x".repeat(3_200_000) })));
     expect(large.status).toBe(413);
     expect(json(large)).toMatchObject({ kind: "Status", reason: "RequestEntityTooLarge" });
@@ -102,7 +102,7 @@ describe("over HTTP", () => {
     await expect(ask("GET", "/healthz")).rejects.toThrow("ECONNREFUSED");
   });
 
-  test("malformed requests affect no other connection", async () => {
+  test("malformed requests do not affect other connections", async () => {
     await Promise.all([
       ask("POST", configMaps, "\0\0\0"),
       ask("POST", configMaps, Buffer.from([0xff, 0xfe, 0x00])),

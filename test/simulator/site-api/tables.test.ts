@@ -98,7 +98,7 @@ describe("nodes", () => {
     expect((await row(site, nodes)).Status).toBe("NotReady,SchedulingDisabled");
   });
 
-  test("that never reported are unknown", async () => {
+  test("that have never reported are unknown", async () => {
     await using site = new TestSite();
     await site.create(nodes, node("n1"));
     expect(await row(site, nodes)).toMatchObject({ Status: "Unknown", Roles: "<none>", Version: "" });

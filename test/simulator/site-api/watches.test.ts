@@ -254,7 +254,7 @@ describe("history", () => {
     expect(await newer.newEvents()).toEqual(["MODIFIED a"]);
   });
 
-  test("does not grow with time: only the newest states stay", async () => {
+  test("does not grow with time, because only the newest states stay", async () => {
     await using site = new TestSite();
     site.run();
     await site.create(configMaps, configMap("a"));
@@ -287,7 +287,7 @@ describe("a client that reads nothing", () => {
     for (let i = 0; i < count; i++) await repaint(site, "a", `c${i}`);
   };
 
-  test("delays no other client, and gets the missed events from the log", async () => {
+  test("does not delay other clients, and gets the missed events from the log", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const signal = new AbortController().signal;

@@ -157,7 +157,7 @@ test("colour is used only if wanted", () => {
   expect(terminalText(table, true)).toContain(`${control}31m`);
 });
 
-test("drawing again overwrites the former drawing", () => {
+test("drawing again overwrites the previous drawing", () => {
   const written: string[] = [];
   const table = new LiveTable({ write: (text) => written.push(terminalText(text, true)) });
   table.draw(["a", "b"]);
@@ -191,7 +191,7 @@ test("lines report changes, and nothing without a change", () => {
   ]);
 });
 
-test("a site is healthy once its boards are ready and none is suspected; a person's taint raises no suspicion", () => {
+test("a site is healthy once its boards are ready and none is suspected; a person's taint does not raise suspicion", () => {
   const lack = (taints: readonly string[]) => lackOf({ ...site, boards: [board("pi-1", { taints })], pods: [] }, 0);
   expect(lack([])).toEqual([]);
   expect(lack(["not-ready:NoSchedule"])).toEqual(["tainted as not ready: pi-1"]);

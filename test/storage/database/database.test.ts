@@ -80,7 +80,7 @@ test("a transaction cannot wait for anything asynchronous", () => {
   expect(rowsOf(database, "facts")).toBe(0);
 });
 
-test("a statement is prepared once per text", () => {
+test("a statement is prepared once per SQL string", () => {
   const database = memory();
   expect(database.prepare("SELECT 1")).toBe(database.prepare("SELECT 1"));
 });
@@ -200,7 +200,7 @@ test("a probe proves that a change could be committed, and writes nothing", () =
   database.close();
 });
 
-test("releasing memory of SQLite loses no content", () => {
+test("releasing memory of SQLite does not lose content", () => {
   const database = memory();
   insert(database, "a");
   database.shrink();

@@ -106,7 +106,7 @@ test("damage that shows only in use requests a rebuild, and the file can then be
   fresh.database.close();
 });
 
-test("an object whose text is not JSON is damage", () => {
+test("an object whose stored string is not JSON is damage", () => {
   using folder = scratch();
   const { database } = openCache({ file: folder.file("cache.db"), pragmas });
   const { fifo } = store(database);

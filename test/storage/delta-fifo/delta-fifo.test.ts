@@ -41,7 +41,7 @@ describe("as a DeltaFIFO", () => {
     expect(popAll(fifo)).toEqual(["foo@1 > -", "- > foo@2/second"]);
   });
 
-  test("an object that appeared and was deleted before a pop is not reported, and a list without it adds no second deletion", () => {
+  test("an object that appeared and was deleted before a pop is not reported, and a list without it does not add a second deletion", () => {
     const { fifo, database, indexer } = store();
     fifo.append([delta("Added", "foo@2"), delta("Deleted", "foo@2")], "2");
     list(fifo, [], "3");
@@ -91,7 +91,7 @@ describe("as a DeltaFIFO", () => {
     });
   });
 
-  test("a resync proceeds step by step, and changes made meanwhile are reported once more", () => {
+  test("a resync proceeds step by step, and changes made in the meantime are reported once more", () => {
     const { fifo } = storeOf(["a@1", "b@1", "c@1", "d@1"]);
     const behind = fifo.resync("", 2);
     expect(behind).toBe("b");
@@ -110,7 +110,7 @@ describe("as a DeltaFIFO", () => {
 });
 
 describe("append and pop", () => {
-  test("an answer is empty only if nothing waits any more", () => {
+  test("the result is empty only if nothing waits any more", () => {
     const { fifo } = store();
     fifo.append([delta("Added", "a@1"), delta("Deleted", "a@2"), delta("Added", "b@3")], "3");
     expect(shownChanges(fifo.pop(1))).toEqual(["- > b@3"]);
@@ -133,7 +133,7 @@ describe("append and pop", () => {
     expect(fifo.merged).toBe(0);
   });
 
-  test("merging keeps the end of every former uid", () => {
+  test("merging keeps the end of every previous uid", () => {
     const { fifo, database } = storeOf(["foo@1"], { deltasPerObject: 3 });
     const versions = ["2", "3", "4/second", "5/second", "6/second", "7/third"];
     for (const version of versions) fifo.append([delta("Updated", `foo@${version}`)], version);
@@ -191,7 +191,7 @@ describe("a list", () => {
     expect(shown(indexer.list())).toEqual(["a@5", "c@6"]);
   });
 
-  test("of stored objects costs no journal row and reports nothing", () => {
+  test("of stored objects neither costs a journal row nor reports anything", () => {
     const { fifo, database } = storeOf(["a@1", "b@1"]);
     const replacement = fifo.replace();
     replacement.page([thing("a@1"), thing("b@1")]);
@@ -342,7 +342,7 @@ describe("a quiet update", () => {
   const writes = ({ database }: ReturnType<typeof store>): number =>
     database.prepare<{ count: number }>("SELECT total_changes() AS count").get()?.count ?? -1;
 
-  test("as a heartbeat appears in every read, notifies no listener and writes nothing", () => {
+  test("as a heartbeat appears in every read, and neither notifies listeners nor writes", () => {
     const made = seeded();
     const before = writes(made);
     made.fifo.append([delta("Updated", "a@3", { board: "pi-1", beat: 2 })], "3");
@@ -401,13 +401,13 @@ describe("a quiet update", () => {
     expect(popAll(made.fifo)).toEqual(["a@3 > -"]);
   });
 
-  test("under another uid is never quiet", () => {
+  test("counts as loud under another uid", () => {
     const made = seeded();
     made.fifo.append([delta("Updated", "a@3/second", { board: "pi-1", beat: 2 })], "3");
     expect(popAll(made.fifo)).toEqual(["a@1 > -", "- > a@3/second"]);
   });
 
-  test("that changes an index is never quiet, whatever the rule says", () => {
+  test("counts as loud if it changes an index, whatever the rule says", () => {
     const made = store(memory(), { isQuiet: () => true });
     made.fifo.append([delta("Added", "a@1", { board: "pi-1" })], "1");
     popAll(made.fifo);
@@ -416,7 +416,7 @@ describe("a quiet update", () => {
     expect(shown(made.indexer.byIndex("board", "pi-2"))).toEqual(["a@2"]);
   });
 
-  test("in a list reports nothing, and is visible from the list's end on", () => {
+  test("in a list reports nothing, and is visible once the list has ended", () => {
     const made = seeded();
     const replacement = made.fifo.replace();
     replacement.page([thing("a@7", { board: "pi-1", beat: 9 }), thing("b@2", { board: "pi-1" })]);
@@ -473,7 +473,7 @@ describe("after a restart", () => {
     expect(popAll(again.fifo)).toEqual(["- > b@1"]);
   });
 
-  test("in the middle of a later list the former position and state are in force", () => {
+  test("in the middle of a later list the previous position and state are in force", () => {
     const { database, fifo } = storeOf(["a@1", "b@1"]);
     fifo.append([delta("Updated", "a@2")], "2");
     const replacement = fifo.replace();
@@ -517,7 +517,7 @@ describe("a write that fails", () => {
     expect(popAll(fifo)).toEqual(["a@1 > a@2", "- > b@3"]);
   });
 
-  test("in a page of a list leaves the former state; the list can be begun again", () => {
+  test("in a page of a list leaves the previous state; the list can be begun again", () => {
     const { database, fifo } = storeOf(["a@1"]);
     const replacement = fifo.replace();
     fill(database);

@@ -144,7 +144,7 @@ test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null]
   expect(versions(journal, "a")).toEqual(left);
 });
 
-test("a row without a required text is damage", () => {
+test("a row without its required JSON is damage", () => {
   const journal = new Journal(memory(), "things");
   const seq = journal.put("a", "Deleted", of("1"), null);
   expect(() => journal.text(seq)).toThrow(expect.objectContaining({ kind: "damaged" }));

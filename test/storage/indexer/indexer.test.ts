@@ -61,7 +61,7 @@ test("during a walk objects may be written: deleted objects ahead are left out, 
   expect(met).toContain("t0005@4");
 });
 
-test("a walk over an index leaves out objects that have moved away meanwhile", () => {
+test("a walk over an index leaves out objects that have moved away in the meantime", () => {
   const { fifo, indexer } = store();
   fifo.append(
     many(5).map((spec) => delta("Added", spec, { board: "pi-1" })),
@@ -79,7 +79,7 @@ test("a walk over an index leaves out objects that have moved away meanwhile", (
   expect(met).toEqual(["t0000", "t0001", "t0003", "t0004"]);
 });
 
-test("references have the identity of the objects with a value, and cost no decoding", () => {
+test("references have the identity of the objects with a value, and do not cost a decoding", () => {
   const { database, fifo, indexer } = store();
   const specs = many(200);
   fifo.append(
@@ -180,7 +180,7 @@ test("the size follows additions and deletions", () => {
   expect(indexer.size).toBe(1);
 });
 
-test.each([0, 1000, 1 << 20])("the answers are the same with %i bytes for decoded objects", (decodedBytes) => {
+test.each([0, 1000, 1 << 20])("the results are the same with %i bytes for decoded objects", (decodedBytes) => {
   const { fifo, indexer } = store(memory(), { decodedBytes });
   fifo.append(
     many(50).map((spec) => delta("Added", spec, { board: "pi-1" })),

@@ -10,7 +10,7 @@ import { configOf } from "../../../process/load-config.ts";
 
 /** The state of the systemd service of an agent that is not running, and whether the board was enrolled. */
 export interface ServiceState {
-  /** What systemd reports about the unit; undefined if systemd does not answer. */
+  /** What systemd reports about the unit; undefined if systemd does not respond. */
   readonly unit: UnitState | undefined;
   /** Whether the board was enrolled; undefined if this user lacks the permission to find out. */
   readonly isEnrolled: boolean | undefined;
@@ -75,7 +75,7 @@ export function standstill({ unit, isEnrolled }: ServiceState): Standstill {
   }
   if (isEnrolled === false)
     return {
-      why: "this board was never enrolled",
+      why: "this board has never been enrolled",
       next: "sudo siteward enroll, then sudo systemctl enable --now siteward",
     };
   const isEnabled = UnitFileState.startsWith("enabled");
@@ -84,7 +84,7 @@ export function standstill({ unit, isEnrolled }: ServiceState): Standstill {
     : ["its service is stopped, and not enabled", "sudo systemctl enable --now siteward"];
   return {
     why,
-    next: isEnrolled === undefined ? `${start}; if the board was never enrolled: sudo siteward enroll` : start,
+    next: isEnrolled === undefined ? `${start}; if the board has never been enrolled: sudo siteward enroll` : start,
   };
 }
 

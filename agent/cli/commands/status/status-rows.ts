@@ -94,7 +94,7 @@ function outageRows({ link, eviction }: Status): readonly string[] {
 }
 
 const outageCauses: Readonly<Record<string, string>> = {
-  unreachable: "no answer from the API server",
+  unreachable: "no response from the API server",
   credentials: "no usable credentials for the API server",
   certificate: "the API server's certificate was not trusted",
 };

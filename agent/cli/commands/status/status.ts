@@ -44,7 +44,7 @@ export function exitCodeOf(found: StatusFinding): number {
   }
 }
 
-/** A Map and not an object: in a damaged file the level may be any text, even the name of an inherited member. */
+/** A Map and not an object: in a damaged file the level may be any string, even the name of an inherited property. */
 const levelCodes: ReadonlyMap<StatusLevel, number> = new Map([
   ["ok", exit.ok],
   ["degraded", exit.failed],

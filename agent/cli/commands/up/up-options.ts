@@ -21,13 +21,13 @@ export interface UpOptions {
   readonly isStory: boolean;
   /** The configuration of the scenario's agents. */
   readonly agents: Config;
-  /** How long to run; undefined: until Ctrl-C, or until the end of the scenario. */
+  /** How long to run; undefined to run until Ctrl-C, or until the end of the scenario. */
   readonly duration: Millis | undefined;
   /** The port of the API server. */
   readonly port: number;
-  /** The site's folder. Undefined: a temporary one. */
+  /** The site's folder; undefined for a temporary one. */
   readonly folder: string | undefined;
-  /** The kubeconfig to write. Undefined: one in the site's folder. */
+  /** The kubeconfig to write; undefined for one in the site's folder. */
   readonly kubeconfig: string | undefined;
 }
 

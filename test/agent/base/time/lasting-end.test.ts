@@ -33,7 +33,7 @@ test.each([
   ["the clock is not set yet", true, false],
   ["the clock was not set when it was ordered", false, true],
 ])(
-  "after a reboot while %s, the time left counts from the boot: longer than requested, never shorter",
+  "after a reboot while %s, the time left runs from the boot, so it is longer than requested, never shorter",
   (_, then, now) => {
     const end = lastingEnd(hour, at("a", 1000, wall, then));
     expect(left(end, at("b", 10 * 60_000, wall + 24 * hour, now))).toBe(hour - 10 * 60_000);
@@ -46,7 +46,7 @@ test("storing the end again from time to time limits the delay that a reboot add
   expect(left(end, at("b", 30_000, 0, false))).toBe(30_000);
 });
 
-test("a clock that went back while the board was off prolongs nothing beyond the requested duration", () => {
+test("a clock that went back while the board was off does not prolong anything beyond the requested duration", () => {
   const end = lastingEnd(hour, at("a", 1000, wall));
   expect(left(end, at("b", 0, wall - 24 * hour))).toBe(hour);
 });

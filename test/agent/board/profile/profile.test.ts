@@ -135,7 +135,7 @@ test.each([
   expect(profileFrom({ ...generic(), ...change }, "a.json")).toMatch(problem);
 });
 
-test("members of a later version are ignored", () => {
+test("fields of a later version are ignored", () => {
   expect(profileFrom({ ...generic(), moon: 1, runtime: { ...runtime, moon: 1 } }, "a.json")).toMatchObject({
     id: "generic",
   });

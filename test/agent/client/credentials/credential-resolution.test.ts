@@ -52,7 +52,7 @@ test("credentials passed by systemd are the board's, unless the file holds only 
   expect(meant("person", service)).toEqual({ file: passed });
 });
 
-test("on a board that was never enrolled the user's home folder is used, and a service has no credentials", () => {
+test("on a board that has never been enrolled the user's home folder is used, and a service has no credentials", () => {
   expect(meant("person")).toBeUndefined();
   expect(meant("agent")).toEqual({ file: at("home/.kube/config") });
   expect(meant("agent", { NOTIFY_SOCKET: "/run/systemd/notify" })).toBeUndefined();
@@ -66,7 +66,7 @@ if (!isRoot)
   console.log("not run as root: unreadable credentials are not tested, since the process cannot change its user");
 
 test.runIf(isRoot)(
-  "a command chooses the board's credentials even if its user may not read them; to the agent they do not exist",
+  "a command chooses the board's credentials even if its user is not allowed to read them; to the agent they do not exist",
   () => {
     const enrolled = put("etc/credentials/kubeconfig");
     chmodSync(at("etc/credentials"), 0o700);

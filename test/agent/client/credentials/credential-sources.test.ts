@@ -117,7 +117,7 @@ describe("a kubeconfig that is corrected while the agent runs", () => {
     expect(await ask()).toBe("403 Bearer the second");
   });
 
-  test("is not read while answers are as expected", async () => {
+  test("is not read while responses are as expected", async () => {
     const server = await serverThat(well);
     config(server.url, { token: "first" });
     const { ask, clock, counts } = agent();
@@ -183,7 +183,7 @@ describe("a credential plugin", () => {
     expect(await left).toMatchObject({ message: "the agent ends" });
     const bounded = new AbortController();
     const late = failure(ask(2000, bounded.signal));
-    bounded.abort(new TransportError("Timeout", "no answer within 1s"));
+    bounded.abort(new TransportError("Timeout", "no response within 1s"));
     expect(await late).toMatchObject({ name: "CredentialsError" });
     await clock.advance("60s");
   });
@@ -204,7 +204,7 @@ describe("a credential plugin", () => {
     await eventually(() => !existsSync(`/proc/${process}`));
   });
 
-  test("that answered once and then hangs does not delay a corrected kubeconfig either while the connection stands", async () => {
+  test("that returned a credential once and then hangs does not delay a corrected kubeconfig either while the connection is open", async () => {
     const right = await serverThat(well);
     const status = { token: "first", expirationTimestamp: "2026-01-01T00:01:00Z" };
     const credential = { kind: "ExecCredential", apiVersion: "client.authentication.k8s.io/v1", status };
@@ -223,7 +223,7 @@ echo '${JSON.stringify(credential)}'`;
     expect(await ask()).toBe("200 Bearer second");
   });
 
-  test("that fails each time while a connection stands does not prevent a corrected kubeconfig from being applied", async () => {
+  test("that fails each time while a connection is open does not prevent a corrected kubeconfig from being applied", async () => {
     const right = await serverThat(well);
     const status = { token: "first", expirationTimestamp: "2026-01-01T00:01:00Z" };
     const credential = { kind: "ExecCredential", apiVersion: "client.authentication.k8s.io/v1", status };

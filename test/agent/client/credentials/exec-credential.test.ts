@@ -154,7 +154,7 @@ test.each([
   [{ apiVersion: "client.authentication.k8s.io/v1alpha1" }, "exec has an unknown apiVersion"],
   [{ command: "" }, "exec has no command"],
   [{ interactiveMode: "Always" }, "exec requires interactive input"],
-  [{ args: [1] }, "exec.args is not a list of texts"],
+  [{ args: [1] }, "exec.args is not a list of strings"],
   [{ env: { A: "b" } }, "exec.env is not a list of names and values"],
 ])("a misconfigured plugin is reported before it runs: %j", (exec, sentence) => {
   expect(plugin("", exec).make).toThrow(sentence);

@@ -258,7 +258,7 @@ describe("each mistake in a kubeconfig that a person has to correct has its own 
     chmodSync(file, 0);
     const ambient = { clock: new FakeClock(), random: new SeededRandom(), log: silent };
     const given = new KubeconfigCredentials(ambient, { file, context: undefined, environment: {} });
-    await expect(given.access()).rejects.toThrow("may not be read");
+    await expect(given.access()).rejects.toThrow("cannot be read by this user");
   });
 
   const user = 'kubeconfig config: user "agent": ';

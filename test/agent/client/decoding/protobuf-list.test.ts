@@ -44,7 +44,7 @@ test("a list in protobuf gives the same objects as the list in JSON", () => {
   expect([protobuf.items, protobuf.rejected]).toEqual([4, []]);
 });
 
-test("the sample pod has every member that the cache keeps, and some others", () => {
+test("the sample pod has every field that the cache keeps, and some others", () => {
   const names = (value: unknown, at = ""): readonly string[] =>
     typeof value !== "object" || value === null
       ? [at]
@@ -75,7 +75,7 @@ test("a list truncated anywhere is incomplete", () => {
     expect(decoded(asProtobuf.subarray(0, end)).meta).toBeUndefined();
 });
 
-test("random damage causes no exception, and yields no invalid pod", () => {
+test("random damage neither causes an exception nor yields an invalid pod", () => {
   const random = new SeededRandom(17);
   let [lost, refused] = [0, 0];
   for (let round = 0; round < 3000; round++) {

@@ -111,7 +111,7 @@ async function serving(
 const protocols: Protocol[] = openssl ? ["HTTP/2", "HTTPS/1.1", "HTTP/1.1"] : ["HTTP/1.1"];
 
 describe.each(protocols)("over %s", (protocol) => {
-  test("a request and its answer arrive unchanged", async () => {
+  test("a request and its response arrive unchanged", async () => {
     const seen: unknown[] = [];
     const server = await serving(protocol, async (asked, answering) => {
       const body: Buffer[] = [];
@@ -175,7 +175,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(seen).toEqual(["guard, 1 connections", "guard", "/second"]);
   });
 
-  test("a compressed answer is decompressed, and counted as transferred", async () => {
+  test("a compressed response is decompressed, and counted as transferred", async () => {
     const text = "nodes ".repeat(20_000);
     const server = await serving(protocol, (asked, answering) => {
       answering.writeHead(200, {
@@ -197,7 +197,7 @@ describe.each(protocols)("over %s", (protocol) => {
     ["small and compressed", "words ", true],
     ["empty", "", false],
     ["large", "words ".repeat(100_000), false],
-  ])("an answer that is %s is complete, even if reading begins late", async (_, text, isCompressed) => {
+  ])("a response that is %s is complete, even if reading begins late", async (_, text, isCompressed) => {
     const { url } = await serving(protocol, (_asked, answering) => {
       answering.writeHead(200, isCompressed ? { "content-encoding": "gzip" } : {});
       answering.end(isCompressed ? gzipSync(text) : text);
@@ -209,7 +209,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(await textOf(response)).toBe(text);
   });
 
-  test("a truncated compressed answer is an error", async () => {
+  test("a truncated compressed response is an error", async () => {
     const server = await serving(protocol, (_, answering) => {
       answering.writeHead(200, { "content-encoding": "gzip" });
       answering.end(gzipSync("x".repeat(1000)).subarray(0, 20));
@@ -244,7 +244,7 @@ describe.each(protocols)("over %s", (protocol) => {
     );
   });
 
-  test("leaving the loop over an answer ends the exchange", async () => {
+  test("leaving the loop over a response ends the exchange", async () => {
     let closed = false;
     const server = await serving(protocol, (_, answering) => {
       answering.on("close", () => {
@@ -261,7 +261,7 @@ describe.each(protocols)("over %s", (protocol) => {
     await eventually(() => closed);
   });
 
-  test("an answer that does not begin in time is an error; one that has begun may take longer", async () => {
+  test("a response that does not begin in time is an error; one that has begun may take longer", async () => {
     const server = await serving(protocol, (asked, answering) => {
       if (asked.url === "/silent") return;
       answering.writeHead(200);
@@ -273,11 +273,15 @@ describe.each(protocols)("over %s", (protocol) => {
     const silent = failure(send(get("/silent", { timeout: 10_000 })));
     await new Promise((resolve) => setTimeout(resolve, 50));
     await clock.advance("10s");
-    expect(await silent).toMatchObject({ name: "TransportError", reason: "Timeout", message: "no answer within 10s" });
+    expect(await silent).toMatchObject({
+      name: "TransportError",
+      reason: "Timeout",
+      message: "no response within 10s",
+    });
     expect(await textOf(slow)).toBe("begun, ended");
   });
 
-  test("a connection that breaks in the middle of an answer is an error, not its end", async () => {
+  test("a connection that breaks in the middle of a response is an error, not its end", async () => {
     const server = await serving(protocol, (_, answering) => {
       answering.writeHead(200);
       answering.write("half");
@@ -335,7 +339,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(await textOf(watch)).toBe("Bearer secret and on");
   });
 
-  test("after renew with another address, exchanges with the former one end", async () => {
+  test("after renew with another address, exchanges with the previous one end", async () => {
     const former = await serving(protocol, (_, answering) => {
       answering.writeHead(200);
       answering.write("of the former");
@@ -349,7 +353,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(await watch).toBeInstanceOf(TransportError);
   });
 
-  test("many simultaneous requests all get their answers", async () => {
+  test("many simultaneous requests all get their responses", async () => {
     const server = await serving(protocol, (asked, answering) => void answering.end(`${asked.url}`));
     const { send } = client(server.url);
     const paths = Array.from({ length: 200 }, (_, i) => `/${i}`);
@@ -433,7 +437,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("with an answer overdue is checked with a ping at once", async () => {
+  test("with a response overdue is checked with a ping at once", async () => {
     const { send, clock, relay, server } = await overRelay((asked, answering) => {
       if (asked.url !== "/silent") answering.end("x");
     });
@@ -449,7 +453,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("sends no ping while no request is open", async () => {
+  test("does not send a ping while no request is open", async () => {
     const { send, clock, transport } = await overRelay((_, answering) => void answering.end("x"));
     await textOf(await send(get()));
     await new Promise((resolve) => setTimeout(resolve, 30));
@@ -474,7 +478,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("never delays a request after its guard was called: it waits for a free stream first", async () => {
+  test("never delays a request after its guard was called, because it waits for a free stream first", async () => {
     const open: Answering[] = [];
     const server = await serving("HTTP/2", (_, answering) => void open.push(answering), { maxConcurrentStreams: 2 });
     const { send } = client(server.url);
@@ -699,7 +703,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
   });
 });
 
-describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
+describe.skipIf(!openssl)("a server that responds to PINGs but not to requests", () => {
   /** Answers with the number of the connection, except on those in `hangs`. */
   async function balanced(more: { maxConcurrentStreams?: number } = {}) {
     const numbers = new Map<unknown, number>();
@@ -730,7 +734,7 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
     async function answers(path = "/"): Promise<string | undefined> {
       // As the client and the elector do it: the caller's own limit, which comes before the transport's.
       const stop = new AbortController();
-      const timer = clock.after(10_000, () => stop.abort(new TransportError("Timeout", "no answer within 10s")));
+      const timer = clock.after(10_000, () => stop.abort(new TransportError("Timeout", "no response within 10s")));
       const before = asks.length;
       let response: HttpResponse | Error | undefined;
       send(get(path, { signal: stop.signal })).then(
@@ -753,7 +757,7 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
 
   const realTime = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-  test("is left after two requests without an answer; its watches continue", async () => {
+  test("is left after two requests without a response; its watches continue", async () => {
     const { send, answers, hangs, watches, server } = await balanced();
     const watch = await send(get("/pods?watch=true"));
     hangs.on = (connection) => connection === 1;
@@ -782,7 +786,10 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
     const read = failure(send(get("/lease")));
     await eventually(() => asks.includes("/lease"));
     expect(await answers()).toBeUndefined();
-    expect(await read).toMatchObject({ reason: "Reset", message: expect.stringContaining("answers no requests") });
+    expect(await read).toMatchObject({
+      reason: "Reset",
+      message: expect.stringContaining("does not respond to requests"),
+    });
     expect([await answers(), ended]).toEqual(["2", false]);
   });
 
@@ -818,7 +825,7 @@ describe.skipIf(!openssl)("a server that answers PINGs but no requests", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("keeps the connection if other requests are answered meanwhile, or a long answer arrives", async () => {
+  test("keeps the connection if other requests get responses in the meantime, or a long response arrives", async () => {
     const { send, answers, hangs, slow, server } = await balanced();
     const long = await send(get("/slow"));
     const reading = textOf(long);

@@ -128,7 +128,7 @@ describe("a board", () => {
   });
 });
 
-test("two pods conflict on the same port of the same protocol, at the same address or at every one", () => {
+test("two pods conflict on a port and protocol if they use the same address, or if one of them uses all addresses", () => {
   const port = { address: "0.0.0.0", protocol: "TCP", port: 80 };
   const needs = (...ports: readonly HostPort[]): PodNeeds => ({ resources: new Map(), ports });
   const isFree = (wanted: HostPort, ...there: readonly HostPort[]): boolean =>
@@ -309,7 +309,7 @@ describe("the leader of a site without a scheduler", () => {
     expect(site.boards).toEqual({ p: undefined });
   });
 
-  test("binds no pod to a board without a Node", async () => {
+  test("does not bind a pod to a board without a Node", async () => {
     const site = new BindingSite();
     site.put(daemonPod("p"));
     await site.begin();

@@ -35,7 +35,7 @@ describe("the availability of a pod that was ready before this term", () => {
     expect(isAvailable(pod, rule(seen), at(seconds))).toBe(available);
   });
 
-  test("counts from the first observation if the timestamp is in the future or missing", () => {
+  test("is measured from the first observation if the timestamp is in the future or missing", () => {
     for (const since of ["2036-01-01T00:00:00Z", "soon"]) {
       const odd = ready(since);
       const known = atOnce(watchReadiness([odd], undefined, at(8)));
@@ -69,7 +69,7 @@ describe("the availability of a pod that becomes ready during this term", () => 
     expect(isAvailable(pod, rule(seen), at(6, Date.parse("2040-01-01T00:00:00Z")))).toBe(false);
   });
 
-  test("counts from the first observation of a new pod", () => {
+  test("is measured from the first observation of a new pod", () => {
     const pod = ready("2026-01-01T00:00:00Z");
     const seen = atOnce(watchReadiness([pod], new Map(), at(60)));
     expect(untilAvailable(pod, rule(seen), at(60))).toBe(10_001);

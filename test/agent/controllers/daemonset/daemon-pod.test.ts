@@ -135,7 +135,7 @@ test("bound pods come first, then the older, then the name", () => {
   expect(found.toSorted(byAge).map(({ metadata }) => metadata.name)).toEqual(["a", "b", "young", "unbound"]);
 });
 
-test("the pods of all boards share the template's large members", () => {
+test("the pods of all boards share the template's large fields", () => {
   const tolerations = Array.from({ length: 68_000 }, (_, i) => ({ key: `k${i}`, operator: "Exists" }));
   const podFor = daemonPods(set({ template: { tolerations } }), "abc");
   const [one, other] = [podFor("n1"), podFor("n2")] as { metadata: object; spec?: { tolerations: object[] } }[];

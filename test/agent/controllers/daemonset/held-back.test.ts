@@ -46,7 +46,7 @@ describe("an update", () => {
     expect(step({ name: "n1", run: true, stay: true }, [pod]).leaving).toEqual([{ pod }]);
   });
 
-  test("replaces a serving pod in its turn, even on a silent board: that is the rollout's decision", () => {
+  test("replaces a serving pod in its turn, even on a silent board, because that is the rollout's decision", () => {
     const pod = old("True");
     expect(step(held, [pod]).leaving).toEqual([{ pod }]);
   });
@@ -90,7 +90,7 @@ describe("a DaemonSet on a site", () => {
     return site;
   }
 
-  test("has no pod deleted before the boards are judged", async () => {
+  test("does not have a pod deleted before the boards are judged", async () => {
     const site = await rollout(undefined);
     await site.run(60_000);
     expect(site.pods).toEqual(["on-n1"]);
@@ -109,7 +109,7 @@ describe("a DaemonSet on a site", () => {
     expect(site.set.status).toMatchObject({ desiredNumberScheduled: 2, observedGeneration: 2 });
   });
 
-  test("waits while the link is down, and for a grace period after that: the board may have been alive", async () => {
+  test("waits while the link is down, and for a grace period after that, because the board may have been alive", async () => {
     const site = await rollout("no judge", (blind) => blind.site.api.cut(true));
     await site.run(60_000);
     expect(site.writes("delete")).toEqual([]);

@@ -204,7 +204,7 @@ describe("8000 pods of one set", () => {
     expect(Math.min(...shares)).toBeLessThan(0.25);
   });
 
-  test("cost no Event for each pod that ended", () => {
+  test("do not cost an Event for each pod that ended", () => {
     const { actions } = decide(stateOf(shapes["succeeded on one board"] as Shape), firstMemory, at);
     expect(actions.length).toBeLessThan(1000);
   });

@@ -113,7 +113,7 @@ describe("a pass that cannot be completed", () => {
   const done = ({ actions }: Decision<SetMemory>): readonly string[] =>
     actions.map((action) => (action.do === "create" ? `create ${action.resource.kind}` : action.do));
 
-  test("without the revision creates no pod, as its template would be unknown", () => {
+  test("without the revision does not create pods, as its template would be unknown", () => {
     const first = decide(work(), firstMemory, now);
     expect(done(first)).toEqual(["create ControllerRevision"]);
     expect(remember(first, failing(first), now).actions).toEqual([]);
@@ -275,7 +275,7 @@ test("a set recreated under its name starts from scratch, with pods of its own",
   expect(site.pods).toEqual(["agent-1", "agent-2"]);
 });
 
-test("a quiet site causes no writes", async () => {
+test("an idle site does not cause writes", async () => {
   const site = new DaemonSite();
   site.boards("n1", "n2");
   site.put(set(), revisionOf(set()), podOf(set(), "n1"), podOf(set(), "n2"));

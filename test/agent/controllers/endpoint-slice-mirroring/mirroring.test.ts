@@ -114,7 +114,7 @@ describe("Endpoints written by hand", () => {
     expect(actions).toMatchObject([{ do: "patch", target: { name: "db-x" }, patch: { ports: http } }]);
   });
 
-  test("that are terminating get no new slice", () => {
+  test("that are terminating do not get a new slice", () => {
     const leaving = made(one.subsets, { deletionTimestamp: "2026-01-01T00:00:00Z" });
     expect(decide({ kind: "mirrored", endpoints: leaving, slices: [] }, noMemory, 1000).actions).toEqual([]);
   });
@@ -142,11 +142,14 @@ describe("Endpoints written by the endpoints controller", () => {
     ["appears", { after: written }],
     ["changes", { before: written, after: changed }],
     ["is deleted", { before: written }],
-  ])("wake no key when the object %s, unless its service lost its selector or does not exist", (_when, change) => {
-    expect(woken(service(), change)).toEqual([]);
-    expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
-    expect(woken(undefined, change)).toEqual(["default/db"]);
-  });
+  ])(
+    "do not wake a key when the object %s, unless its service lost its selector or does not exist",
+    (_when, change) => {
+      expect(woken(service(), change)).toEqual([]);
+      expect(woken({ ...service(), spec: noSelector }, change)).toEqual(["default/db"]);
+      expect(woken(undefined, change)).toEqual(["default/db"]);
+    },
+  );
 
   test("are checked in a sweep, and when the label is removed", () => {
     expect(woken(service(), { after: written, swept: "first" })).toEqual(["default/db"]);

@@ -74,7 +74,7 @@ describe("endpoints are placed", () => {
     expect(sizes(slices, range(0, 3))).toEqual({ update: { two: 1 }, create: [], remove: [] });
   });
 
-  test("a change of an endpoint updates only its slice; a new version of the pod does not", () => {
+  test("only the slice of a changed endpoint is updated; a new version of the pod alone does not update it", () => {
     const slices = [slice("one", range(0, 2)), slice("two", range(2, 2))];
     expect(sizes(slices, [numbered(0, false), ...range(1, 3)]).update).toEqual({ one: 2 });
     const older = { ...numbered(0), targetRef: { ...numbered(0).targetRef, resourceVersion: "1" } };

@@ -55,7 +55,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else continues meanwhile", () => {
+  test("everything else continues in the meantime", () => {
     const more = [...pods, webPod("c", { on: "pi-2" })];
     const { actions } = decide(state(more, ready, silent("unknown")), noMemory, 100, at(0));
     expect(actions.map(endpointsIn)).toEqual(["a,b,c"]);
@@ -95,7 +95,7 @@ describe("the writes of one decision", () => {
     expect(last.memory.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
-  test("stop when one part fails: no endpoint leaves a slice before it is in another", () => {
+  test("stop when one part fails, so that no endpoint leaves a slice before it is in another", () => {
     const [action] = first.actions;
     if (action === undefined) throw new Error("nothing was decided");
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });

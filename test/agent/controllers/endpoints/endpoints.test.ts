@@ -35,7 +35,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("meanwhile a new pod is added, and a pod that its kubelet reports unready is removed", () => {
+  test("in the meantime a new pod is added, and a pod that its kubelet reports unready is removed", () => {
     const more = [...pods, webPod("c", { on: "pi-2" }), webPod("d", { on: "pi-2", ready: false })];
     const { actions } = decide(state(more, written(["a", "b@pi-2", "d@pi-2"]), silent("unknown")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "a,b,c", notReady: "d" });
@@ -56,7 +56,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "" });
   });
 
-  test("a service that publishes all of its pods keeps them, whatever the verdict is, and counts no harm", () => {
+  test("a service that publishes all of its pods keeps them, whatever the verdict is, and does not count a harmful act", () => {
     const all = service({ publishNotReadyAddresses: true });
     for (const silence of [silent("unknown"), silent("dead")]) {
       const wanting = { ...state(pods, written(["a", "b@pi-2"]), silence), service: all };
@@ -110,7 +110,7 @@ describe("the trigger time", () => {
     expect(remember(first, [{ action: create, ok: false, error: ending }], at(1)).actions).toEqual([]);
   });
 
-  test("an update keeps the members of other writers, requires the version that was read, and removes outdated members", () => {
+  test("an update keeps the fields of other writers, requires the version that was read, and removes outdated fields", () => {
     const cached: Endpoints = {
       ...written(["a"], [], "9"),
       metadata: {

@@ -67,7 +67,7 @@ describe("terminated pods", () => {
     expect(atOnce(firstToGo(() => found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
-  test("kept only by finalizers count and keep their rank, but are not deleted again", () => {
+  test("kept only by finalizers are counted and keep their rank, but are not deleted again", () => {
     const found = [ended("a"), kept("b"), ended("c"), kept("d"), kept("e"), ended("f")];
     const first = (threshold: number): readonly string[] => atOnce(firstToGo(() => found, { threshold, most: 10 }));
     expect(first(6)).toEqual([]);
@@ -186,7 +186,7 @@ test("a thousand pods are deleted in one pass, the others in the next ones; none
   expect(gc.left).toEqual([]);
 });
 
-test("a Node that cannot be read affects only the pods on it: those of other boards are deleted", async () => {
+test("a Node that cannot be read affects only the pods on it, and those of other boards are deleted", async () => {
   const boards = ["a", ...Array.from({ length: 20 }, (_, index) => `b-${10 + index}`)];
   const { site } = countedSite([[pods, boards.map((board) => pod(`on-${board}`, { on: board }))]]);
   const view: SiteView = {
@@ -222,7 +222,7 @@ test("a pass holds little of a board's large pods, and takes one step for each o
 });
 
 describe("a tenant", () => {
-  test("that keeps a thousand deleted pods by finalizers takes no turn of other tenants, and causes no writes", async () => {
+  test("that keeps a thousand deleted pods by finalizers does not take a turn of other tenants, and does not cause writes", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), orphan("z"));
     await gc.begin();
@@ -242,7 +242,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose thousands of deleted pods come first takes up no place in a pass", async () => {
+  test("whose thousands of deleted pods come first does not take up places in a pass", async () => {
     const gc = new GcSite(5);
     const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2026-02-01T00:00:00Z" }));
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), ...others);
@@ -251,7 +251,7 @@ describe("a tenant", () => {
     expect(gc.left.filter((key) => key.startsWith("default/other-"))).toEqual(others.slice(5).map(keyOf));
   });
 
-  test("whose deleted pods name boards that never existed, and stay because of finalizers, causes no requests", async () => {
+  test("whose deleted pods name boards that never existed, and stay because of finalizers, does not cause requests", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 300 }, (_, index) => kept(`a-${index}`, { on: `a-${index}` })), orphan("z"));
     await gc.begin();
@@ -313,7 +313,7 @@ describe("a pod that is written between its read and its deletion", () => {
     expect(gc.left).toEqual(["default/a"]);
   });
 
-  test("is retried at a bounded pace if it is written again and again, and the others are deleted meanwhile", async () => {
+  test("is retried at a bounded pace if it is written again and again, and the others are deleted in the meantime", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict" });
@@ -348,7 +348,7 @@ test("a pod deleted for the state of its board is deleted only in the version th
   ]);
 });
 
-test("a pod that can never run again is deleted in any version, without waiting for a kubelet", () => {
+test("a pod that can never run again is deleted whatever its version, without waiting for a kubelet", () => {
   const nothing = { ...none, shut: undefined };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
@@ -359,7 +359,7 @@ test("a pod that can never run again is deleted in any version, without waiting 
   ]);
 });
 
-test("the API is asked about a limited number of boards in one pass", async () => {
+test("the API is queried about a limited number of boards in one pass", async () => {
   const gc = new GcSite();
   gc.put(...Array.from({ length: 100 }, (_, index) => pod(`p${index}`, { on: `gone-${index}` })));
   await gc.begin();
@@ -392,7 +392,7 @@ describe("pods of a board whose Node was deleted", () => {
   });
 });
 
-describe("of terminating pods on boards that an operator marked out of service", () => {
+describe("of the terminating pods on boards that an operator marked out of service", () => {
   const marked: Node = node("pi", {
     conditions: { Ready: "Unknown" },
     taints: [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }],
@@ -420,7 +420,7 @@ describe("of terminating pods on boards that an operator marked out of service",
     return { deleted: state.outOfService.map(({ metadata }) => metadata.name), asked };
   }
 
-  test("those go that the Nodes in the cache are not older than", async () => {
+  test("those written no later than the cached Nodes are deleted", async () => {
     expect(await pass("8")).toEqual({ deleted: ["web"], asked: [] });
   });
 
@@ -435,7 +435,7 @@ describe("of terminating pods on boards that an operator marked out of service",
       },
       [],
     ],
-  ])("of a later one the board is read: it %s", async (_name, live, deleted) => {
+  ])("for one written later, the board is read, and the pod %s", async (_name, live, deleted) => {
     expect(await pass("7", live)).toEqual({ deleted, asked: ["pi"] });
     expect(await pass(undefined, live)).toEqual({ deleted, asked: ["pi"] });
   });

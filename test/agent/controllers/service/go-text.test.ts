@@ -43,7 +43,7 @@ test("ports of subsets and of slices are printed and hashed as Go does it", () =
   );
 });
 
-test("the offset basis is the hash of the empty text, and letters beyond ASCII are hashed by their bytes", () => {
+test("the offset basis is the hash of the empty string, and letters beyond ASCII are hashed by their bytes", () => {
   expect(atOnce(fnv128(""))).toBe("6c62272e07bb014262b821756295c58d");
   expect(atOnce(fnv128("a"))).toBe("d228cb696f1a8caf78912b704e4a8964");
   expect(atOnce(fnv128("ä"))).not.toBe(atOnce(fnv128("a")));

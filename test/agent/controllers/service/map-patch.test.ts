@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { isSameMap, mapPatch, sharedMapPatch, without } from "../../../../agent/controllers/service/map-patch.ts";
 
-test("a patch has new and changed members, and null for removed ones", () => {
+test("a patch has new and changed keys, and null for removed ones", () => {
   expect(mapPatch({ a: "1", b: "2", c: "3" }, { a: "1", b: "4", d: "5" })).toEqual({ b: "4", c: null, d: "5" });
   expect(mapPatch(undefined, { a: "1" })).toEqual({ a: "1" });
   expect(mapPatch({ a: "1" }, { a: "1" })).toEqual({});
 });
 
-test("inherited members are ignored", () => {
+test("inherited properties are ignored", () => {
   expect(mapPatch({ constructor: "x" }, {})).toEqual({ constructor: null });
   expect(mapPatch({}, { toString: "x" })).toEqual({ toString: "x" });
 });

@@ -79,7 +79,7 @@ describe("a pod wakes the services whose selectors match it", () => {
     expect(woken(pod, other)).toEqual(["default/all", "default/front"]);
   });
 
-  test("but none in a sweep: each service is enqueued by itself", () => {
+  test("but not in a sweep, in which each service is enqueued by itself", () => {
     expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: "first" }, site)]).toEqual([]);
   });
 });

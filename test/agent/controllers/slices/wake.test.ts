@@ -85,7 +85,7 @@ describe("the cache of a service's slices", () => {
     }
   });
 
-  test("holds a limited number of different labels, and the other slices count as relabelled", () => {
+  test("holds different labels up to a limit in characters, and slices beyond it count as relabelled", () => {
     const found = read(...Array.from({ length: 100 }, (_, version) => slice({}, wide(version))));
     const whole = found.filter(({ metadata: { labels = {} } }) => Object.keys(labels).length === 997);
     expect(whole.length).toBeGreaterThan(1);

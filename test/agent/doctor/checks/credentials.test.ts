@@ -101,7 +101,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     expect(verdict.message).toMatch(said);
   });
 
-  test("an authority that expires within a month is a warning: the API server is not trusted after that", async () => {
+  test("an authority that expires within a month is a warning, because the API server is not trusted after that", async () => {
     put("kubeconfig", kubeconfig({ token: "secret" }, authority.ca));
     expect(await credsFiles(patient(folder))).toMatchObject({
       level: "warn",
@@ -109,7 +109,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     });
   });
 
-  test("a certificate that is valid from next year on points to a wrong clock", () => {
+  test("a certificate that becomes valid next year points to a wrong clock", () => {
     const early = authority.issue("pi-3", { from: inDays(300) });
     expect(lifeVerdict("it", early.cert, ambient.clock.now())).toMatchObject({
       level: "fail",

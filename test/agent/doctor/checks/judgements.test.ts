@@ -138,7 +138,7 @@ describe("the site's Lease", () => {
     expect(hint).toContain("copy of this board's card");
   });
 
-  test("that names a holder other than the board that believes to lead is a failure", () => {
+  test("that names a holder other than the board that believes that it leads is a failure", () => {
     const status = snapshot(
       healthy({ identity: { site: "s", board: "pi-1", node: "pi-1", profile: undefined } }),
       undefined,
@@ -300,7 +300,7 @@ describe("the board", () => {
   });
 });
 
-test("a fleet that requires no signed commands is a warning", () => {
+test("a fleet that does not require signed commands is a warning", () => {
   expect(signKeys(folder.path, false).level).toBe("ok");
   expect(signKeys(folder.path, true)).toMatchObject({
     level: "warn",

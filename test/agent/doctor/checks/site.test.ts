@@ -65,7 +65,7 @@ test("this board's own Node may still name the site from before its enrolment", 
   expect(verdict({ boards: [board("pi-3", older)] }).level).toBe("ok");
 });
 
-test("boards that name a site without a Lease were not started since it was renamed: a warning", () => {
+test("boards that name a site without a Lease have not been started since it was renamed, which is a warning", () => {
   expect(verdict({ boards: [board("pi-1", older)] })).toMatchObject({
     level: "warn",
     message: expect.stringContaining(

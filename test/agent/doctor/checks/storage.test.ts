@@ -105,7 +105,7 @@ test("twenty real writes are timed, and slow ones are a warning", () => {
   expect(fsyncVerdict([...Array.from({ length: 19 }, () => 20), 950], 200)).toMatchObject({ level: "ok" });
 });
 
-test("an eMMC near the end of its life is a warning; a card reports no wear", () => {
+test("an eMMC near the end of its life is a warning; a card does not report wear", () => {
   const storage = { ...storageReading(boardFiles(folder.path), "/nowhere", undefined), kind: "emmc" } as const;
   const worn = (usedPercent: number, reserve: "normal" | "warning" = "normal") =>
     wearVerdict({ ...storage, wear: { usedPercent, reserve } }).level;

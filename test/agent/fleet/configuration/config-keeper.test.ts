@@ -348,11 +348,14 @@ describe("no trial begins", () => {
     ["startupGracePeriod", "19s", false],
     ["startupGracePeriod", "20s", true],
     ["monitorPeriod", "1s", true],
-  ])("%s of %s: a living board must not seem lost between two renewals of its Lease", (name, value, isTaken) => {
-    const faults = judgeRemote({ nodeLifecycle: { [name]: value } }, undefined);
-    const message = "must be at least 20s in settings of the fleet: a kubelet renews its Lease every 10s";
-    expect(faults).toEqual(isTaken ? [] : [{ path: `/nodeLifecycle/${name}`, code: "schema", message }]);
-  });
+  ])(
+    "%s of %s, because a living board must not seem lost between two renewals of its Lease",
+    (name, value, isTaken) => {
+      const faults = judgeRemote({ nodeLifecycle: { [name]: value } }, undefined);
+      const message = "must be at least 20s in settings of the fleet, because a kubelet renews its Lease every 10s";
+      expect(faults).toEqual(isTaken ? [] : [{ path: `/nodeLifecycle/${name}`, code: "schema", message }]);
+    },
+  );
 
   test("for an older version, or for a topic that was cleared", async () => {
     const board = new Board();
@@ -421,7 +424,7 @@ test("apply starts the latest version early, and no other", async () => {
   expect(await board.keeper.apply(1, undefined, false)).toMatchObject({ outcome: "done", result: { changed: false } });
 });
 
-test("if the power fails at any write, the next start has the former settings or the new ones, and ends in sync or rolled back", async () => {
+test("if the power fails at any write, the next start has the previous settings or the new ones, and ends in sync or rolled back", async () => {
   const tellAll = async (board: Board): Promise<void> => {
     await board.send(1);
     await board.turn();
@@ -655,7 +658,7 @@ test("a fault of the fleet is over when it publishes the version in force again"
   expect(board.state).toBe("in-sync 1");
 });
 
-test("a document that lacks a required signature changes nothing and does not hide a trial; once signed, its counter counts", async () => {
+test("a document that lacks a required signature changes nothing and does not hide a trial; once signed, its counter is used", async () => {
   const board = new Board();
   const missing = { path: "", code: "signature-missing", message: "this document must be signed" } as const;
   const text = JSON.stringify({ v: 1, version: 2, config: {} });

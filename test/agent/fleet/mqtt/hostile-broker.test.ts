@@ -88,7 +88,7 @@ describe("a broker that acknowledges nothing", () => {
     broker.answersPings = false;
     expect(await open.ended).toMatchObject({
       kind: "lost",
-      message: expect.stringContaining("no longer answers"),
+      message: expect.stringContaining("no longer responds"),
     });
   });
 });

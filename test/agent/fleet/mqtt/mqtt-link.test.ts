@@ -134,7 +134,7 @@ describe.skipIf(lack)("a real broker", () => {
     await link.close(1000);
   });
 
-  test("sends no message larger than the board's limit, and the connection stays open", async () => {
+  test("does not send a message larger than the board's limit, and the connection stays open", async () => {
     const broker = await brokerWith(["max_packet_size 2000"]);
     const link = await open(openingFor(broker), never);
     const large = link.publish({ topic: `sw1/${me}/event/x`, payload: "x".repeat(3000), retain: false });

@@ -53,7 +53,7 @@ test.each([
   expect(parseCommandTopic(me, topic)).toBeUndefined();
 });
 
-test("answers go to the owner of the command's topic: the site's to the site, the fleet's to the board's own", () => {
+test("the answer to a site command goes to the site's topic, and the answer to a fleet command to the board's own topic", () => {
   const command = { name: "ping", id: "1" };
   expect(resultTopic(me, { scope: "site", ...command })).toBe("sw1/acme/plant7/_site/res/ping/1");
   expect(resultTopic(me, { scope: "fleet", ...command })).toBe("sw1/acme/plant7/pi-1/res/ping/1");

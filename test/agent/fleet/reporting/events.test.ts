@@ -58,7 +58,7 @@ test("events during a full disk are reported in their order, with their own time
   expect(log.said("warn")).toEqual(["events for the fleet cannot be stored"]);
 });
 
-test("a full disk does not fill the memory: the least important events are dropped first, and the log says so", async () => {
+test("a full disk does not fill the memory, because the least important events are dropped first, and the log says so", async () => {
   fillDisk(true);
   note("first", "critical");
   note("second");

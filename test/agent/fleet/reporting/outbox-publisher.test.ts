@@ -240,7 +240,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("never sees messages of the board's former identity: they are dropped at the start, and counted", async () => {
+  test("never sees messages of the board's former identity, which are dropped at the start, and counted", async () => {
     const desk = new Desk();
     for (let n = 0; n < 250; n++) {
       const topic = `sw1/acme/plant7/pi-0/event/leader.lost`;
@@ -263,7 +263,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("a state delays no other messages", async () => {
+  test("a state does not delay other messages", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     link.refuse = ({ topic }) =>
@@ -280,7 +280,7 @@ describe("a broker that refuses", () => {
   });
 });
 
-test("answers to one topic delays no other answers, however many there are, and is reported once", async () => {
+test("answers to one topic does not delay other answers, however many there are, and is reported once", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   let refused = 0;
@@ -455,7 +455,9 @@ describe("a broker that hangs up", () => {
       detail: { topic: "sw1/acme/plant7/pi-1/event/poison", reason: "the broker hung up" },
     });
     expect([desk.outbox.usage("dead").rows, desk.outbox.lost]).toEqual([1, 1]);
-    expect(desk.log.said("warn")).toEqual(["the broker ends the connection on a message, which is set aside"]);
+    expect(desk.log.said("warn")).toEqual([
+      "a message is set aside, because the broker ends the connection whenever it is sent",
+    ]);
     await desk.disconnect(last);
   });
 
@@ -487,7 +489,7 @@ describe("a broker that hangs up", () => {
     await desk.disconnect(link);
   });
 
-  test("on every event costs one event after ever longer times, and is connected in between", async () => {
+  test("on every event costs one event at growing intervals, and is connected in between", async () => {
     const desk = new Desk();
     for (let n = 0; n < 50; n++) desk.happen("noise");
     let connections = 0;
@@ -538,7 +540,7 @@ describe("a link that often ends", () => {
   test.each([
     ["before each acknowledgement of its first seconds", 2],
     ["after some silence", 8],
-  ])("%s loses no message", async (_, seconds) => {
+  ])("%s does not lose a message", async (_, seconds) => {
     const desk = new Desk();
     for (let n = 0; n < 5; n++) desk.happen("noise");
     for (let connection = 0; connection < 40; connection++) {
@@ -556,7 +558,7 @@ describe("a link that often ends", () => {
     await desk.disconnect(good);
   });
 
-  test("at any moment loses no message, even if each acknowledgement takes a second", async () => {
+  test("at any moment does not lose a message, even if each acknowledgement takes a second", async () => {
     const desk = new Desk();
     const chance = new SeededRandom(7);
     const delivered = new Set<number>();
@@ -579,7 +581,7 @@ describe("a link that often ends", () => {
     expect([desk.outbox.usage("event").rows, desk.outbox.usage("dead").rows, delivered.size]).toEqual([0, 0, 400]);
   });
 
-  test("by our own stop, or because another client takes over, blames no message", async () => {
+  test("by our own stop, or because another client takes over, does not blame a message", async () => {
     const desk = new Desk();
     desk.happen("one");
     for (const kind of ["stopped", "taken", "stopped", "taken", "stopped", "taken"] as const) {

@@ -76,7 +76,7 @@ test("a flapping condition is reported once a minute, in its current state", () 
   expect(reported.length).toBeLessThanOrEqual(4);
 });
 
-test("a zone's state is reported by the site: the first one only if it is bad", () => {
+test("a zone's state is reported by the site, the first one only if it is bad", () => {
   expect(
     story(
       [0, {}],
@@ -101,7 +101,7 @@ const follows = { leader: { ...leads, role: "standby", holder: "pi-2" } } as con
 const conditionsOnly = (reported: readonly string[][]) =>
   reported.map((all) => all.filter((one) => /condition/.test(one)));
 
-test("a condition of the site is not over because this board leads no longer: it does not know", () => {
+test("a condition of the site is not over because this board no longer leads, since it does not know", () => {
   const lost = { ofSite: ["BoardsLost"] };
   expect(
     conditionsOnly(story([0, judging], [2, { ...judging, ...lost }], [70, follows], [72, follows], [140, follows])),

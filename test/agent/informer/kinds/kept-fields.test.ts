@@ -73,7 +73,7 @@ test("a change of the cached fields comes with a migration that empties the cach
   expect({ migration: cacheMigrations.at(-1)?.number, ...of }).toMatchSnapshot();
 });
 
-test("the sample that a real API server answered in JSON and in protobuf has every pod field that is kept", () => {
+test("the sample that a real API server returned in JSON and in protobuf has every pod field that is kept", () => {
   const folder = path.join(import.meta.dirname, "../../client/decoding/samples");
   const { items } = JSON.parse(readFileSync(path.join(folder, "pod-list.json"), "utf8")) as { items: readonly Pod[] };
   const sampled = new Set(items.flatMap((pod) => kept(trims.trimPod(pod))));

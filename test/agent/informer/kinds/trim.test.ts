@@ -173,13 +173,13 @@ test("trimming twice changes nothing more, and an empty object is accepted", () 
   expect(trimNode(bare)).toEqual({ ...bare, spec: {}, status: {} });
 });
 
-test("only the text that no API server checks is dropped from a service", () => {
+test("only the string that no API server checks is dropped from a service", () => {
   const spec = { selector: { app: "web" }, ports: [{ port: 80 }], clusterIP: "10.0.0.1", type: "LoadBalancer" };
   const service: Service = { metadata, spec: { ...spec, loadBalancerIP: "x".repeat(1000) } };
   expect(trimService(service)).toEqual({ metadata, spec });
 });
 
-test("the annotations of a pod are not even listed: a tenant may write tens of thousands", () => {
+test("the annotations of a pod are not even listed, because a tenant may write tens of thousands", () => {
   const ownKeys = (): never => {
     throw new Error("the annotations were listed");
   };

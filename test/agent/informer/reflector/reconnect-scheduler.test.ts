@@ -120,7 +120,7 @@ describe("a leader", () => {
     expect(new Set(waits).size).toBe(1);
   });
 
-  test("reconnects as soon as a request was answered, at the pace of each stream and no sooner", async () => {
+  test("reconnects as soon as a response has arrived, at the pace of each stream and no sooner", async () => {
     const board = leaderOf(last);
     const [quick, slow, renewal] = [returns(board), returns(board, undefined, 3000), renewalWaits(board)];
     await clock.advance("2s");
@@ -129,7 +129,7 @@ describe("a leader", () => {
     expect([await quick, await slow, await renewal]).toEqual([2000, 3000, 2000]);
   });
 
-  test("is not kept from a server that answers others meanwhile, and does not ask it more often", async () => {
+  test("is not kept from a server that responds to others in the meantime, and does not send it more requests", async () => {
     const board = leaderOf(last);
     const back = returns(board);
     board.reached();
@@ -156,14 +156,14 @@ describe("a leader", () => {
   });
 });
 
-test("a follower reconnects within five minutes, or once a request of its own is answered", async () => {
+test("a follower reconnects within five minutes, or once it gets a response to a request of its own", async () => {
   const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(standby(seed))));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(60_000);
   expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);
   expect(mostInASecond(waits)).toBeLessThanOrEqual(10);
 });
 
-test("a follower delays none of its reads of the Lease", async () => {
+test("a follower does not delay its reads of the Lease", async () => {
   const board = standby(3);
   const back = returns(board);
   expect(await renewalWaits(board)).toBe(0);

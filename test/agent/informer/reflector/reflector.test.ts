@@ -169,7 +169,7 @@ describe("a restart", () => {
     await end();
   });
 
-  test("lists from the former position on if the server has lost the history, and finds deletions", async () => {
+  test("lists from the previous position if the server has lost the history, and finds deletions", async () => {
     api.put(pods, pod("web-1"));
     api.put(pods, pod("web-2"));
     start();
@@ -193,7 +193,7 @@ describe("a restart", () => {
 });
 
 describe("a lost history", () => {
-  test("in the middle of a burst loses no event: earlier ones are stored, the list brings the rest", async () => {
+  test("in the middle of a burst does not lose an event: earlier ones are stored, and the list brings the others", async () => {
     start();
     await clock.settle();
     for (let index = 0; index < 10; index++) api.put(pods, pod(`web-${index}`));
@@ -323,7 +323,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("because of a broken connection causes a pause and no list", async () => {
+  test("because of a broken connection causes a pause but not a list", async () => {
     start();
     await clock.advance("1m");
     api.openWatch.break(apiError("watch", 0, "Reset"));
@@ -368,7 +368,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("because of a server that answers with an error is reported once", async () => {
+  test("because of a server that responds with an error is reported once", async () => {
     start();
     await clock.advance("1m");
     api.fail("watch", apiError("watch", 500, "InternalError"), 3);
@@ -378,7 +378,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("of a follower returns at a random time within half a minute: a fleet does not return at once", async () => {
+  test("of a follower returns at a random time within half a minute, so that a fleet does not return at once", async () => {
     const waits: number[] = [];
     for (let seed = 1; seed <= 100; seed++) {
       clock = new FakeClock();
@@ -468,7 +468,7 @@ describe("an interrupted watch", () => {
 });
 
 describe("a watch", () => {
-  test("counts as not live from the first list that fails, not while that list is under way", async () => {
+  test("is not live once the first list has failed, not while that list is under way", async () => {
     api.fail("list", apiError("list", 429, "TooManyRequests"), 1000);
     start();
     expect(reflector.health.notLiveSince).toBeUndefined();
@@ -512,7 +512,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("stays live while its resource rests: one list makes the server send its bookmarks", async () => {
+  test("stays live while its resource rests, because one list makes the server send its bookmarks", async () => {
     api.knowsProgress = false;
     start();
     const health: boolean[] = [];
@@ -532,7 +532,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("needs no such list once it has delivered something: the server then sends bookmarks by itself", async () => {
+  test("needs no such list once it has delivered something, because the server then sends bookmarks by itself", async () => {
     api.knowsProgress = false;
     start();
     await clock.advance("1s");
@@ -545,7 +545,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("ends, although the server answers, if nothing arrives after the answer either", async () => {
+  test("ends, although the server responds, if nothing arrives after the response either", async () => {
     start();
     await clock.settle();
     api.openWatch.freeze();
@@ -560,7 +560,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("ends at the stall bound if the server does not answer that list", async () => {
+  test("ends at the stall bound if the server does not respond to that list", async () => {
     api.knowsProgress = false;
     start();
     await clock.settle();
@@ -581,7 +581,7 @@ describe("a watch", () => {
       }
     }
 
-    test("goes on until the event is there, and does not count as live meanwhile", async () => {
+    test("goes on until the event is there, and is not live in the meantime", async () => {
       start();
       await clock.advance("61s");
       const arrive = api.openWatch.delay();
@@ -597,7 +597,7 @@ describe("a watch", () => {
       await end();
     });
 
-    test("is not asked about within its first event, so that it does not look live", async () => {
+    test("is not checked within its first event, so that it does not look live", async () => {
       start();
       await clock.advance("1s");
       api.openWatch.delay();
@@ -648,7 +648,7 @@ describe("a watch", () => {
     });
   });
 
-  test("is not proven by an event after a pause: later events may have been delayed with it", async () => {
+  test("is not proven by an event after a pause, because later events may have been delayed with it", async () => {
     start();
     await clock.advance("45s");
     const proofs: (number | undefined)[] = [];
@@ -844,7 +844,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("for a listed object without a usable state leaves its pod in place, and adds no unknown pod", async () => {
+  test("for a listed object without a usable state leaves its pod in place, and does not add an unknown pod", async () => {
     api.put(pods, pod("web", serving));
     api.put(pods, pod("gone", serving));
     start();
@@ -865,7 +865,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("that is malformed is requested again: a truncated line may have been a deletion", async () => {
+  test("that is malformed is requested again, because a truncated line may have been a deletion", async () => {
     api.put(pods, pod("web-1"));
     start();
     await clock.settle();

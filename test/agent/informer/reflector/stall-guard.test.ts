@@ -57,7 +57,7 @@ test("a server that sends a byte now and then holds the stream no longer than on
   expect(String(guard.signal.reason)).toContain("an event is incomplete after 90 s and 0 kB");
 });
 
-test("a stream that has begun an event is not asked about", async () => {
+test("a stream that has begun an event is not checked", async () => {
   await clock.advance("74s");
   guard.arrived(1);
   await clock.advance("10s");

@@ -307,7 +307,7 @@ test("the last outage is named by its cause", async () => {
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
   expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing had to be held");
   written({ api: { ...api, lastOutage: outage } });
-  expect((await status()).out).toContain("(1m): no answer from the API server;");
+  expect((await status()).out).toContain("(1m): no response from the API server;");
 });
 
 test("--wait ends at its timeout with the last status", async () => {

@@ -96,7 +96,7 @@ test("siteward up overwrites its own old kubeconfig, but not another program's",
   expect(given({ kubeconfig: ours }).kubeconfig).toBe(ours);
 });
 
-test("a mistyped kubeconfig path creates no folder; paths in the site's folder may be created", () => {
+test("a mistyped kubeconfig path does not create a folder; paths in the site's folder may be created", () => {
   const mistyped = path.join(folder, "nope", "x");
   expect(problemsOf({ kubeconfig: mistyped })).toEqual([
     `--kubeconfig: the folder ${path.dirname(mistyped)} does not exist`,
