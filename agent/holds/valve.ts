@@ -62,9 +62,9 @@ export const actsWithin = ({ acts, admitted }: Valve, now: Instant): number =>
 export const isUnknown = ({ unknown }: Valve, now: Instant): boolean =>
   unknown !== undefined && isCounted(unknown, now);
 
-/** How many further acts the limit permits now. */
+/** How many further acts the limit permits now. Without a limit, it does not matter that acts are unknown. */
 export const roomIn = (valve: Valve, limit: number, now: Instant): number =>
-  isUnknown(valve, now) ? 0 : Math.max(0, limit - actsWithin(valve, now));
+  isUnknown(valve, now) && limit < Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - actsWithin(valve, now));
 
 /** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */
 export function roomAt(valve: Valve, limit: number, now: Instant): Instant | undefined {

@@ -11,6 +11,8 @@ export interface Link {
   readonly restoredAt: Instant | undefined;
   /** The times up to which the silence of Nodes, and of Leases, is proven; undefined: it is not proven at all. */
   readonly proof: { readonly nodes: Instant | undefined; readonly leases: Instant | undefined };
+  /** When the last change of any Lease arrived; undefined: none has, or the time is unknown. */
+  readonly lastBeat?: Instant | undefined;
 }
 
 export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, limits: WatchLimits, now: Instant): Link {
@@ -21,6 +23,7 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
     notLiveSince: down.map((watch) => watch.notLiveSince ?? watch.lastReceived).reduce(earlier, undefined),
     restoredAt: both.map((watch) => watch.restoredAt).reduce(later, undefined),
     proof: { nodes: watches.nodes.lastProof, leases: watches.leases.lastProof },
+    lastBeat: watches.leases.lastNews,
   };
 }
 

@@ -7,8 +7,11 @@ export interface Respite {
   readonly since: Instant;
   /** How long it had lasted when a pass last found the link live. */
   readonly length: Millis;
-  /** Boards could send heartbeats in it: at least half of those that do not count as lost have. */
-  readonly heard: boolean;
+  /**
+   * For how much of it boards were heard: from its beginning to the last heartbeat of any of them. 0: fewer than half of
+   * those that do not count as lost have sent one.
+   */
+  readonly heard: Millis;
 }
 
 /** The time that a board missed in the respites before the present one, which began at `since`. */
@@ -20,24 +23,30 @@ export interface Missed {
 /** Maximum number of respites remembered: at one outage per minute, those of the last half hour. */
 const mostRespites = 32;
 
-/** The respites after another pass. `heard`: enough boards have sent a heartbeat since the last outage ended. */
+/**
+ * The respites after another pass. `heardAt`: when the last heartbeat of any board arrived; undefined: too few boards have sent
+ * one since the last outage ended.
+ */
 export function nextRespites(
   before: readonly Respite[],
-  { link: { live, restoredAt }, heard }: { readonly link: Link; readonly heard: boolean },
+  { link: { live, restoredAt }, heardAt }: { readonly link: Link; readonly heardAt: Instant | undefined },
   now: Instant,
 ): readonly Respite[] {
   if (restoredAt === undefined) return before;
   const isNew = before.at(-1)?.since.mono !== restoredAt.mono;
   if (!isNew && !live) return before;
   const past = isNew ? before.slice(1 - mostRespites) : before.slice(0, -1);
-  return [...past, { since: restoredAt, length: live ? elapsed(restoredAt, now) : 0, heard }];
+  const length = live ? elapsed(restoredAt, now) : 0;
+  const heard = heardAt === undefined ? 0 : Math.max(0, elapsed(restoredAt, heardAt));
+  return [...past, { since: restoredAt, length, heard }];
 }
 
 /**
- * Whether a board that was silent throughout the respite has missed it. After a third of a grace period a living board has
- * tried again, whatever the outage did to its connection and its backoff.
+ * Whether a board that was silent throughout the respite has missed it. Only the time up to the last heartbeat of another board
+ * counts: after it, an outage may have begun that nobody has noticed. Other boards were heard a quarter of a grace period
+ * after its beginning, which is longer than the interval of renewals.
  */
-const counts = ({ length, heard }: Respite, gracePeriod: Millis): boolean => heard && length >= gracePeriod / 3;
+const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= gracePeriod / 4;
 
 /**
  * What a board missed whose silence began at `probe`; undefined: nothing, or other boards are not heard in the present
@@ -49,11 +58,11 @@ export function missedSince(
   { link: { restoredAt }, gracePeriod }: { readonly link: Link; readonly gracePeriod: Millis },
 ): Missed | undefined {
   const present = respites.at(-1);
-  if (restoredAt === undefined || present?.since.mono !== restoredAt.mono || !present.heard) return undefined;
+  if (restoredAt === undefined || present?.since.mono !== restoredAt.mono || present.heard === 0) return undefined;
   const length = respites
     .slice(0, -1)
     .filter((respite) => isAfter(respite.since, probe) && counts(respite, gracePeriod))
-    .reduce((sum, respite) => sum + respite.length, 0);
+    .reduce((sum, respite) => sum + respite.heard, 0);
   return length === 0 ? undefined : { since: restoredAt, length };
 }
 

@@ -5,7 +5,7 @@ import { type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { Action, Outcome } from "../../execution/actions.ts";
-import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { earlier, isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { nextRespites } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
@@ -122,7 +122,7 @@ function monitor(
   );
   const next: SiteMemory = {
     ...memory,
-    respites: nextRespites(memory.respites, { link, heard: areHeard(examined, link.restoredAt) }, now),
+    respites: nextRespites(memory.respites, { link, heardAt: lastHeard(examined, link) }, now),
     quarantine: quarantineAfter(memory, { link, allReported: haveReported(examined, link.restoredAt) }, settings, now),
     monitorAt: shifted(now, settings.monitorPeriod),
     foreign: inherited?.foreign ?? memory.foreign,
@@ -202,12 +202,20 @@ const hasMissed = ({ evidence: { missedMs }, verdict }: Examined): boolean =>
 const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): boolean =>
   reportedAt !== undefined && reportedAt.mono >= since.mono;
 
-/** Whether at least half of the boards that do not count as lost have shown a sign of life since the outage ended. */
-function areHeard(boards: readonly Examined[], since: Instant | undefined): boolean {
-  if (since === undefined) return false;
+/**
+ * When the last heartbeat arrived, as far as it is known; undefined: since the outage ended, fewer than half of the boards that
+ * do not count as lost have shown a sign of life.
+ */
+function lastHeard(boards: readonly Examined[], { restoredAt, lastBeat }: Link): Instant | undefined {
+  if (restoredAt === undefined) return undefined;
   const present = boards.filter(({ observed }) => observed !== "Unknown");
-  const reported = present.filter((board) => hasReported(board, since));
-  return reported.length > 0 && 2 * reported.length >= present.length;
+  const reported = present.flatMap(({ health: { reportedAt } }) =>
+    reportedAt !== undefined && reportedAt.mono >= restoredAt.mono ? [reportedAt] : [],
+  );
+  if (reported.length === 0 || 2 * reported.length < present.length) return undefined;
+  const last = reported.reduce((a, b) => (b.mono > a.mono ? b : a));
+  // A pass sees a heartbeat some seconds after it arrived.
+  return lastBeat && earlier(lastBeat, last);
 }
 
 /**

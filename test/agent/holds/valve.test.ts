@@ -78,6 +78,12 @@ describe("a limit", () => {
     expect(roomAt({ ...newValve, admitted: 2 }, 2, at(1))).toBeUndefined();
   });
 
+  test("permits all while an operator has released it, also if the acts of the last hour are unknown", () => {
+    const valve = { ...newValve, unknown: at(0) };
+    expect(roomIn(valve, 3, at(1))).toBe(0);
+    expect(roomIn(valve, Number.POSITIVE_INFINITY, at(1))).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test("permits nothing while the acts of the last hour are unknown", () => {
     const valve = { ...newValve, unknown: at(0) };
     expect(roomIn(valve, 10, at(61))).toBe(0);

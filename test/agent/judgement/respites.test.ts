@@ -11,10 +11,10 @@ const linkSince = (seconds: number | undefined, live = true): Link => ({
   restoredAt: seconds === undefined ? undefined : at(seconds),
   proof: { nodes: undefined, leases: undefined },
 });
-const respite = (since: number, length: number, heard = true): Respite => ({
+const respite = (since: number, length: number, heard = length): Respite => ({
   since: at(since),
   length: length * 1000,
-  heard,
+  heard: heard * 1000,
 });
 
 describe("the times between outages", () => {
@@ -22,8 +22,11 @@ describe("the times between outages", () => {
     before: readonly Respite[],
     since: number | undefined,
     now: number,
-    { heard = true, live = true } = {},
-  ): readonly Respite[] => nextRespites(before, { link: linkSince(since, live), heard }, at(now));
+    { heard = now, live = true }: { readonly heard?: number | null; readonly live?: boolean } = {},
+  ): readonly Respite[] => {
+    const heardAt = heard === null ? undefined : at(heard);
+    return nextRespites(before, { link: linkSince(since, live), heardAt }, at(now));
+  };
 
   test("begin with the end of the first outage", () => {
     expect(later([], undefined, 50)).toEqual([]);
@@ -35,7 +38,16 @@ describe("the times between outages", () => {
     expect(later(before, 60, 70)).toEqual([respite(60, 10)]);
     expect(later(before, 60, 70, { live: false })).toBe(before);
     expect(later(before, 80, 82)).toEqual([respite(60, 5), respite(80, 2)]);
-    expect(later(before, 80, 82, { live: false })).toEqual([respite(60, 5), respite(80, 0)]);
+    expect(later(before, 80, 82, { live: false, heard: null })).toEqual([respite(60, 5), respite(80, 0)]);
+  });
+
+  test("let boards be heard until the last heartbeat, and not at all while too few are heard", () => {
+    const before = later([], 60, 70, { heard: 68 });
+    expect(before).toEqual([respite(60, 10, 8)]);
+    expect(later(before, 60, 80, { heard: 68 })).toEqual([respite(60, 20, 8)]);
+    expect(later(before, 60, 80, { heard: 79 })).toEqual([respite(60, 20, 19)]);
+    expect(later(before, 90, 95, { heard: 89 })).toEqual([respite(60, 10, 8), respite(90, 5, 0)]);
+    expect(later(before, 90, 95, { heard: null })).toEqual([respite(60, 10, 8), respite(90, 5, 0)]);
   });
 
   test("are remembered as far as they are recent", () => {
@@ -54,15 +66,16 @@ describe("what a silent board missed, with a grace period of 60 s", () => {
   const present = respite(300, 1);
 
   test.each([
-    ["each respite of a third of it", [respite(10, 20), respite(50, 25), present], 45_000],
-    ["none that is shorter", [respite(10, 19.999), respite(50, 25), present], 25_000],
-    ["none in which most boards were not heard", [respite(10, 30, false), respite(50, 25), present], 25_000],
-    ["not the present one", [respite(300, 100)], undefined],
     [
-      "nothing while most boards are not heard after the last outage",
-      [respite(10, 30), respite(300, 1, false)],
-      undefined,
+      "each respite in which others were heard for a quarter of it",
+      [respite(10, 15), respite(50, 25), present],
+      40_000,
     ],
+    ["none in which they were heard for less", [respite(10, 30, 14.999), respite(50, 25), present], 25_000],
+    ["no time after the last heartbeat of another board", [respite(10, 60, 20), respite(100, 60, 30), present], 50_000],
+    ["none in which most boards were not heard", [respite(10, 30, 0), respite(50, 25), present], 25_000],
+    ["not the present one", [respite(300, 100)], undefined],
+    ["nothing while most boards are not heard after the last outage", [respite(10, 30), respite(300, 1, 0)], undefined],
     ["nothing before a pass has seen the last outage end", [respite(10, 30), respite(50, 25)], undefined],
     ["nothing without an outage", [], undefined],
   ] as const)("is %s", (_what, respites, length) => {

@@ -7,6 +7,7 @@ import {
   opened,
   proven,
   received,
+  renewed,
   type WatchHealth,
   type WatchLimits,
 } from "../../../agent/informer/watch-health.ts";
@@ -52,8 +53,9 @@ export class SiteLink {
   }
 
   received(resource: Resource<KubeObject>): void {
-    const health = received(this.healthOf(resource), this.#limits, this.#clock.now());
-    this.#healths.set(resourceName(resource), proven(health, this.#clock.now()));
+    const now = this.#clock.now();
+    const health = received(this.healthOf(resource), this.#limits, now);
+    this.#healths.set(resourceName(resource), proven(renewed(health, now), now));
   }
 
   /** Every watch receives one. It is a proof unless the link is half-open. */
@@ -62,7 +64,7 @@ export class SiteLink {
     const now = this.#clock.now();
     this.#change((health) => {
       const next = received(health, this.#limits, now);
-      return this.delivers ? proven(next, now) : next;
+      return this.delivers ? proven(renewed(next, now), now) : next;
     });
   }
 

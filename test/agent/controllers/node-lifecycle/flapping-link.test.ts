@@ -67,7 +67,7 @@ describe("a link that fails for some seconds every half minute", () => {
   test("proves nothing while it is up too briefly for every living board to be heard", async () => {
     const made = await site();
     made.silence("d");
-    await flap(made, { times: 30, up: 12 });
+    await flap(made, { times: 30, up: 9 });
     expect(made.conditions("d").Ready).toBe("True");
   });
 

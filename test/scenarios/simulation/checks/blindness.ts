@@ -112,7 +112,7 @@ function graceAfter(
   const last = history.signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
   const missed = hearing
     .respitesBefore(restored, [...outagesOfApi(history), ...cutsOf(history, process)])
-    .filter(({ from, until }) => from > last && until - from >= judging.gracePeriod / 3 - slack)
+    .filter(({ from, until }) => from > last && until - from >= judging.gracePeriod / 4 - slack)
     .filter((respite) => areHeard(history, hearing, respite))
     .reduce((sum, { from, until }) => sum + until - from, 0);
   const hasMissed = missed >= missedPeriods * judging.gracePeriod - slack;

@@ -72,6 +72,19 @@ test.each([
   expect(falseActs).toEqual([{ is: "evict", circumstance, own: false }]);
 });
 
+test.each([
+  ["has not been heard since", [], "the whole link, silent"],
+  ["was heard too late for the pass that judged it", [197], "the whole link, silent"],
+  ["was heard in time", [191], "nothing"],
+] as const)("a board whose cable was plugged in again and that %s", (_, signs, circumstance) => {
+  const history = historyWith([trouble("the whole link, silent", 100, 190)], [eviction(200)]);
+  history.signs.set(
+    "pi-1",
+    signs.map((at) => at * second),
+  );
+  expect(harmOf(history).falseActs).toMatchObject([{ circumstance }]);
+});
+
 test("an act against the board that the leader runs on is marked as such", () => {
   const history = historyWith([], [eviction(200)]);
   history.processes.set(7, { id: 7, board: "pi-1", startedAt: 0, isLost: false, listening: [], toldTerms: [] });

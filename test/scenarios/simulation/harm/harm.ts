@@ -1,8 +1,12 @@
 import type { Millis } from "../../../../agent/base/clock.ts";
 import { type Act, actsOf, isTainted } from "../checks/acts.ts";
 import type { History, NodeState, Trouble } from "../history.ts";
+import { judging } from "../site-config.ts";
 
-/** What was wrong with a living board when it was harmed; "nothing": its link worked, for example under an API outage. */
+/**
+ * What was wrong with a living board when it was harmed, or had been until it was heard again; "nothing": its link worked, for
+ * example under an API outage.
+ */
 export type Circumstance = Trouble["what"] | "just back from a power cut" | "nothing";
 
 /** A harmful act that took effect on a board which had power. */
@@ -29,6 +33,8 @@ export interface Harm {
 
 /** For this long after its return, a harmed board counts as just back. */
 const justBack: Millis = 120_000;
+/** For this long after its first sign of life, the leader may not have judged a board again: a monitor period, and its requests. */
+const judgedWithin: Millis = judging.monitorPeriod + 1000;
 /** The kinds of pods that tolerate the taint for a limited time (pod-keeper.ts). */
 const evictable = ["brief", "short", "long"];
 
@@ -47,8 +53,13 @@ export function harmOf(history: History): Harm {
 function falseActOf({ is, board, process, at }: DoneAct, history: History): FalseAct | undefined {
   if (is === "unknown") return undefined;
   const troubles = (history.troubles.get(board) ?? []).filter(({ from }) => from <= at);
-  const present = troubles.filter(({ until }) => until === undefined || until > at).map(({ what }) => what);
-  if (present.includes("no power")) return undefined;
+  const isPresent = ({ until }: Trouble): boolean => until === undefined || until > at;
+  if (troubles.some((trouble) => trouble.what === "no power" && isPresent(trouble))) return undefined;
+  const signs = history.signs.get(board) ?? [];
+  // Until a board is heard again, nobody can know that its link works.
+  const isUnheard = ({ until = at }: Trouble): boolean =>
+    !signs.some((sign) => sign >= until && sign < at - judgedWithin);
+  const present = troubles.filter((trouble) => isPresent(trouble) || isUnheard(trouble)).map(({ what }) => what);
   const isJustBack = troubles.some(({ what, until = at }) => what === "no power" && at - until < justBack);
   const circumstance = isJustBack
     ? "just back from a power cut"
