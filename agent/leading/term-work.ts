@@ -38,6 +38,7 @@ import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import { Deafness, type DeafnessDeps } from "./deafness.ts";
 import type { Fitness } from "./fitness.ts";
+import { namesIn } from "./peers.ts";
 import { StandbySearch } from "./standby-search.ts";
 
 export interface TermWorkDeps {
@@ -96,10 +97,15 @@ export class TermWork {
   constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    const { config, client, verdictDeps, renewConnection } = deps;
+    const { config, client, informers, verdictDeps, renewConnection } = deps;
     const limits = verdictDeps.settings;
     this.#deafness = new Deafness(ambient, { limits, leader: config.leader, renewConnection });
-    this.#standbySearch = new StandbySearch(ambient, { client, scope: config.site, own: config.board.node });
+    this.#standbySearch = new StandbySearch(ambient, {
+      client,
+      scope: config.site,
+      own: config.board.node,
+      known: () => namesIn(informers.informer(nodes).lister),
+    });
   }
 
   /**

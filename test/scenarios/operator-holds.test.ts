@@ -578,6 +578,20 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
   });
 
+  test("leaves it to a board that announced its standby later even if Nodes can only be read singly", async () => {
+    const site = await begun(4);
+    const first = site.leader;
+    const to = site.follower("b");
+    first.agentEdge.impair({ is: "collection refused", path: "/api/v1/nodes" }, "late");
+    first.agentEdge.reset("the connection was reset");
+    await site.run(4 * minute);
+    expect(problems(first)).toMatchObject([{ type: "LeaderDeaf" }]);
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    void site.agent.client.patch(nodes, to.plate, "merge", patch, { signal: new AbortController().signal });
+    await site.untilLed(first.plate.name);
+    expect(site.leader).toBe(to);
+  });
+
   test("leaves it if watches are accepted and deliver nothing, whatever lists bring in between", async () => {
     const site = await begun(4);
     const first = site.leader;
