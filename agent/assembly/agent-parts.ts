@@ -16,7 +16,7 @@ import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
 import type { TermWork } from "../leading/term-work.ts";
-import { deafProblem } from "../status/judge-problems.ts";
+import { deafProblem, unableProblem } from "../status/judge-problems.ts";
 import type {
   AgentParts,
   ApiPart,
@@ -42,7 +42,7 @@ export interface ReportedAgent
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   readonly witness: LanWitness | undefined;
-  readonly work: Pick<TermWork, "deafSince" | "heldSince">;
+  readonly work: Pick<TermWork, "deafSince" | "failing" | "heldSince">;
   readonly openedAt: Instant;
 }
 
@@ -245,6 +245,8 @@ function problemParts(
   const found: ProblemPart[] = [...forbidden.map(permissionProblem), ...witnessProblems(witness)];
   const deafSince = work.deafSince(now);
   if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
+  const failing = work.failing(now);
+  if (failing !== undefined) found.push(unableProblem(failing, now));
   const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>
     forbidden.some(
       (one) =>

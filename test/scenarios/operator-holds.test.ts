@@ -659,6 +659,74 @@ describe("a leader whose watches fail while it renews the Lease", () => {
   });
 });
 
+describe("a leader that hears the boards and cannot act", () => {
+  const unable = ({ agent }: SimBoard) =>
+    agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderUnable");
+  const standBy = (site: Story, boards: readonly SimBoard[]): void => {
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    for (const { plate } of boards)
+      void site.agent.client.patch(nodes, plate, "merge", patch, { signal: new AbortController().signal });
+  };
+  const refused = (method: string, path: string, status = 503): Impairment => ({
+    is: "requests refused",
+    method,
+    path,
+    status,
+  });
+
+  test.each<[string, string, readonly Impairment[], RegExp]>([
+    ["taint a board", "a", [refused("PATCH", "/api/v1/nodes")], /patch nodes/],
+    ["delete pods", "a", [refused("DELETE", "/api/v1/namespaces/", 500)], /delete pods/],
+    ["read what it deletes", "a", [refused("GET", "/api/v1/namespaces/"), refused("GET", "/api/v1/pods")], /pods/],
+  ])("leaves the Lease to a board that stands by if it cannot %s", async (_, zone, impairments, why) => {
+    const site = await begun(5);
+    const first = site.leader;
+    const [to, victim] = [site.follower("b"), site.follower(zone)];
+    standBy(site, [to]);
+    await site.run(minute);
+    for (const impairment of impairments) first.agentEdge.impair(impairment, "late");
+    first.agentEdge.reset("the connection was reset");
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(why);
+    await site.run(10 * minute);
+    expect(site.isEvicted(victim.plate.name)).toBe(true);
+  });
+
+  test("says so and keeps the Lease if no other board stands by", async () => {
+    const site = await begun(5);
+    const first = site.leader;
+    const mend = first.agentEdge.impair(refused("PATCH", "/api/v1/nodes"), "late");
+    site.follower("a").powerOff("none");
+    await site.run(6 * minute);
+    expect(site.leader).toBe(first);
+    expect(unable(first)).toMatchObject([
+      { severity: "warning", message: expect.stringMatching(/none of its requests to patch nodes\S* has succeeded/) },
+    ]);
+    mend();
+    await site.run(2 * minute);
+    expect(unable(first)).toEqual([]);
+  });
+
+  test("passes the Lease on at most once an hour for each board if every server is at fault", async () => {
+    const site = await begun(5);
+    const victim = site.follower("a");
+    standBy(site, site.site.boards);
+    await site.run(minute);
+    for (const board of site.site.boards) board.agentEdge.impair(refused("PATCH", "/api/v1/nodes"), "late");
+    victim.powerOff("none");
+    const leaders: string[] = [site.leader.plate.name];
+    for (let waited = 0; waited < 240; waited++) {
+      await site.run(15 * second);
+      const name = site.site.leader?.plate.name;
+      if (name !== undefined && name !== leaders.at(-1)) leaders.push(name);
+    }
+    expect(leaders.length).toBeGreaterThan(1);
+    expect(leaders.length).toBeLessThanOrEqual(5);
+  });
+});
+
 describe("a leader that crashes soon after each start", () => {
   /** The leader crashes 20 s after each start, and is restarted 6 s later. */
   async function crashes(board: SimBoard, site: Story, times: number): Promise<void> {
