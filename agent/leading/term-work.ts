@@ -42,6 +42,7 @@ import type { Fitness } from "./fitness.ts";
 import { Incapacity } from "./incapacity.ts";
 import { namesIn } from "./peers.ts";
 import { StandbySearch } from "./standby-search.ts";
+import { StartingLoops } from "./starting-loops.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -99,6 +100,7 @@ export class TermWork {
   readonly #deafness: Deafness;
   readonly #incapacity: Incapacity;
   readonly #standbySearch: StandbySearch;
+  readonly #starting = new StartingLoops();
 
   constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
@@ -131,6 +133,16 @@ export class TermWork {
   /** The requests that this leader needs and that all fail; undefined: there are none, or it does not lead. */
   failing(now: Instant): FailingKind | undefined {
     return this.#deps.current.isActing ? this.#incapacity.failing(now) : undefined;
+  }
+
+  /** What a controller of the current term waits for before it starts; empty: it has started, or there is none. */
+  waitsFor(controller: string): readonly string[] {
+    return this.#starting.waitsFor(controller);
+  }
+
+  /** The controllers that should have started in this term, and have not; undefined: there are none. */
+  late(now: Instant): ReturnType<StartingLoops["late"]> {
+    return this.#starting.late(now);
   }
 
   /** The zone budgets as text for the Lease, from which the next leader reads them; undefined: there are none yet. */
@@ -200,7 +212,7 @@ export class TermWork {
     const claims = sites.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
       // The cached Nodes show which boards two sites claim.
-      await Promise.all([claims, informers.synced([nodes], signal)]);
+      await Promise.all([claims, informers.synced([nodes], signal).done]);
       await sites.follow(signal);
     });
     for (const loop of current.loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
@@ -260,8 +272,17 @@ export class TermWork {
     // Until the namespaces are cached, none counts as belonging to the site.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
-    const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
-    await Promise.all([filled, informers.caughtUp(caught, term.signal), claims]);
+    const caughtUp = informers.caughtUp(loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [], term.signal);
+    const waitsFor = (): readonly string[] => {
+      const behind = new Set([...filled.missing(), ...caughtUp.missing()]);
+      return behind.size > 0 ? [...behind] : ["the claims of other sites"];
+    };
+    this.#starting.waits(loop.name, waitsFor, begun);
+    try {
+      await Promise.all([filled.done, caughtUp.done, claims]);
+    } finally {
+      this.#starting.over(loop.name);
+    }
     if (term.signal.aborted) return;
     log.info("controller started", { controller: loop.name, waitedMs: Math.round(elapsed(begun, clock.now())) });
     statusChanged();

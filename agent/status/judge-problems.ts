@@ -10,6 +10,12 @@ interface Failing {
   readonly error: Error;
 }
 
+interface Late {
+  /** When the term began. */
+  readonly since: Instant;
+  readonly loops: readonly { readonly names: readonly string[]; readonly waitFor: readonly string[] }[];
+}
+
 /** How to disable the other judge: the flags of kube-controller-manager in the distribution that `manager` names. */
 export const flagsAgainst = (manager: string): string => {
   const off = "-node-lifecycle-controller,-taint-eviction-controller";
@@ -54,6 +60,16 @@ export const unableProblem = ({ kind, since, error }: Failing, now: Instant): Pr
   severity: "warning",
   message: `this board leads, and none of its requests to ${kind} has succeeded since ${timeOf(since, now)}: ${error.message}`,
   hint: "the Lease goes to another board if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+});
+
+/** The problem of controllers that wait for their caches long after the beginning of a term, and do nothing meanwhile. */
+export const lateProblem = ({ since, loops }: Late, now: Instant): ProblemPart => ({
+  type: "ControllersNotStarted",
+  severity: "warning",
+  message: `this board has led since ${timeOf(since, now)}, and some of its controllers do nothing yet: ${loops
+    .map(({ names, waitFor }) => `${names.join(", ")} (waiting for ${waitFor.join(", ")})`)
+    .join("; ")}`,
+  hint: "they start once this board has caught up with everything that changed before its term; if that takes minutes, look for what changes these objects so often: kubectl get --watch, and at this board's load",
 });
 
 /** A pass over the boards is reported if it is late by more periods than this. */

@@ -727,6 +727,31 @@ describe("a leader that hears the boards and cannot act", () => {
   });
 });
 
+describe("a leader whose caches are not in sync with the site", () => {
+  test("names the controllers that do nothing yet, and what they wait for, a minute after its term began", async () => {
+    story = new Story(1);
+    const site = story;
+    const [first] = site.site.boards;
+    if (!first) throw new Error("the site has no boards");
+    const late = () =>
+      first.agent?.agent
+        .parts(first.agent.process.now())
+        .problems?.filter(({ type }) => type === "ControllersNotStarted")
+        .map(({ message }) => message);
+    const mend = first.agentEdge.impair({ is: "collection refused", path: "/api/v1/pods" }, "late");
+    first.powerOn(realWall);
+    await site.run(50 * second);
+    expect(site.leader).toBe(first);
+    expect(late()).toEqual([]);
+    await site.run(minute);
+    expect(late()).toEqual([expect.stringMatching(/taint-eviction[^()]* \(waiting for pods\)/)]);
+    expect(late()?.join()).not.toMatch(/node-taints/);
+    mend();
+    await site.run(2 * minute);
+    expect(late()).toEqual([]);
+  });
+});
+
 describe("a leader that crashes soon after each start", () => {
   /** The leader crashes 20 s after each start, and is restarted 6 s later. */
   async function crashes(board: SimBoard, site: Story, times: number): Promise<void> {
