@@ -9,14 +9,13 @@ import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { ElectorView } from "../election/leader-elector.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { type Hold, type Holds, isRunning } from "../holds/holds.ts";
-import type { InformerSet } from "../informer/informer-set.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { afterRestore } from "../informer/server-history.ts";
 import type { Loop } from "../leading/control-loops.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import { siteParts } from "../leading/site-parts.ts";
 import type { TermWork } from "../leading/term-work.ts";
-import { deafProblem } from "../status/judge-problems.ts";
+import { deafProblem, lateProblem, unableProblem } from "../status/judge-problems.ts";
 import type {
   AgentParts,
   ApiPart,
@@ -42,7 +41,7 @@ export interface ReportedAgent
   readonly current: CurrentTerm;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   readonly witness: LanWitness | undefined;
-  readonly work: Pick<TermWork, "deafSince" | "heldSince">;
+  readonly work: Pick<TermWork, "deafSince" | "failing" | "late" | "waitsFor" | "heldSince">;
   readonly openedAt: Instant;
 }
 
@@ -57,7 +56,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
   const sizes = database.sizes();
   const holds = agent.holds.ordered;
   const quiet = election.role === "leader" ? agent.holds.quiet(now) : undefined;
-  const controllers = current.loops.map((loop) => controllerPart(loop, agent.informers, now));
+  const controllers = current.loops.map((loop) => controllerPart(loop, agent.work.waitsFor(loop.name), now));
   return {
     leader: leaderPart(election, config),
     api: apiPart(link, agent, informers, now),
@@ -105,13 +104,8 @@ const quietLook: Millis = 60_000;
 /** How long an error of a controller counts as a failure. */
 const recent: Millis = 300_000;
 
-export function controllerPart(
-  loop: Pick<Loop, "stats" | "reads">,
-  informers: Pick<InformerSet, "missing">,
-  now: Instant,
-): ControllerPart {
+export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly string[], now: Instant): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
-  const waitsFor = state === "standby" ? informers.missing(loop.reads) : [];
   // Errors caused by a missing permission do not count: it is reported separately, and only until it is granted.
   const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
@@ -120,7 +114,7 @@ export function controllerPart(
     queue,
     syncP95Ms: syncP95,
     errors1h: errorsLastHour,
-    lastError: waitsFor.length > 0 ? `waits for ${waitsFor.join(", ")}` : lastError?.message,
+    lastError: state === "standby" && waitsFor.length > 0 ? `waits for ${waitsFor.join(", ")}` : lastError?.message,
   };
 }
 
@@ -245,6 +239,10 @@ function problemParts(
   const found: ProblemPart[] = [...forbidden.map(permissionProblem), ...witnessProblems(witness)];
   const deafSince = work.deafSince(now);
   if (deafSince !== undefined) found.push(deafProblem(deafSince, now));
+  const failing = work.failing(now);
+  if (failing !== undefined) found.push(unableProblem(failing, now));
+  const late = work.late(now);
+  if (late !== undefined) found.push(lateProblem(late, now));
   const isTold = (resource: string, verbs: readonly string[], namespace?: string): boolean =>
     forbidden.some(
       (one) =>

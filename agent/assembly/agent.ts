@@ -97,6 +97,7 @@ export class Agent {
       ...site,
       ...shared,
       history: api.history,
+      failing: api.failing,
       decisions,
       questioner,
       bootId,

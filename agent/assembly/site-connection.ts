@@ -3,6 +3,7 @@ import { keyOf } from "../api/meta.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { ApiClients } from "../client/api-clients.ts";
 import { ApiLink } from "../client/api-link.ts";
+import { FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { Permissions } from "../client/permissions.ts";
 import type { RequestRate } from "../client/request-limiter.ts";
@@ -20,6 +21,8 @@ export interface SiteConnection {
   readonly link: ApiLink;
   readonly traffic: Traffic;
   readonly permissions: Permissions;
+  /** The requests of `client` that fail. */
+  readonly failing: FailingRequests;
   /**
    * After a lost connection, the boards do not all reconnect at once: their watches and renewals start at random times.
    */
@@ -49,6 +52,7 @@ export function siteConnection(
   const link = new ApiLink(ambient, { transport, changed: statusChanged, blip: limits.blip });
   const traffic = new Traffic();
   const permissions = new Permissions({ clock: ambient.clock, changed: statusChanged });
+  const failing = new FailingRequests(ambient.clock);
   const reconnects = new ReconnectScheduler(ambient, {
     within: Math.min(shareOfBlip * limits.blip, leader.renewDeadline / 4),
     isUrgent: () => current.isActing,
@@ -67,10 +71,11 @@ export function siteConnection(
     link,
     traffic,
     permissions,
+    failing,
     reconnects,
     history,
     inquirer,
-    client: clients.client(client, { permissions, turn: (request) => history.beforeRequest(request) }),
+    client: clients.client(client, { permissions, failing, turn: (request) => history.beforeRequest(request) }),
     leaseClient: clients.client(electionRate, { permissions, turn: ({ signal }) => reconnects.inTurn(signal) }),
   };
 }

@@ -12,7 +12,7 @@ export interface ApiClientsDeps extends Pick<KubeClientDeps, "traffic" | "timeou
 }
 
 /** Options of one client. `turn`: called before each request; delays it until the promise resolves. */
-export interface OwnClientOptions extends Pick<KubeClientDeps, "permissions"> {
+export interface OwnClientOptions extends Pick<KubeClientDeps, "permissions" | "failing"> {
   readonly turn?: (request: HttpRequest) => Promise<void>;
 }
 

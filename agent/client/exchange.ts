@@ -9,6 +9,7 @@ import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.t
 import { CredentialsError } from "./credentials/credentials-error.ts";
 import { crowdIn } from "./decoding/crowded.ts";
 import { type MemberFilter, reducedHead } from "./decoding/reduce.ts";
+import type { FailingRequests } from "./failing-requests.ts";
 import { BodyTooLarge } from "./json-text.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Allowance } from "./request-limiter.ts";
@@ -52,6 +53,8 @@ interface ExchangeDeps {
   readonly traffic: Traffic;
   /** Records forbidden requests; undefined for a client whose missing permissions are not reported. */
   readonly permissions?: Permissions;
+  /** Counts the outcomes; undefined for a client whose requests are not counted. */
+  readonly failing?: Pick<FailingRequests, "succeeded" | "failed">;
 }
 
 /**
@@ -152,9 +155,12 @@ export class Exchange {
       if (call.verb !== "watch") await this.#deps.limiter.take(patience, call.lane);
       let wait: Millis | undefined;
       try {
-        return await this.#withBody(call, attempt);
+        const answer = await this.#withBody(call, attempt);
+        this.#deps.failing?.succeeded(call);
+        return answer;
       } catch (thrown) {
         const error = apiErrorOf(call, thrown);
+        this.#deps.failing?.failed(call, error);
         if (isRetryable(error) && retries < mostRetries) {
           wait = error.retryAfter;
           call.refused?.(error);

@@ -9,6 +9,7 @@ import { ListDecoder, listForms } from "./decoding/list-decoder.ts";
 import type { Unusable } from "./decoding/list-intake.ts";
 import { identityKept } from "./decoding/members.ts";
 import { type ApiCall, Exchange, unreadable } from "./exchange.ts";
+import type { FailingRequests } from "./failing-requests.ts";
 import { bodyText } from "./json-text.ts";
 import type { Permissions } from "./permissions.ts";
 import type { Allowance } from "./request-limiter.ts";
@@ -112,6 +113,8 @@ export interface KubeClientDeps {
   readonly timeouts: Timeouts;
   /** Records forbidden requests; undefined for a client whose missing permissions are not reported. */
   readonly permissions?: Permissions;
+  /** Counts failing requests; undefined for a client whose requests are not counted. */
+  readonly failing?: Pick<FailingRequests, "succeeded" | "failed">;
   /** "siteward/1.2.0". The API server records the part before the slash as the field manager of our writes. */
   readonly userAgent: string;
 }

@@ -56,6 +56,13 @@ export interface InformerSetDeps {
   readonly reconnects?: ReconnectScheduler;
 }
 
+/** A wait for caches. */
+export interface CacheWait {
+  readonly done: Promise<void>;
+  /** The names of the resources that are still waited for. */
+  missing(): readonly string[];
+}
+
 const syncPollPeriod: Millis = 25;
 /** How long the proof of a stored position is kept in memory only. */
 const proofPeriod: Millis = 30_000;
@@ -129,26 +136,16 @@ export class InformerSet {
    * Ends when the caches of these resources are filled and each of their watches has been connected since the call, or
    * when the signal aborts. A cache filled by an earlier run may still be a day old at that point: see `caughtUp`.
    */
-  async synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
-    await this.#eachOnce(resources, ({ health }) => health.connected, signal);
+  synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
+    return this.#eachOnce(resources, ({ health }) => health.connected, signal);
   }
 
   /**
    * Ends when each of these caches is known, since the call, to include everything that happened before this run began,
    * or when the signal aborts.
    */
-  async caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): Promise<void> {
-    await this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);
-  }
-
-  /** The names of those resources whose caches are not filled, or whose watches are not connected. */
-  missing(resources: readonly Resource<KubeObject>[]): readonly string[] {
-    return resources
-      .filter((resource) => {
-        const { hasSynced, health } = this.informer(resource);
-        return !hasSynced || !health.connected;
-      })
-      .map(resourceName);
+  caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
+    return this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);
   }
 
   /** See Informer.pause. */
@@ -195,18 +192,23 @@ export class InformerSet {
    * Ends when the caches are filled and each of their parts has met the condition. They need not meet it at the same
    * moment, because on an unstable link one of thirty watches may always be reconnecting (D145).
    */
-  async #eachOnce(
+  #eachOnce(
     resources: readonly Resource<KubeObject>[],
     holds: (part: InformerPart) => boolean,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): CacheWait {
     const informers = resources.map((resource) => this.informer(resource));
     const met = new Set<InformerPart>();
-    await this.#until(() => {
-      const parts = informers.flatMap((informer) => informer.parts);
-      for (const part of parts) if (holds(part)) met.add(part);
-      return informers.every(({ hasSynced }) => hasSynced) && parts.every((part) => met.has(part));
+    const isReady = ({ hasSynced, parts }: Informer<KubeObject>): boolean =>
+      hasSynced && parts.every((part) => met.has(part));
+    const done = this.#until(() => {
+      for (const { parts } of informers) for (const part of parts) if (holds(part)) met.add(part);
+      return informers.every(isReady);
     }, signal);
+    return {
+      done,
+      missing: () => informers.filter((one) => !isReady(one)).map(({ resource }) => resourceName(resource)),
+    };
   }
 
   async #until(holds: () => boolean, signal: AbortSignal): Promise<void> {

@@ -4,11 +4,11 @@ import type { Sickness } from "../board/board-health.ts";
 import type { Config } from "../config/settings.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 import { later, linkOf } from "../judgement/link.ts";
+import { lastingFor, NewConnections } from "./new-connections.ts";
 
 export interface DeafnessDeps {
   readonly limits: WatchLimits;
   readonly leader: Pick<Config["leader"], "sickFor" | "renewDeadline">;
-  /** Makes the next requests use a new connection, which may reach another API server. */
   readonly renewConnection: () => void;
 }
 
@@ -25,27 +25,22 @@ interface Watches {
 export class Deafness {
   readonly #ambient: Ambient;
   readonly #deps: DeafnessDeps;
+  readonly #connections: NewConnections;
   #since: Instant | undefined;
-  /** The duration of the deafness at which the connection is renewed next. */
-  #renewAfter: Millis;
 
   constructor(ambient: Ambient, deps: DeafnessDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    this.#renewAfter = this.#lasting / 4;
+    this.#connections = new NewConnections(lastingFor(deps.leader), deps.renewConnection);
   }
 
   /**
    * Called every few seconds during a term. Renewals are not checked here: the term ends by itself once none succeeds.
    */
   look(watches: Watches, now: Instant): void {
-    const since = deafSince(this.#since, { watches, limits: this.#deps.limits }, now);
-    if (since?.mono !== this.#since?.mono) this.#renewAfter = this.#lasting / 4;
-    this.#since = since;
-    if (since === undefined || elapsed(since, now) < this.#renewAfter) return;
-    this.#renewAfter = 2 * elapsed(since, now);
+    this.#since = deafSince(this.#since, { watches, limits: this.#deps.limits }, now);
+    if (!this.#connections.renewIfDue(this.#since, now)) return;
     this.#ambient.log.warn("the watches of boards deliver nothing, so the next requests open a new connection");
-    this.#deps.renewConnection();
   }
 
   /** Called when the term is over. */
@@ -55,17 +50,8 @@ export class Deafness {
 
   /** Why this leader should step down; undefined if it has not been deaf for long enough. */
   sickness(now: Instant): Sickness | undefined {
-    if (this.#since === undefined || elapsed(this.#since, now) < this.#lasting) return undefined;
+    if (this.#since === undefined || elapsed(this.#since, now) < lastingFor(this.#deps.leader)) return undefined;
     return { why: "its watches of boards have delivered nothing new", since: this.#since };
-  }
-
-  /**
-   * How long deafness must last before another board should lead: at least the renew deadline, because a leader whose
-   * whole link is down also leads for that long.
-   */
-  get #lasting(): Millis {
-    const { sickFor, renewDeadline } = this.#deps.leader;
-    return Math.max(sickFor, renewDeadline);
   }
 }
 

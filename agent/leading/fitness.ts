@@ -31,7 +31,7 @@ export interface FitnessDeps {
 /** Number of Lease durations for which an unwell board does not stand for election. */
 const restDurations = 2;
 
-/** A process that has run for this long is not in a crash loop, and may again leave the Lease because it is deaf. */
+/** A process that has run for this long is not in a crash loop, and may again leave the Lease because of its API server. */
 const calm: Millis = 3_600_000;
 
 /**
@@ -44,7 +44,7 @@ export class Fitness {
   #self: WatchedBoard | undefined;
   /** Whether this process has left the Lease to others because of broken terms. */
   #hasDeferred = false;
-  /** When this process last left the Lease to others because it was deaf. */
+  /** When this process last left the Lease to others because it was deaf, or unable to act. */
   #leftDeaf: Instant | undefined;
   #peers: () => Iterable<Peer> | undefined = () => [];
 
@@ -92,16 +92,27 @@ export class Fitness {
     this.#store(() => this.#deps.terms.deferred());
   }
 
-  /** Why this board, which leads, should step down; undefined: it may continue. `deafness`: see Deafness. */
-  whyToLeave(now: Instant, deafness?: Sickness): string | undefined {
+  /**
+   * Why this board, which leads, should step down; undefined: it may continue. `deafness`, `incapacity`: see the classes
+   * of these names.
+   */
+  whyToLeave(
+    now: Instant,
+    {
+      deafness,
+      incapacity,
+    }: { readonly deafness?: Sickness | undefined; readonly incapacity?: Sickness | undefined } = {},
+  ): string | undefined {
     const limit = { now, sickFor: this.#deps.leader.sickFor };
     const peers = this.#peers() ?? [];
-    return reasonToStepDown(this.#self?.sickness(), peers, limit) ?? this.#whyToLeaveDeaf(deafness, limit);
+    const why = reasonToStepDown(this.#self?.sickness(), peers, limit) ?? this.#whyToLeaveDeaf(deafness, limit);
+    if (why !== undefined || !this.mayLeaveDeaf(now)) return why;
+    return this.#leftFor(reasonToStepDown(incapacity, peers, limit), now);
   }
 
   /**
-   * Whether a leader that is deaf may leave the Lease for that reason. A process does so at most once an hour: if every
-   * API server is at fault, passing the Lease around does not help.
+   * Whether a leader that is deaf or unable to act may leave the Lease for that reason. A process does so at most once an
+   * hour: if every API server is at fault, passing the Lease around does not help.
    */
   mayLeaveDeaf(now: Instant): boolean {
     return this.#leftDeaf === undefined || elapsed(this.#leftDeaf, now) >= calm;

@@ -20,3 +20,7 @@ export const peersOf = (
 export function* peersIn(lister: Pick<Lister<Node>, "list">, own: string): IterableIterator<Peer> {
   for (const node of lister.list()) if (node.metadata.name !== own) yield peerOf(node);
 }
+
+export function* namesIn(lister: Pick<Lister<Node>, "list">): IterableIterator<string> {
+  for (const { metadata } of lister.list()) yield metadata.name;
+}

@@ -1,8 +1,9 @@
 import type { Node } from "../api/core.ts";
 import { nodes } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { deadline, elapsed, type Instant, type Millis } from "../base/clock.ts";
+import { deadline, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { type Peer, standbyAnnotation, standingBy, standsBy } from "../board/sick-leader.ts";
+import { isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import { type SiteScope, selectionOf } from "../informer/scope.ts";
 import { peerOf } from "./peers.ts";
@@ -12,64 +13,125 @@ export interface StandbySearchDeps {
   readonly scope: SiteScope;
   /** The Node of this board. */
   readonly own: string;
+  /** The names of the Nodes in the cache. */
+  readonly known: () => Iterable<string>;
 }
 
-/** Minimum interval between two searches. */
+/** Minimum interval between the beginnings of two searches. */
 const period: Millis = 300_000;
+
+/** Minimum interval after the end of a search whose list failed. */
+const retryPeriod: Millis = 60_000;
 
 /** The longest time that a search takes. */
 const patience: Millis = 60_000;
 
+/** The part of it that the list may take, so that some time is left to read Nodes singly. */
+const listPatience: Millis = 40_000;
+
 /** The number of Nodes in a page. */
 const page = 100;
+
+/** The number of Nodes that a search reads singly. The next search continues after them. */
+const mostReads = 32;
 
 /**
  * Searches the API for a board that stands by. A deaf leader needs it, because its cache is older than what boards have
  * announced since (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce
- * themselves until one is ready: a board that died does not take its announcement back.
+ * themselves until one is ready: a board that died does not take its announcement back. Where the list fails, which it
+ * may for the same reason for which the leader is deaf, reads the Nodes in the cache one by one.
  */
 export class StandbySearch {
   readonly #ambient: Ambient;
   readonly #deps: StandbySearchDeps;
-  #last: Instant | undefined;
+  /** When the next search may begin. */
+  #next: Instant | undefined;
+  /** The last Node that was read singly. */
+  #lastRead = "";
 
   constructor(ambient: Ambient, deps: StandbySearchDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
   }
 
-  /** The board that was found; undefined if there is none, the API gave no answer, or the last search was just now. */
+  /** The board that was found; undefined if there is none, the API does not show one, or the last search was just now. */
   async find(signal: AbortSignal): Promise<Peer | undefined> {
     const { clock, log } = this.#ambient;
-    const now = clock.now();
-    if (this.#last !== undefined && elapsed(this.#last, now) < period) return undefined;
-    this.#last = now;
-    const limit = deadline(clock, patience, signal, () => new Error("the search for a standby took too long"));
+    const began = clock.now();
+    if (this.#next !== undefined && isAfter(this.#next, began)) return undefined;
+    this.#next = shifted(began, period);
+    const limit = deadline(clock, patience, signal, tookTooLong);
     try {
-      return await this.#search(limit.signal);
+      const found = await this.#listed(limit.signal);
+      return found === "none" ? undefined : found;
     } catch (error) {
-      if (!signal.aborted) log.warn("the API does not show whether another board stands by", { error });
-      return undefined;
+      if (signal.aborted) return undefined;
+      log.warn("the list of Nodes does not show whether another board stands by", { error });
+      const found = await this.#read(limit.signal);
+      this.#next = shifted(clock.now(), retryPeriod);
+      return found;
     } finally {
       limit.dispose();
     }
   }
 
-  async #search(signal: AbortSignal): Promise<Peer | undefined> {
+  /** Searches the list. Throws if the API does not show everything. */
+  async #listed(signal: AbortSignal): Promise<Peer | "none"> {
     const { client, scope, own } = this.#deps;
+    const limit = deadline(this.#ambient.clock, listPatience, signal, tookTooLong);
     const selection = { ...selectionOf(nodes, scope), metadataOnly: true, limit: page };
     let next: string | undefined;
-    do {
-      const announced: string[] = [];
-      const note = ({ metadata: { name, annotations } }: Node): void => {
-        if (name !== own && annotations?.[standbyAnnotation] === standsBy) announced.push(name);
-      };
-      ({ continue: next } = await client.list(nodes, { ...selection, continue: next }, note, signal));
-      for (const name of announced) {
+    try {
+      do {
+        const announced: string[] = [];
+        const note = (node: Node): void => {
+          if (node.metadata.name !== own && announces(node)) announced.push(node.metadata.name);
+        };
+        ({ continue: next } = await client.list(nodes, { ...selection, continue: next }, note, limit.signal));
+        for (const name of announced) {
+          const peer = peerOf(await client.get(nodes, { name }, limit.signal));
+          if (standingBy([peer]) !== undefined) return peer;
+        }
+      } while (next !== undefined);
+      return "none";
+    } finally {
+      limit.dispose();
+    }
+  }
+
+  /** Reads some Nodes of the cache, until one stands by or the signal aborts. */
+  async #read(signal: AbortSignal): Promise<Peer | undefined> {
+    const { client } = this.#deps;
+    for (const name of this.#turn()) {
+      if (signal.aborted) return undefined;
+      this.#lastRead = name;
+      try {
+        // The metadata first, because a whole Node may have ten times their size.
+        if (!announces(await client.get(nodes, { name, metadataOnly: true }, signal))) continue;
         const peer = peerOf(await client.get(nodes, { name }, signal));
         if (standingBy([peer]) !== undefined) return peer;
+      } catch (error) {
+        if (!isNotFound(error)) this.#ambient.log.debug("cannot read whether a board stands by", { name, error });
       }
-    } while (next !== undefined);
+    }
     return undefined;
   }
+
+  /** The Nodes whose turn it is to be read. */
+  #turn(): readonly string[] {
+    const { known, own } = this.#deps;
+    const following: string[] = [];
+    const first: string[] = [];
+    for (const name of known()) {
+      if (name === own) continue;
+      const turn = name > this.#lastRead ? following : first;
+      if (turn.length < mostReads) turn.push(name);
+      if (following.length === mostReads) break;
+    }
+    return [...following, ...first].slice(0, mostReads);
+  }
 }
+
+const announces = ({ metadata: { annotations } }: Node): boolean => annotations?.[standbyAnnotation] === standsBy;
+
+const tookTooLong = (): Error => new Error("the search for a standby took too long");

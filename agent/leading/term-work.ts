@@ -4,6 +4,7 @@ import { leases, namespaces, nodes, type Resource } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
+import type { FailingKind, FailingRequests } from "../client/failing-requests.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
@@ -36,9 +37,12 @@ import { announcedBy } from "../witness/announcement.ts";
 import type { Doubts, Questioner } from "../witness/questioner.ts";
 import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
-import { Deafness, type DeafnessDeps } from "./deafness.ts";
+import { Deafness } from "./deafness.ts";
 import type { Fitness } from "./fitness.ts";
+import { Incapacity } from "./incapacity.ts";
+import { namesIn } from "./peers.ts";
 import { StandbySearch } from "./standby-search.ts";
+import { StartingLoops } from "./starting-loops.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -69,7 +73,10 @@ export interface TermWorkDeps {
   readonly fitness: Fitness;
   readonly elector: Pick<LeaderElector, "stepDown">;
   readonly home: Pick<Home, "listen">;
-  readonly renewConnection: DeafnessDeps["renewConnection"];
+  /** Makes the next requests use a new connection, which may reach another API server. */
+  readonly renewConnection: () => void;
+  /** The requests of `client` that fail. */
+  readonly failing: FailingRequests;
   /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;
 }
@@ -91,15 +98,23 @@ export class TermWork {
   readonly #deps: TermWorkDeps;
   readonly #held = new HeldActs();
   readonly #deafness: Deafness;
+  readonly #incapacity: Incapacity;
   readonly #standbySearch: StandbySearch;
+  readonly #starting = new StartingLoops();
 
   constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    const { config, client, verdictDeps, renewConnection } = deps;
-    const limits = verdictDeps.settings;
-    this.#deafness = new Deafness(ambient, { limits, leader: config.leader, renewConnection });
-    this.#standbySearch = new StandbySearch(ambient, { client, scope: config.site, own: config.board.node });
+    const { config, client, informers, verdictDeps, failing, renewConnection } = deps;
+    const shared = { limits: verdictDeps.settings, leader: config.leader, renewConnection };
+    this.#deafness = new Deafness(ambient, shared);
+    this.#incapacity = new Incapacity(ambient, { ...shared, failing });
+    this.#standbySearch = new StandbySearch(ambient, {
+      client,
+      scope: config.site,
+      own: config.board.node,
+      known: () => namesIn(informers.informer(nodes).lister),
+    });
   }
 
   /**
@@ -113,6 +128,21 @@ export class TermWork {
   /** When this leader became deaf; undefined if it is not, has not been for long enough to count, or does not lead. */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
+  }
+
+  /** The requests that this leader needs and that all fail; undefined: there are none, or it does not lead. */
+  failing(now: Instant): FailingKind | undefined {
+    return this.#deps.current.isActing ? this.#incapacity.failing(now) : undefined;
+  }
+
+  /** What a controller of the current term waits for before it starts; empty: it has started, or there is none. */
+  waitsFor(controller: string): readonly string[] {
+    return this.#starting.waitsFor(controller);
+  }
+
+  /** The controllers that should have started in this term, and have not; undefined: there are none. */
+  late(now: Instant): ReturnType<StartingLoops["late"]> {
+    return this.#starting.late(now);
   }
 
   /** The zone budgets as text for the Lease, from which the next leader reads them; undefined: there are none yet. */
@@ -129,6 +159,7 @@ export class TermWork {
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
+    this.#incapacity.begin();
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
     // Must precede the first await, so that every renewal writes the holds and acts that were found on the Lease.
     holds.begin(annotations[holdsAnnotation], { lease, written });
@@ -181,7 +212,7 @@ export class TermWork {
     const claims = sites.learn(tasks.signal);
     tasks.start("claims", async (signal) => {
       // The cached Nodes show which boards two sites claim.
-      await Promise.all([claims, informers.synced([nodes], signal)]);
+      await Promise.all([claims, informers.synced([nodes], signal).done]);
       await sites.follow(signal);
     });
     for (const loop of current.loops) tasks.start("controller", () => this.#runLoop(loop, claims, under));
@@ -195,7 +226,7 @@ export class TermWork {
     if (mirrored.includes(namespaces)) tasks.start("namespaces", wakeOnNamespaces);
   }
 
-  /** Steps down if this board stays unwell or deaf, and another one can lead (docs/judgement.md#unwell-boards). */
+  /** Steps down if this board stays unwell, deaf or unable to act, and another one can lead (docs/judgement.md#unwell-boards). */
   async #whileFit(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const { fitness, elector } = this.#deps;
@@ -204,8 +235,11 @@ export class TermWork {
       if (signal.aborted) return;
       const now = clock.now();
       this.#deafness.look(watchesOf(this.#deps.informers), now);
+      this.#incapacity.look(watchesOf(this.#deps.caches), now);
       const deafness = this.#deafness.sickness(now);
-      const why = fitness.whyToLeave(now, deafness) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
+      const incapacity = this.#incapacity.sickness(now);
+      const why =
+        fitness.whyToLeave(now, { deafness, incapacity }) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
       if (why !== undefined) elector.stepDown(why, fitness.patience);
     }
   }
@@ -238,8 +272,17 @@ export class TermWork {
     // Until the namespaces are cached, none counts as belonging to the site.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
-    const caught = loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [];
-    await Promise.all([filled, informers.caughtUp(caught, term.signal), claims]);
+    const caughtUp = informers.caughtUp(loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [], term.signal);
+    const waitsFor = (): readonly string[] => {
+      const behind = new Set([...filled.missing(), ...caughtUp.missing()]);
+      return behind.size > 0 ? [...behind] : ["the claims of other sites"];
+    };
+    this.#starting.waits(loop.name, waitsFor, begun);
+    try {
+      await Promise.all([filled.done, caughtUp.done, claims]);
+    } finally {
+      this.#starting.over(loop.name);
+    }
     if (term.signal.aborted) return;
     log.info("controller started", { controller: loop.name, waitedMs: Math.round(elapsed(begun, clock.now())) });
     statusChanged();

@@ -3,6 +3,19 @@ import { formatDuration } from "../base/time/duration.ts";
 import { sentence, timeOf } from "./board-problems.ts";
 import type { Parts, ProblemPart } from "./parts.ts";
 
+interface Failing {
+  /** Verb and resource: "delete pods". */
+  readonly kind: string;
+  readonly since: Instant;
+  readonly error: Error;
+}
+
+interface Late {
+  /** When the term began. */
+  readonly since: Instant;
+  readonly loops: readonly { readonly names: readonly string[]; readonly waitFor: readonly string[] }[];
+}
+
 /** How to disable the other judge: the flags of kube-controller-manager in the distribution that `manager` names. */
 export const flagsAgainst = (manager: string): string => {
   const off = "-node-lifecycle-controller,-taint-eviction-controller";
@@ -39,6 +52,24 @@ export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
   severity: "critical",
   message: `this board leads, and its watches of boards have delivered nothing new since ${timeOf(since, now)}, though the API server answers: boards that fall silent or return may go unnoticed`,
   hint: "the Lease goes to another board if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+});
+
+/** The problem of a leader that hears the boards, and whose requests of one kind all fail. */
+export const unableProblem = ({ kind, since, error }: Failing, now: Instant): ProblemPart => ({
+  type: "LeaderUnable",
+  severity: "warning",
+  message: `this board leads, and none of its requests to ${kind} has succeeded since ${timeOf(since, now)}: ${error.message}`,
+  hint: "the Lease goes to another board if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+});
+
+/** The problem of controllers that wait for their caches long after the beginning of a term, and do nothing meanwhile. */
+export const lateProblem = ({ since, loops }: Late, now: Instant): ProblemPart => ({
+  type: "ControllersNotStarted",
+  severity: "warning",
+  message: `this board has led since ${timeOf(since, now)}, and some of its controllers do nothing yet: ${loops
+    .map(({ names, waitFor }) => `${names.join(", ")} (waiting for ${waitFor.join(", ")})`)
+    .join("; ")}`,
+  hint: "they start once this board has caught up with everything that changed before its term; if that takes minutes, look for what changes these objects so often: kubectl get --watch, and at this board's load",
 });
 
 /** A pass over the boards is reported if it is late by more periods than this. */

@@ -578,6 +578,20 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
   });
 
+  test("leaves it to a board that announced its standby later even if Nodes can only be read singly", async () => {
+    const site = await begun(4);
+    const first = site.leader;
+    const to = site.follower("b");
+    first.agentEdge.impair({ is: "collection refused", path: "/api/v1/nodes" }, "late");
+    first.agentEdge.reset("the connection was reset");
+    await site.run(4 * minute);
+    expect(problems(first)).toMatchObject([{ type: "LeaderDeaf" }]);
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    void site.agent.client.patch(nodes, to.plate, "merge", patch, { signal: new AbortController().signal });
+    await site.untilLed(first.plate.name);
+    expect(site.leader).toBe(to);
+  });
+
   test("leaves it if watches are accepted and deliver nothing, whatever lists bring in between", async () => {
     const site = await begun(4);
     const first = site.leader;
@@ -642,6 +656,99 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     mend();
     await site.run(2 * minute);
     expect(problems(first)).toEqual([]);
+  });
+});
+
+describe("a leader that hears the boards and cannot act", () => {
+  const unable = ({ agent }: SimBoard) =>
+    agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderUnable");
+  const standBy = (site: Story, boards: readonly SimBoard[]): void => {
+    const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
+    for (const { plate } of boards)
+      void site.agent.client.patch(nodes, plate, "merge", patch, { signal: new AbortController().signal });
+  };
+  const refused = (method: string, path: string, status = 503): Impairment => ({
+    is: "requests refused",
+    method,
+    path,
+    status,
+  });
+
+  test.each<[string, string, readonly Impairment[], RegExp]>([
+    ["taint a board", "a", [refused("PATCH", "/api/v1/nodes")], /patch nodes/],
+    ["delete pods", "a", [refused("DELETE", "/api/v1/namespaces/", 500)], /delete pods/],
+    ["read what it deletes", "a", [refused("GET", "/api/v1/namespaces/"), refused("GET", "/api/v1/pods")], /pods/],
+  ])("leaves the Lease to a board that stands by if it cannot %s", async (_, zone, impairments, why) => {
+    const site = await begun(5);
+    const first = site.leader;
+    const [to, victim] = [site.follower("b"), site.follower(zone)];
+    standBy(site, [to]);
+    await site.run(minute);
+    for (const impairment of impairments) first.agentEdge.impair(impairment, "late");
+    first.agentEdge.reset("the connection was reset");
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    await site.untilLed(first.plate.name);
+    expect(first.agent?.agent.elector.view().ended?.why).toMatch(why);
+    await site.run(10 * minute);
+    expect(site.isEvicted(victim.plate.name)).toBe(true);
+  });
+
+  test("says so and keeps the Lease if no other board stands by", async () => {
+    const site = await begun(5);
+    const first = site.leader;
+    const mend = first.agentEdge.impair(refused("PATCH", "/api/v1/nodes"), "late");
+    site.follower("a").powerOff("none");
+    await site.run(6 * minute);
+    expect(site.leader).toBe(first);
+    expect(unable(first)).toMatchObject([
+      { severity: "warning", message: expect.stringMatching(/none of its requests to patch nodes\S* has succeeded/) },
+    ]);
+    mend();
+    await site.run(2 * minute);
+    expect(unable(first)).toEqual([]);
+  });
+
+  test("passes the Lease on at most once an hour for each board if every server is at fault", async () => {
+    const site = await begun(5);
+    const victim = site.follower("a");
+    standBy(site, site.site.boards);
+    await site.run(minute);
+    for (const board of site.site.boards) board.agentEdge.impair(refused("PATCH", "/api/v1/nodes"), "late");
+    victim.powerOff("none");
+    const leaders: string[] = [site.leader.plate.name];
+    for (let waited = 0; waited < 240; waited++) {
+      await site.run(15 * second);
+      const name = site.site.leader?.plate.name;
+      if (name !== undefined && name !== leaders.at(-1)) leaders.push(name);
+    }
+    expect(leaders.length).toBeGreaterThan(1);
+    expect(leaders.length).toBeLessThanOrEqual(5);
+  });
+});
+
+describe("a leader whose caches are not in sync with the site", () => {
+  test("names the controllers that do nothing yet, and what they wait for, a minute after its term began", async () => {
+    story = new Story(1);
+    const site = story;
+    const [first] = site.site.boards;
+    if (!first) throw new Error("the site has no boards");
+    const late = () =>
+      first.agent?.agent
+        .parts(first.agent.process.now())
+        .problems?.filter(({ type }) => type === "ControllersNotStarted")
+        .map(({ message }) => message);
+    const mend = first.agentEdge.impair({ is: "collection refused", path: "/api/v1/pods" }, "late");
+    first.powerOn(realWall);
+    await site.run(50 * second);
+    expect(site.leader).toBe(first);
+    expect(late()).toEqual([]);
+    await site.run(minute);
+    expect(late()).toEqual([expect.stringMatching(/taint-eviction[^()]* \(waiting for pods\)/)]);
+    expect(late()?.join()).not.toMatch(/node-taints/);
+    mend();
+    await site.run(2 * minute);
+    expect(late()).toEqual([]);
   });
 });
 

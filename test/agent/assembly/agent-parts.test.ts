@@ -9,8 +9,7 @@ const error: LoopError = { message: "pi-1: no answer", hint: undefined, at: at(0
 function partOf(changes: Partial<ControllerStats>, seconds = 0, waitsFor: readonly string[] = []) {
   const usual = { queue: 1, oldestWait: undefined, syncs: 3, errorsLastHour: 1, syncP95: 3.4, lastError: undefined };
   const stats: ControllerStats = { name: "pod-gc", state: "running", ...usual, ...changes };
-  const loop = { stats: () => stats, reads: [] };
-  return controllerPart(loop, { missing: () => waitsFor }, at(seconds));
+  return controllerPart({ stats: () => stats }, waitsFor, at(seconds));
 }
 
 test("a controller counts as failing for five minutes after an error", () => {

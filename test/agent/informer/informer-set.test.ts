@@ -191,14 +191,15 @@ describe("a site that is the whole cluster", () => {
     const run = await new Run().start();
     const never = new AbortController().signal;
     const begun: string[] = [];
-    void run.set.synced([nodes], never).then(() => begun.push("judges boards"));
-    void run.set.synced([nodes, pods], never).then(() => begun.push("evicts pods"));
+    void run.set.synced([nodes], never).done.then(() => begun.push("judges boards"));
+    const both = run.set.synced([nodes, pods], never);
+    void both.done.then(() => begun.push("evicts pods"));
     await clock.advance("10s");
     expect(begun).toEqual(["judges boards"]);
-    expect(run.set.missing([nodes, pods])).toEqual(["pods"]);
+    expect(both.missing()).toEqual(["pods"]);
     await clock.advance("1m");
     expect(begun).toEqual(["judges boards", "evicts pods"]);
-    expect(run.set.missing([nodes, pods])).toEqual([]);
+    expect(both.missing()).toEqual([]);
     await run.stop();
   });
 
@@ -207,7 +208,7 @@ describe("a site that is the whole cluster", () => {
     const run = new Run();
     let synced = 0;
     const never = new AbortController().signal;
-    void run.set.synced([nodes, pods], never).then(() => synced++);
+    void run.set.synced([nodes, pods], never).done.then(() => synced++);
     await clock.advance("1s");
     expect(synced).toBe(0);
     await run.start();
@@ -216,7 +217,7 @@ describe("a site that is the whole cluster", () => {
 
     const again = new Run();
     expect(again.names(nodes)).toEqual(["pi-1"]);
-    void again.set.synced([nodes, pods], never).then(() => synced++);
+    void again.set.synced([nodes, pods], never).done.then(() => synced++);
     await clock.advance("1s");
     expect(synced).toBe(1);
     await again.start();
@@ -231,16 +232,17 @@ describe("a site that is the whole cluster", () => {
     api.put(nodes, node("pi-2"));
     const run = await new Run().start("10ms");
     let caughtUp = 0;
-    void run.set.caughtUp([nodes], new AbortController().signal).then(() => caughtUp++);
+    const wait = run.set.caughtUp([nodes], new AbortController().signal);
+    void wait.done.then(() => caughtUp++);
     expect(run.set.informer(nodes).health.connected).toBe(true);
     expect(run.names(nodes)).toEqual(["pi-1"]);
-    expect(run.set.missing([nodes])).toEqual([]);
+    expect(wait.missing()).toEqual(["nodes"]);
     await clock.advance("900ms");
     expect(run.names(nodes)).toEqual(["pi-1", "pi-2"]);
     expect(caughtUp).toBe(0);
     // The first watch is short: its end in order, after a silence, says that there is no more.
     await clock.advance("200ms");
-    expect(caughtUp).toBe(1);
+    expect([caughtUp, wait.missing()]).toEqual([1, []]);
     expect(api.asked("watch", "nodes").at(-1)?.options.timeoutSeconds).toBeGreaterThanOrEqual(300);
     expect(api.asked("list", "nodes")).toHaveLength(1);
     await run.stop();
@@ -593,16 +595,17 @@ describe("a site of selected boards", () => {
     const run = new Run(scope);
     const done: string[] = [];
     const never = new AbortController().signal;
-    void run.set.synced([nodes, pods], never).then(() => done.push("synced"));
-    void run.set.caughtUp([nodes, pods], never).then(() => done.push("caught up"));
+    const synced = run.set.synced([nodes, pods], never);
+    void synced.done.then(() => done.push("synced"));
+    void run.set.caughtUp([nodes, pods], never).done.then(() => done.push("caught up"));
     await run.start("2s");
-    expect([openWatches(), done]).toEqual([["pi-1"], ["caught up"]]);
+    expect([openWatches(), done, synced.missing()]).toEqual([["pi-1"], ["caught up"], ["pods"]]);
     cut.board = "pi-1";
     await clock.until(() => openWatches().includes("pi-2"), "2m");
     await clock.advance("25ms");
     expect(openWatches()).toEqual(["pi-2"]);
     expect(done).toEqual(["caught up", "synced"]);
-    expect(run.set.missing([nodes, pods])).toEqual(["pods"]);
+    expect(synced.missing()).toEqual([]);
     await run.stop();
   });
 
@@ -612,7 +615,7 @@ describe("a site of selected boards", () => {
     cut.board = "pi-1";
     await clock.advance("1m");
     let synced = 0;
-    void run.set.synced([nodes, pods], new AbortController().signal).then(() => synced++);
+    void run.set.synced([nodes, pods], new AbortController().signal).done.then(() => synced++);
     await clock.advance("1m");
     expect([openWatches(), synced]).toEqual([["pi-2"], 0]);
     cut.board = "";

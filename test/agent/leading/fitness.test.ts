@@ -67,24 +67,41 @@ test("an unwell board does not stand for two Lease durations, and steps down onc
 test("a deaf leader leaves the Lease to a board that stands by, once an hour", () => {
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
-  expect(fitness.whyToLeave(at(60), deaf(0))).toBeUndefined();
+  expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBeUndefined();
   fitness.meet(() => [standby]);
-  expect(fitness.whyToLeave(at(59), deaf(0))).toBeUndefined();
-  expect(fitness.whyToLeave(at(60), deaf(0))).toBe("its watches have failed for 1m, and pi-2 stands by");
-  expect(fitness.whyToLeave(at(3659), deaf(300))).toBeUndefined();
-  expect(fitness.whyToLeave(at(3660), deaf(300))).toMatch(/^its watches have failed for .*, and pi-2 stands by$/);
+  expect(fitness.whyToLeave(at(59), { deafness: deaf(0) })).toBeUndefined();
+  expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe("its watches have failed for 1m, and pi-2 stands by");
+  expect(fitness.whyToLeave(at(3659), { deafness: deaf(300) })).toBeUndefined();
+  expect(fitness.whyToLeave(at(3660), { deafness: deaf(300) })).toMatch(
+    /^its watches have failed for .*, and pi-2 stands by$/,
+  );
+});
+
+test("a leader that cannot act leaves the Lease only to a board that it knows, and shares the hour with deafness", () => {
+  const { fitness } = new Board();
+  const unable = { incapacity: { why: "its requests to delete pods have failed", since: at(0) } };
+  fitness.meet(() => undefined);
+  expect(fitness.whyToLeave(at(60), unable)).toBeUndefined();
+  fitness.meet(() => [{ ...standby, isReady: false }]);
+  expect(fitness.whyToLeave(at(60), unable)).toBeUndefined();
+  fitness.meet(() => [standby]);
+  expect(fitness.whyToLeave(at(59), unable)).toBeUndefined();
+  expect(fitness.whyToLeave(at(60), unable)).toBe("its requests to delete pods have failed for 1m, and pi-2 stands by");
+  expect(fitness.whyToLeave(at(3659), unable)).toBeUndefined();
+  expect(fitness.mayLeaveDeaf(at(3659))).toBe(false);
+  expect(fitness.whyToLeave(at(3660), unable)).toBeDefined();
 });
 
 test("a deaf leader that has never listed the boards leaves the Lease once an hour, as another may stand by", () => {
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
   fitness.meet(() => undefined);
-  expect(fitness.whyToLeave(at(59), deaf(0))).toBeUndefined();
-  expect(fitness.whyToLeave(at(60), deaf(0))).toBe(
+  expect(fitness.whyToLeave(at(59), { deafness: deaf(0) })).toBeUndefined();
+  expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe(
     "its watches have failed for 1m, and it has never listed the boards",
   );
-  expect(fitness.whyToLeave(at(3659), deaf(300))).toBeUndefined();
-  expect(fitness.whyToLeave(at(3660), deaf(300))).toBeDefined();
+  expect(fitness.whyToLeave(at(3659), { deafness: deaf(300) })).toBeUndefined();
+  expect(fitness.whyToLeave(at(3660), { deafness: deaf(300) })).toBeDefined();
 });
 
 test("an undervolted leader that has never listed the boards keeps the Lease: it may be alone", () => {

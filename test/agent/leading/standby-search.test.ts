@@ -17,9 +17,12 @@ class Site {
   readonly log = new RecordingLog();
   readonly requests: string[] = [];
   answers: "at once" | "never" | "with errors" = "at once";
+  /** The boards whose Nodes cannot be read. */
+  lost: ReadonlySet<string> = new Set();
   readonly #search: StandbySearch;
 
   constructor(boards: readonly Board[]) {
+    const known = boards.map(({ name }) => name).sort();
     const node = ({ name, standby, ready = "True" }: Board) => ({
       metadata: { name, annotations: standby === undefined ? {} : { "siteward.dev/standby": standby } },
       status: { conditions: [{ type: "Ready", status: ready }] },
@@ -39,19 +42,30 @@ class Site {
         for (const board of boards.slice(start, start + 3)) each({ metadata: node(board).metadata });
         return { continue: start + 3 < boards.length ? String(start + 3) : undefined };
       },
-      get: async (_: unknown, { name }: { readonly name: string }) => {
-        this.requests.push(`get ${name}`);
-        return node(boards.find((board) => board.name === name) ?? { name });
+      get: async (_: unknown, { name, metadataOnly }: { readonly name: string; readonly metadataOnly?: boolean }) => {
+        this.requests.push(`get ${name}${metadataOnly ? " briefly" : ""}`);
+        if (this.lost.has(name)) throw new Error("refused");
+        const { metadata, ...rest } = node(boards.find((board) => board.name === name) ?? { name });
+        return metadataOnly ? { metadata } : { metadata, ...rest };
       },
     } as unknown as Pick<KubeClient, "list" | "get">;
     const ambient = { clock: this.clock, random: new SeededRandom(), log: this.log };
-    this.#search = new StandbySearch(ambient, { client, scope: { nodeSelector: "site=north" }, own: "pi-1" });
+    this.#search = new StandbySearch(ambient, {
+      client,
+      scope: { nodeSelector: "site=north" },
+      own: "pi-1",
+      known: () => known,
+    });
   }
 
   async find(): Promise<string | undefined> {
-    const found = this.#search.find(new AbortController().signal);
-    if (this.answers === "never") await this.clock.advance(60_000);
+    const found = this.search(new AbortController().signal);
+    if (this.answers === "never") await this.clock.advance(40_000);
     return (await found)?.name;
+  }
+
+  search(signal: AbortSignal): Promise<{ readonly name: string } | undefined> {
+    return this.#search.find(signal);
   }
 }
 
@@ -80,12 +94,70 @@ test("a site without a standby is searched again after five minutes, not before"
   expect(site.requests).toHaveLength(2);
 });
 
+const afterwards = 60_000;
+
 test.each(["never", "with errors"] as const)(
-  "an API that answers %s shows no standby, within a minute",
+  "where the list answers %s, the known boards are read one by one, within a minute",
   async (how) => {
-    const site = new Site([{ name: "pi-2", standby: "ready" }]);
+    const site = new Site([
+      { name: "pi-1", standby: "ready" },
+      { name: "pi-2" },
+      { name: "pi-3", standby: "ready", ready: "False" },
+      { name: "pi-4", standby: "ready" },
+      { name: "pi-5", standby: "ready" },
+      { name: "pi-6", standby: "ready" },
+    ]);
     site.answers = how;
-    expect(await site.find()).toBeUndefined();
-    expect(JSON.stringify(site.log)).toContain("the API does not show whether another board stands by");
+    site.lost = new Set(["pi-4"]);
+    expect(await site.find()).toBe("pi-5");
+    expect(site.requests.slice(1)).toEqual([
+      "get pi-2 briefly",
+      "get pi-3 briefly",
+      "get pi-3",
+      "get pi-4 briefly",
+      "get pi-5 briefly",
+      "get pi-5",
+    ]);
+    expect(JSON.stringify(site.log)).toContain("the list of Nodes does not show whether another board stands by");
   },
 );
+
+test("a search whose list failed is repeated after a minute, and finds what was announced meanwhile", async () => {
+  const boards: { name: string; standby?: string }[] = [{ name: "pi-1" }, { name: "pi-2" }];
+  const site = new Site(boards);
+  site.answers = "with errors";
+  expect(await site.find()).toBeUndefined();
+  boards[1] = { name: "pi-2", standby: "ready" };
+  await site.clock.advance(afterwards - 1);
+  expect(await site.find()).toBeUndefined();
+  expect(site.requests).toHaveLength(2);
+  await site.clock.advance(1);
+  expect(await site.find()).toBe("pi-2");
+});
+
+test("at most 32 boards are read in a search, and the next one continues after them", async () => {
+  const name = (number: number): string => `pi-${String(number).padStart(2, "0")}`;
+  const site = new Site(Array.from({ length: 40 }, (_, index) => ({ name: name(index + 1) })));
+  site.answers = "with errors";
+  const read = async (): Promise<readonly string[]> => {
+    site.requests.length = 0;
+    await site.find();
+    await site.clock.advance(afterwards);
+    return site.requests.slice(1).map((request) => request.split(" ")[1] ?? "");
+  };
+  const first = await read();
+  expect(first).toHaveLength(32);
+  const second = await read();
+  expect(second).toHaveLength(32);
+  expect(second.slice(0, 9)).toEqual([33, 34, 35, 36, 37, 38, 39, 40, 1].map(name));
+});
+
+test("a search that the end of the term interrupts reads no board", async () => {
+  const site = new Site([{ name: "pi-2", standby: "ready" }]);
+  site.answers = "never";
+  const term = new AbortController();
+  const found = site.search(term.signal);
+  term.abort();
+  expect(await found).toBeUndefined();
+  expect(site.requests).toHaveLength(1);
+});

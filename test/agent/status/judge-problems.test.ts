@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { deafProblem, lagProblems, postponedProblems } from "../../../agent/status/judge-problems.ts";
+import {
+  deafProblem,
+  lagProblems,
+  lateProblem,
+  postponedProblems,
+  unableProblem,
+} from "../../../agent/status/judge-problems.ts";
 import type { JudgementPart } from "../../../agent/status/parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
@@ -78,5 +84,28 @@ test("a deaf leader is critical, and reported with the time at which it became d
     message: expect.stringContaining(
       "have delivered nothing new since 2026-11-20 13:00 UTC, though the API server answers",
     ),
+  });
+});
+
+test("a leader that cannot act is degraded, and reported with the requests that fail, since when and why", () => {
+  const error = new Error("delete pod default/web: HTTP 500");
+  expect(unableProblem({ kind: "delete pods", since: at(3600), error }, at(3700))).toMatchObject({
+    type: "LeaderUnable",
+    severity: "warning",
+    message:
+      "this board leads, and none of its requests to delete pods has succeeded since 2026-11-20 13:00 UTC: delete pod default/web: HTTP 500",
+  });
+});
+
+test("controllers that wait for their caches long after the beginning of a term are named with what is behind", () => {
+  const loops = [
+    { names: ["taint-eviction", "pod-gc"], waitFor: ["pods"] },
+    { names: ["daemonset"], waitFor: ["pods", "daemonsets.apps"] },
+  ];
+  expect(lateProblem({ since: at(3600), loops }, at(3700))).toMatchObject({
+    type: "ControllersNotStarted",
+    severity: "warning",
+    message:
+      "this board has led since 2026-11-20 13:00 UTC, and some of its controllers do nothing yet: taint-eviction, pod-gc (waiting for pods); daemonset (waiting for pods, daemonsets.apps)",
   });
 });

@@ -24,6 +24,8 @@ export type Impairment =
   | { readonly is: "watches refused"; readonly retryAfter?: number }
   /** Requests for this collection are refused, lists and watches alike; everything else works. */
   | { readonly is: "collection refused"; readonly path: string; readonly retryAfter?: number }
+  /** Requests of a method are refused whose path begins so, watches with them. */
+  | { readonly is: "requests refused"; readonly method: string; readonly path: string; readonly status: number }
   /** A share of the requests is refused before having any effect. */
   | { readonly is: "storm"; readonly status: number; readonly share: number; readonly retryAfter: number | undefined };
 
@@ -179,13 +181,15 @@ export class Edge {
   }
 
   /** The refusal that a request meets in transit, if any. */
-  refusal({ isWatch, path }: Pick<Exchange, "isWatch" | "path">): Refusal | undefined {
+  refusal({ isWatch, method, path }: Pick<Exchange, "isWatch" | "method" | "path">): Refusal | undefined {
     for (const impairment of this.#impairments) {
       if (isWatch && impairment.is === "watches refused") return { status: 500, retryAfter: impairment.retryAfter };
     }
     for (const impairment of this.#impairments) {
       if (impairment.is === "collection refused" && path.split("?")[0] === impairment.path)
         return { status: 429, retryAfter: impairment.retryAfter };
+      if (impairment.is === "requests refused" && method === impairment.method && path.startsWith(impairment.path))
+        return { status: impairment.status, retryAfter: undefined };
       if (impairment.is === "storm" && this.#random.next() < impairment.share) return impairment;
     }
     return undefined;

@@ -25,6 +25,7 @@ export class Exchange {
   readonly #served = new AbortController();
   readonly #channel: Channel;
   readonly isWatch: boolean;
+  readonly method: HttpRequest["method"];
   #timer: Timer | undefined;
   #sent: Sent | undefined;
   #answered = false;
@@ -34,7 +35,8 @@ export class Exchange {
     this.#edge = edge;
     this.#deps = deps;
     this.process = deps.process;
-    const { signal, timeout, path } = deps.request;
+    const { signal, timeout, method, path } = deps.request;
+    this.method = method;
     this.isWatch = path.includes("watch=true");
     this.#channel = new Channel(() => this.#close());
     if (signal.aborted) {

@@ -1,0 +1,75 @@
+import type { Ambient } from "../base/ambient.ts";
+import { elapsed, type Instant } from "../base/clock.ts";
+import type { Sickness } from "../board/board-health.ts";
+import type { FailingKind, FailingRequests, Failures } from "../client/failing-requests.ts";
+import type { Config } from "../config/settings.ts";
+import type { WatchHealth, WatchLimits } from "../informer/watch-health.ts";
+import { isOutdated, linkOf } from "../judgement/link.ts";
+import { lastingFor, NewConnections } from "./new-connections.ts";
+
+export interface IncapacityDeps {
+  readonly failing: Pick<FailingRequests, "list" | "forget">;
+  readonly limits: WatchLimits;
+  readonly leader: Pick<Config["leader"], "sickFor" | "renewDeadline">;
+  readonly renewConnection: () => void;
+}
+
+/** Fewer failures may be chance. */
+const leastFailures = 3;
+
+/**
+ * A leader is unable while it renews its Lease and hears the boards, and all its requests of one kind that judging and
+ * evicting need fail: it keeps the other boards from leading, but does not act (docs/judgement.md#unwell-boards).
+ */
+export class Incapacity {
+  readonly #ambient: Ambient;
+  readonly #deps: IncapacityDeps;
+  readonly #connections: NewConnections;
+
+  constructor(ambient: Ambient, deps: IncapacityDeps) {
+    this.#ambient = ambient;
+    this.#deps = deps;
+    this.#connections = new NewConnections(lastingFor(deps.leader), deps.renewConnection);
+  }
+
+  /** Called at the beginning of a term: what failed before says nothing about it. */
+  begin(): void {
+    this.#deps.failing.forget(() => true);
+  }
+
+  /** Called every few seconds during a term. What an outage made fail is not counted. */
+  look(watches: { readonly nodes: WatchHealth; readonly leases: WatchHealth }, now: Instant): void {
+    const { failing, limits } = this.#deps;
+    const link = linkOf(watches, limits, now);
+    failing.forget(({ since }) => isOutdated(link, since, limits, now));
+    const [first] = failing.list(now);
+    // Up to the last failure: the kind may have had no request since.
+    if (!this.#connections.renewIfDue(first?.since, first?.last ?? now)) return;
+    this.#ambient.log.warn("requests of one kind fail, so the next requests open a new connection", {
+      requests: first?.kind,
+      error: first?.error,
+    });
+  }
+
+  /** The kind of requests that has failed for long enough to count; undefined: there is none. */
+  failing(now: Instant): FailingKind | undefined {
+    return this.#deps.failing.list(now).find((kind) => this.#lasts(kind));
+  }
+
+  /**
+   * Why this leader should step down; undefined if it is able to act, or something may be at fault that another leader
+   * would meet too.
+   */
+  sickness(now: Instant): Sickness | undefined {
+    for (const { kind, ofServer } of this.#deps.failing.list(now)) {
+      if (ofServer && this.#lasts(ofServer)) {
+        return { why: `its requests to ${kind} have failed`, since: ofServer.since };
+      }
+    }
+    return undefined;
+  }
+
+  #lasts({ since, last, count }: Failures): boolean {
+    return count >= leastFailures && elapsed(since, last) >= lastingFor(this.#deps.leader);
+  }
+}
