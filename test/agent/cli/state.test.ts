@@ -74,6 +74,21 @@ built(
   },
 );
 
+built("a state folder that is removed while the agent runs is a problem until the next start", async () => {
+  const agent = agentWith({ status: { every: "1s" } });
+  await started(agent);
+  expect(lastWords(agent)?.join()).not.toContain("StateLost");
+  rmSync(path.join(agent.dir, "state"), { recursive: true });
+  await until(
+    "the status says it",
+    () => lastWords(agent)?.some((words) => words.startsWith("StateLost: state.db was removed")) === true,
+    10,
+  );
+  await agent.stop("SIGKILL");
+  await started(agent);
+  expect(lastWords(agent)?.join()).not.toContain("StateLost");
+});
+
 built("a state folder that cannot be created is reported, and the status says why the agent ended", async () => {
   const file = path.join(dir, "a-file");
   writeFileSync(file, "");
