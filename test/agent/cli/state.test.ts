@@ -75,7 +75,7 @@ built(
 );
 
 built("a state folder that is removed while the agent runs is a problem until the next start", async () => {
-  const agent = agentWith({ status: { every: "1s" } });
+  const agent = agentWith({ status: { every: "2s", minInterval: "1s" } });
   await started(agent);
   expect(lastWords(agent)?.join()).not.toContain("StateLost");
   rmSync(path.join(agent.dir, "state"), { recursive: true });
