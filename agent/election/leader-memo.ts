@@ -56,7 +56,7 @@ export class LeaderMemo {
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why, ...(isOrdered === true && { isOrdered }) };
-    // If it stayed stored, the rest would start over after every further reboot.
+    // Deleted, since otherwise the rest would start over after each further reboot.
     this.#set("rest", "");
     return undefined;
   }

@@ -223,7 +223,7 @@ export class HoldBook {
     const term = this.#term;
     await this.#changes.acquire(new AbortController().signal);
     try {
-      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the change was written");
       if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
       const now = this.#ambient.clock.now();
       const before = this.#holds;
@@ -244,7 +244,7 @@ export class HoldBook {
         throw error;
       }
       if (this.#term !== term)
-        throw new LeaseNotWrittenError("the term ended meanwhile; the next leader may honour the change");
+        throw new LeaseNotWrittenError("the term ended before this was confirmed; the change may or may not have reached the next leader");
       this.#pending = undefined;
       this.#set(after);
       this.#store(this.#ambient.clock.now());

@@ -194,7 +194,7 @@ export class ValveBook {
     try {
       while (!this.#isTaken(limit)) {
         await this.#ask(limit);
-        if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+        if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the release was written");
       }
     } finally {
       this.#waiting--;

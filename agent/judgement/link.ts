@@ -28,7 +28,7 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
 export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
 
-/** The earlier of two instants; undefined is later than any. */
+/** The earlier of two instants; undefined counts as later than any instant. */
 export const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
