@@ -282,7 +282,8 @@ function problemParts(
     found.push({
       type: "SitesNotSeen",
       severity: "info",
-      message: "another site may claim the same boards: this agent lacks the permission to list the Leases of other sites",
+      message:
+        "another site may claim the same boards: this agent lacks the permission to list the Leases of other sites",
       hint: `allow this agent to list Leases in ${claims.unseen.join(" and ")}`,
       isOfSite: true,
     });

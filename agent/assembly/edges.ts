@@ -24,7 +24,7 @@ export interface Edges {
   readonly witness: WitnessEdges;
   /** Why the cache was deleted before this agent was built; undefined if it was kept. */
   readonly rebuilt: Error | undefined;
-  /** Why this board may not lead, even if no other board can; undefined: it may. */
+  /** Why this board may not lead, even if no other board can; undefined if it may. */
   readonly barred: () => string | undefined;
   /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;

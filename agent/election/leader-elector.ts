@@ -21,7 +21,7 @@ import { neverWritten, type WriteHealth } from "./write-health.ts";
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
   readonly blip: LeadershipDeps["blip"];
-  /** Emits the Events "became leader" and "stopped leading"; undefined: there are none. */
+  /** Emits the Events "became leader" and "stopped leading"; undefined if there are none. */
   readonly announce?: LeadershipDeps["announce"];
   /** Stores each new highest term, which the next process gets as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
@@ -42,11 +42,11 @@ export interface LeaderCallbacks {
 export interface ElectorView {
   readonly role: "leader" | "follower";
   readonly identity: string;
-  /** The holder that the Lease names; undefined: none, or the Lease is not known. */
+  /** The holder that the Lease names; undefined if none, or the Lease is not known. */
   readonly holder: string | undefined;
   /** The Lease exists, and names no holder. */
   readonly isFree: boolean;
-  /** The number of the Lease's term; undefined: there is no Lease, or it has not been read yet. */
+  /** The number of the Lease's term; undefined if there is no Lease, or it has not been read yet. */
   readonly term: number | undefined;
   /** When this board first saw the current holder. */
   readonly since: Instant | undefined;
@@ -55,27 +55,29 @@ export interface ElectorView {
   readonly leaseDuration: Millis;
   /** True if another process renews the Lease under our identity. */
   readonly namesake: boolean;
-  /** 95th percentile of the time that a renewal takes; undefined: there was none. */
+  /** 95th percentile of the time that a renewal takes; undefined if there was none. */
   readonly renewP95: Millis | undefined;
   /** Failed renewals in the current term, or in this process's last one. */
   readonly missedRenewals: number;
-  /** Why this board does not stand for election; undefined: it stands. */
+  /** Why this board does not stand for election; undefined if it stands. */
   readonly notStanding: string | undefined;
   /**
-   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined: no operator
-   * did.
+   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined if no
+   * operator did.
    */
   readonly orderedUntil: Instant | undefined;
   /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
   readonly isLeaderless: boolean;
-  /** Why this board stands, and does not lead although its claims are written to the Lease; undefined: it is not so. */
+  /**
+   * Why this board stands, and does not lead although its claims are written to the Lease; undefined if it is not so.
+   */
   readonly fruitless: string | undefined;
   /**
-   * The failure of the last attempt to acquire or renew the Lease; undefined: it succeeded, or another board was
+   * The failure of the last attempt to acquire or renew the Lease; undefined if it succeeded, or another board was
    * faster.
    */
   readonly lastError: ElectionError | undefined;
-  /** How the last term of this process ended; undefined: this process leads, or has never led. */
+  /** How the last term of this process ended; undefined if this process leads, or has never led. */
   readonly ended: { readonly at: Instant; readonly why: string } | undefined;
 }
 
@@ -190,7 +192,7 @@ export class LeaderElector {
     return this.#leadership?.writes ?? neverWritten;
   }
 
-  /** The site's Lease, for Events about the site; undefined: this process has never led. */
+  /** The site's Lease, for Events about the site; undefined if this process has never led. */
   get lease(): ObjectRef | undefined {
     return this.#leadership?.about;
   }

@@ -14,7 +14,7 @@ export class LeaderMemo {
   readonly #facts: KeyValueStore;
   readonly #folderCopy: string;
   readonly #lease: string;
-  /** The number of broken terms; undefined: not read yet. */
+  /** The number of broken terms; undefined if not read yet. */
   #broken: number | undefined;
 
   /**
@@ -31,7 +31,7 @@ export class LeaderMemo {
   }
 
   /**
-   * The identity under which this board led before, if the process of that time is certainly gone; undefined: it may
+   * The identity under which this board led before, if the process of that time is certainly gone; undefined if it may
    * still run, or there was none. Only one process uses the folder, so the former one is gone unless the folder was
    * copied from another machine.
    */

@@ -24,9 +24,9 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
  *
  * `until`: before this instant another process may believe that it leads, and this board must not lead; deleting or
- * recreating the Lease does not shorten that. undefined: no other process can believe so. An outdated Lease shows a term
+ * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease shows a term
  * after which other boards have led: it is from a backup. `foreignRenewalAt`: when another process last renewed the Lease
- * under our identity; undefined: never.
+ * under our identity; undefined if never.
  */
 export type LeaseState =
   | { readonly is: "absent"; readonly record: undefined; readonly until: Instant | undefined }
@@ -46,13 +46,13 @@ export interface Observation {
   readonly state: LeaseState;
   /** When this board first saw the Lease in this state. */
   readonly since: Instant;
-  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. undefined: none. */
+  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. Undefined if none. */
   readonly highestTerm: number | undefined;
 }
 
 /** One read of the Lease, or the result of one of our writes. */
 export interface LeaseReading {
-  /** undefined: there is no Lease. */
+  /** Undefined if there is no Lease. */
   readonly record: LeaseRecord | undefined;
   readonly at: Instant;
   /** This board is leading. */
@@ -124,7 +124,7 @@ function holderMayLeadUntil(
 }
 
 /**
- * The instant before which no board may claim a Lease without a holder; undefined: it may be claimed now, because its
+ * The instant before which no board may claim a Lease without a holder; undefined if it may be claimed now, because its
  * holder released it. A Lease read for the first time counts as released. A recreated one does not, and neither does an
  * outdated one, which later holders did not release.
  */

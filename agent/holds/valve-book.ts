@@ -49,7 +49,7 @@ export interface ValveView {
   readonly acts: number;
   /** Not every act of the last hour is known, so none is admitted. */
   readonly isUnknown: boolean;
-  /** When the valve admits an act again; undefined: that does not only take time. */
+  /** When the valve admits an act again; undefined if that does not only take time. */
   readonly opensAt: Instant | undefined;
 }
 
@@ -144,7 +144,7 @@ export class ValveBook {
     this.#deps.memory.write(this.#own, "when due");
   }
 
-  /** The text for the Lease's annotation; undefined: another board leads. */
+  /** The text for the Lease's annotation; undefined if another board leads. */
   carried(): string | undefined {
     if (!this.#leads) return undefined;
     // What is left over is given back. It counts until the Lease shows that.
@@ -173,7 +173,7 @@ export class ValveBook {
     return { acts: actsWithin(valve, now), isUnknown: isUnknown(valve, now), opensAt: roomAt(valve, limit, now) };
   }
 
-  /** Since when acts have been held; undefined: none is. */
+  /** Since when acts have been held; undefined if none is. */
   get holdingSince(): Instant | undefined {
     return this.#holdingSince;
   }

@@ -18,7 +18,9 @@ export interface Valve {
   readonly admitted: number;
   /** How many acts were ever admitted, by all leaders: the copy with more of them is the newer one. */
   readonly total: number;
-  /** Acts before this instant are not known, and no further act is admitted within an hour of it; undefined: all are. */
+  /**
+   * Acts before this instant are not known, and no further act is admitted within an hour of it; undefined if all are.
+   */
   readonly unknown: Instant | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
@@ -85,9 +87,9 @@ const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedAct
 
 /** What is known of the valve at the beginning of a term. */
 export interface KnownValve {
-  /** The valve in the Lease's annotation; undefined: there is none, or it cannot be read. */
+  /** The valve in the Lease's annotation; undefined if there is none, or it cannot be read. */
   readonly found: Valve | undefined;
-  /** This board's own copy; undefined: it has none. */
+  /** This board's own copy; undefined if it has none. */
   readonly own: OwnCopy | undefined;
   /** The uid of the Lease. */
   readonly lease: string;

@@ -24,15 +24,15 @@ export interface Evidence {
   readonly silentMs: Millis;
   /** How long a board may be silent. */
   readonly graceMs: Millis;
-  /** How long the board was silent between earlier outages while other boards were heard; undefined: it was not. */
+  /** How long the board was silent between earlier outages while other boards were heard; undefined if it was not. */
   readonly missedMs?: Millis | undefined;
-  /** The age of the last proof that no sign of life was missed; undefined: there is none. */
+  /** The age of the last proof that no sign of life was missed; undefined if there is none. */
   readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
-  /** What the board's own word shows; undefined: there is none, or the policy does not ask for it. */
+  /** What the board's own word shows; undefined if there is none, or the policy does not ask for it. */
   readonly heard: Heard | undefined;
-  /** The operator who confirmed that the board's zone is dead; undefined: none has. */
+  /** The operator who confirmed that the board's zone is dead; undefined if none has. */
   readonly confirmedBy: string | undefined;
 }
 

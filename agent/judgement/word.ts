@@ -28,7 +28,7 @@ export interface Word {
 export const wordLasts: Millis = 30_000;
 const fewestQuestions = 6;
 
-/** What a board's last word shows now; undefined: there is none, or it is too old. */
+/** What a board's last word shows now; undefined if there is none, or it is too old. */
 export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);

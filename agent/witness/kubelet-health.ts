@@ -44,7 +44,7 @@ const longestText = 1024;
 export class KubeletHealth {
   readonly #ambient: Pick<Ambient, "clock" | "log">;
   readonly #deps: KubeletHealthDeps;
-  /** What the file holds; undefined: nothing that is known. */
+  /** What the file holds; undefined if nothing that is known. */
   #kept: string | undefined;
   #hasAnswered = false;
   /** Since when the kubelet was down when an earlier process of this boot last looked. Unused after the first look. */

@@ -40,7 +40,7 @@ export async function confirmBoardDead(
   });
 }
 
-/** Cordons or uncordons a Node. `board` undefined: this board's own, which it may write without leading. */
+/** Cordons or uncordons a Node. `board` undefined for this board's own, which it may write without leading. */
 export async function cordon(
   board: string | undefined,
   cordoned: boolean,

@@ -13,7 +13,7 @@ import { failed } from "./effects.ts";
 
 export interface DrainOptions {
   readonly timeout: Millis;
-  /** Seconds that replace the pods' own grace periods; undefined: those apply. */
+  /** Seconds that replace the pods' own grace periods; undefined if those apply. */
   readonly gracePeriod?: number;
   /** Also evicts pods without a controller. */
   readonly force: boolean;
@@ -91,7 +91,7 @@ export class BoardDrain {
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
   #roomLeft = longestEvicted;
-  /** The Node that this drain cordoned; undefined: not read yet. */
+  /** The Node that this drain cordoned; undefined if not read yet. */
   #node: ObjectRef | undefined;
 
   constructor(order: DrainOrder, deps: OperationsDeps) {

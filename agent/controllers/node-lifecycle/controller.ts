@@ -128,8 +128,8 @@ function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<Readonl
 }
 
 /**
- * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. undefined: the
- * cached Node has changed since, and the next pass decides.
+ * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. Undefined if
+ * the cached Node has changed since, and the next pass decides.
  */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
   const { node, cached, lease } = board.sighting;

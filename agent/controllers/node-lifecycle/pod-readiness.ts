@@ -14,7 +14,8 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 export interface PodReadinessDeps {
   readonly settings: Pick<NodeLifecycleSettings, "policy" | "ownNode" | "gracePeriod" | "stall" | "blip">;
   /**
-   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
+   * off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
 }

@@ -29,10 +29,11 @@ export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
   /** Identifies the current boot of this board. */
   readonly boot: string;
-  /** The former leader's budget; undefined: there is none. */
+  /** The former leader's budget; undefined if there is none. */
   readonly inherited: () => Budget | undefined;
   /**
-   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
+   * off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */

@@ -298,7 +298,7 @@ function decideDue(
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
-/** The ruling as a restraint with its details; undefined: nothing but perhaps the safety valve holds the eviction. */
+/** The ruling as a restraint with its details; undefined if nothing but perhaps the safety valve holds the eviction. */
 function restraintOf(
   ruling: Ruling,
   { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },

@@ -17,7 +17,7 @@ export interface EvictionTimer {
   readonly carried: boolean;
   /** The timer began in an earlier term, of whichever board; changes between the terms are unknown. */
   readonly former: boolean;
-  /** When the deletion of the pod was sent; undefined: not sent, or it failed. */
+  /** When the deletion of the pod was sent; undefined if not sent, or it failed. */
   readonly sentAt: Instant | undefined;
   /** Failed attempts to delete the pod. */
   readonly tries: number;
