@@ -97,7 +97,8 @@ type Attempt = { readonly won: Won } | { readonly pause: Millis };
  *
  * 1. Every board reads the Lease and times its changes on its own clock, as times written by other boards mean nothing.
  * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old.
- * 3. It claims a Lease that is absent, released, expired or held by its own former process, unless `whyNotToStand` objects.
+ * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless `whyNotToStand`
+ *    objects.
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
  *    The claim has a limit of its own; a board whose claims are written and answered too late rests (`Candidacy`).
  * 5. `#lead` opens a `Leadership`, whose term is trusted from the start of the claim for the duration less a margin.
@@ -216,8 +217,8 @@ export class LeaderElector {
 
   /**
    * Releases the Lease on an operator's order, in favour of the board `to` if one is named, and does not stand again
-   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has ended; false: the Lease was not ours, or
-   * could not be released, so that other boards wait until it expires.
+   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has
+   * ended; with false if the Lease was not ours or could not be released, so that other boards wait until it expires.
    */
   async handOver(
     why: string,
@@ -294,7 +295,7 @@ export class LeaderElector {
     }
   }
 
-  /** Writes the claim. If it is delayed for too long it is not sent, because the Lease may have changed meanwhile. */
+  /** Writes the claim. If it is delayed for too long it is not sent, because the Lease may have changed since. */
   #claim(step: Exclude<CandidateStep, { do: "wait" }>, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;

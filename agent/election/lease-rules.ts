@@ -19,7 +19,7 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * absent    | does not exist                          | waits for `until`, creates it                     | steps down
  * free      | names no holder                         | waits for `until` and a named successor, takes it | steps down
  * ours      | names this process                      | renews it; takes it if outdated                   | renews it
- * inherited | names our former process, which is gone | takes it                                          | steps down
+ * inherited | names our last process, which is gone   | takes it                                          | steps down
  * held      | names another process, or is outdated   | waits for `until`, takes it                       | steps down
  * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
  *
@@ -71,7 +71,7 @@ export interface Candidate {
    * reads.
    */
   readonly headStart?: Millis | undefined;
-  /** The identity of this board's former process, if that process is certainly gone. */
+  /** The identity of this board's previous process, if that process is certainly gone. */
   readonly formerIdentity?: string | undefined;
   /** The highest term that earlier processes of this board saw. */
   readonly formerTerm?: number | undefined;

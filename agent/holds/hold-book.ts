@@ -143,7 +143,7 @@ export class HoldBook {
       confirmed: [...this.#holds.confirmed.keys()],
       released: this.#holds.release !== undefined,
     });
-    // The Lease was recreated or restored: it needs the holds for the next leader.
+    // The Lease was recreated or restored, so it needs the holds for the next leader.
     if (!this.#isUndecided && (found === undefined || isOlder)) this.#publishLater();
   }
 

@@ -120,7 +120,7 @@ export function confirmedBy(
   return hold && isRunning(hold, now) && hold.lastSigns.has(lastSign()) ? hold.by : undefined;
 }
 
-/** The length of a digest: of 5000 boards, one in ten million signs of life would be taken for an older one. */
+/** The length of a digest, with which one in ten million signs of life of 5000 boards is taken for an older one. */
 const digestLength = 6;
 
 /**

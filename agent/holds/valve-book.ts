@@ -57,7 +57,7 @@ export interface ValveView {
 const patience: Millis = 10_000;
 /** An act that is held is due again within this time. */
 const retriedWithin: Millis = 90_000;
-/** Maximum number of uncertain acts that are recognised when they are repeated; others count twice. */
+/** Maximum number of uncertain acts that are recognised when they are repeated; others are counted twice. */
 const mostUncertain = 256;
 
 /**
@@ -147,7 +147,7 @@ export class ValveBook {
   /** The text for the Lease's annotation; undefined if another board leads. */
   carried(): string | undefined {
     if (!this.#leads) return undefined;
-    // What is left over is given back. It counts until the Lease shows that.
+    // Unused acts are given back, and are counted until the Lease shows that.
     if (this.#waiting === 0) this.#free = 0;
     return encodeValve(this.#current, this.#ambient.clock.now());
   }

@@ -24,7 +24,7 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
   };
 }
 
-/** The later of two instants; undefined is earlier than any. */
+/** The later of two instants; undefined counts as earlier than any instant. */
 export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
 

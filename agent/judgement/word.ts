@@ -10,7 +10,7 @@ export type KubeletState =
   | { readonly is: "unknown" }
   | { readonly is: "down"; readonly forMs: Millis };
 
-/** The signed answer of a board that the API does not hear to a question of the leader. */
+/** The signed answer to a question of the leader, from a board that sends the API no heartbeats. */
 export interface Word {
   /** When the question was sent: the board ran at that time or later. */
   readonly askedAt: Instant;

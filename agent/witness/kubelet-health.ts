@@ -6,7 +6,7 @@ import type { KubeletState } from "../judgement/word.ts";
 /** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
 export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;
 
-/** Where the facts about the kubelet are kept. A power cut leaves the former text or the new one. */
+/** Where the facts about the kubelet are kept. A power cut leaves the previous text or the new one. */
 export interface KubeletFile {
   /** The file's text; undefined if there is none. */
   read(): string | undefined;

@@ -150,7 +150,7 @@ export class Ledger {
     return this.#log.unsettled();
   }
 
-  /** Terminal answers that may not be in the outbox yet. */
+  /** Terminal answers that are possibly not in the outbox yet. */
   undelivered(): readonly CommandRow[] {
     return this.#log.undelivered();
   }

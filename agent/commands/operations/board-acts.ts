@@ -11,7 +11,7 @@ import { failed } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Maximum number of tries: kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
+/** Maximum number of tries. Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
 const mostTries = 5;
 
 /**

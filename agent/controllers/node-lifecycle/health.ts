@@ -36,7 +36,7 @@ export const noWord: WordOf = () => undefined;
  */
 export interface NodeHealth {
   readonly uid: string;
-  /** Start of the silence: the grace period counts from here. */
+  /** Start of the silence, from which the grace period is measured. */
   readonly probe: Instant;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
@@ -137,8 +137,9 @@ function evidenceOf(
 }
 
 /**
- * A digest of a board's last sign of life, for confirmations that it is dead. `lease`: the resourceVersion of its Lease.
- * A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the same sign.
+ * A digest of a board's last sign of life, for confirmations that the board is dead. `lease`: the resourceVersion of
+ * its Lease. A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the
+ * same sign.
  */
 export const lastSignOf = (node: Node, lease: string | undefined): string => {
   const { uid, creationTimestamp = "" } = node.metadata;
@@ -151,7 +152,7 @@ function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis 
   return Math.floor(missed.length);
 }
 
-/** When the silence of a board began, as far as it counts. */
+/** When the measured part of a board's silence began. */
 export const silentSince = ({ probe }: Pick<NodeHealth, "probe">, { restoredAt }: Pick<Link, "restoredAt">): Instant =>
   later(probe, restoredAt) ?? probe;
 

@@ -30,8 +30,8 @@ export interface Judged {
   /** The board's conditions should have been written but were not, so this pass does not act on the board. */
   readonly unsettled: boolean;
   /**
-   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it does not
-   * count.
+   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it is not
+   * counted.
    */
   readonly unwritten: boolean;
   /** Neither a quarantine nor the policy forbids harmful acts because of the verdict. */

@@ -65,7 +65,7 @@ export interface NewPod {
   readonly isHeld: boolean;
 }
 
-/** How soon a pod that may not be marked now is checked again. */
+/** How soon a pod that must not be marked now is checked again. */
 const recheck: Millis = 5000;
 
 function decidePodReadiness(

@@ -52,7 +52,8 @@ export type PodState =
       /** The safety valve, if it is shut. */
       readonly shut: ValveNow["shut"];
       /**
-       * The board's taint as the former leader recorded it; undefined if not recorded, or no longer early in the term.
+       * The board's taint as the previous leader recorded it; undefined if not recorded, or no longer early in the
+       * term.
        */
       readonly inherited: RunningTaint | undefined;
     };

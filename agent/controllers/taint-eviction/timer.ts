@@ -55,7 +55,7 @@ export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: In
 
 /**
  * Stores timers as text. A timer's start is on the monotonic clock, which is valid for one boot of one board; after a
- * reboot, only the time that the timer had run when it was stored counts.
+ * reboot, only the time that it had run when it was stored is known.
  */
 export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {
