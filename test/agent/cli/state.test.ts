@@ -231,7 +231,7 @@ mounting("on a read-only file system the agent waits, says what to check, and st
       expect.stringMatching(/^NotStanding: /),
     ]),
   );
-  expect(agent.log()).toMatch(/error the state folder is not writable: .*not mounted read-only/);
+  expect(agent.log()).toMatch(/error the state folder is not writable, so .*not mounted read-only/);
   execFileSync("mount", ["-o", "remount,rw", folder], { stdio: "pipe" });
   await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));
