@@ -1,7 +1,7 @@
 import { accessSync, constants, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { foreignCache } from "./cache-owner.ts";
-import type { Database, Pragmas } from "./database/database.ts";
+import { type Database, type Pragmas, pageSize } from "./database/database.ts";
 import {
   type OpenedCache,
   type OpenedState,
@@ -33,12 +33,15 @@ export class StateFolder {
   /** Why this folder, in memory, is used in place of the configured one; undefined if it is the configured one. */
   readonly standsIn: string | undefined;
   readonly #folder: string;
+  /** The inode of state.db when it was opened. */
+  readonly #inode: bigint;
 
   private constructor(folder: string, state: OpenedState, cache: OpenedCache, standsIn: string | undefined) {
     this.#folder = folder;
     this.state = state;
     this.cache = cache;
     this.standsIn = standsIn;
+    this.#inode = statSync(state.database.file, { bigint: true }).ino;
   }
 
   /** Creates the folder if it is missing. */
@@ -65,6 +68,22 @@ export class StateFolder {
   /** Why nothing can currently be stored; undefined if no reason is known. Called often, so it does not write. */
   obstacle(): string | undefined {
     return this.standsIn ?? obstacleAt(this.#folder);
+  }
+
+  /**
+   * What happened to state.db since it was opened; undefined if nothing did. SQLite continues in the opened file, and
+   * reports neither a removed nor a truncated one. Called often, so it only reads the file's entry.
+   */
+  loss(): "removed" | "replaced" | "truncated" | undefined {
+    try {
+      const found = statSync(this.state.database.file, { bigint: true, throwIfNoEntry: false });
+      if (found === undefined) return "removed";
+      if (found.ino !== this.#inode) return "replaced";
+      return found.size < pageSize ? "truncated" : undefined;
+    } catch {
+      // A failing disk is reported by writes.
+      return undefined;
+    }
   }
 
   /** Writes everything in memory and checkpoints both files. */

@@ -134,8 +134,8 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
     ownDuration: config.leader.duration,
     renewP95Ms: role === "leader" ? renewP95 : undefined,
     missedRenewals: role === "leader" ? missedRenewals : undefined,
-    // A follower that sleeps until the term would end sees the Lease age: an old Lease alone says nothing about its
-    // holder.
+    // A follower that sleeps until the term would end sees the Lease grow old, so an old Lease alone says nothing about
+    // its holder.
     leaderlessSince: isFree ? since : undefined,
     ended: isPast || isFree ? ended : undefined,
   };
@@ -280,8 +280,9 @@ function problemParts(
     found.push({
       type: "SitesNotSeen",
       severity: "info",
-      message: "another site may claim the same boards: this agent may not list the Leases of other sites",
-      hint: `permit to list leases in namespace ${claims.unseen.join(" and ")}`,
+      message:
+        "another site may claim the same boards: this agent lacks the permission to list the Leases of other sites",
+      hint: `allow this agent to list Leases in ${claims.unseen.join(" and ")}`,
       isOfSite: true,
     });
   }

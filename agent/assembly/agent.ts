@@ -157,12 +157,12 @@ export class Agent {
     this.#fitness.heed(self);
   }
 
-  /** Why this board could not lead well, even if no other board could take over; undefined: it could. */
+  /** Why this board could not lead well, even if no other board could take over; undefined if it could. */
   get unwell(): string | undefined {
     return this.#fitness.unwell;
   }
 
-  /** What this board's Node says about its answers on the LAN; undefined: it gives none. */
+  /** What this board's Node says about its answers on the LAN; undefined if it gives none. */
   announcement(): string | undefined {
     return this.#witness?.announcement();
   }

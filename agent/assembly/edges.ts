@@ -14,7 +14,10 @@ export interface Edges {
   readonly transport: Transport;
   /** Makes subsequent requests open a new connection; requests in flight continue. */
   readonly renewConnection: () => void;
-  /** The API server's address. It identifies the cluster if the agent may not read the cluster's own identity. */
+  /**
+   * The API server's address. It identifies the cluster if the agent is not permitted to read the cluster's own
+   * identity.
+   */
   readonly address: () => Promise<string>;
   readonly controllers: LoadControllers;
   readonly bootId: string;
@@ -24,7 +27,7 @@ export interface Edges {
   readonly witness: WitnessEdges;
   /** Why the cache was deleted before this agent was built; undefined if it was kept. */
   readonly rebuilt: Error | undefined;
-  /** Why this board may not lead, even if no other board can; undefined: it may. */
+  /** Why this board must not lead, even if no other board can; undefined if it may lead. */
   readonly barred: () => string | undefined;
   /** Called after each change that must appear in the status file at once. */
   readonly statusChanged: () => void;

@@ -24,7 +24,7 @@ export interface Election {
   readonly elector: LeaderElector;
   readonly holds: HoldBook;
   readonly counters: CounterBook;
-  /** undefined: policy `kubernetes` has no safety valve. */
+  /** Undefined under policy `kubernetes`, which has no safety valve. */
   readonly valve: ValveBook | undefined;
 }
 

@@ -21,7 +21,7 @@ import type { SiteConnection } from "./site-connection.ts";
 /** The executor, and the sources of the verdicts and holds that permit or forbid an act. */
 export interface Execution {
   readonly verdictDeps: BoardVerdictDeps;
-  /** The limits of the safety valve, whether or not an operator released it; undefined: there is no valve. */
+  /** The limits of the safety valve, whether or not an operator released it; undefined if there is no valve. */
   readonly limits: ValveLimits | undefined;
   readonly executor: Executor;
 }
@@ -34,7 +34,7 @@ export interface ExecutionDeps {
   readonly caches: Caches;
   readonly decisions: DecisionBook;
   readonly valve: ValveBook | undefined;
-  /** Undefined: silent boards are not asked on the LAN. */
+  /** Undefined if silent boards are not asked on the LAN. */
   readonly questioner: Pick<Questioner, "wordOf"> | undefined;
 }
 

@@ -102,7 +102,7 @@ function historyOf(
       holdMemory.restored();
       valveMemory.restored();
       leaderMemo.restored();
-      // The stored eviction timers belong to taints that the restored server may not have.
+      // The stored eviction timers belong to taints that the restored server possibly does not have.
       memo.clear(memoryArea("taint-eviction"));
     },
   });

@@ -19,7 +19,7 @@ export interface LanWitness {
 /** Policy `kubernetes` has no witnesses: kube-controller-manager asks no board. */
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
-/** Undefined: this board neither asks nor answers. */
+/** Undefined if this board neither asks nor answers. */
 export function witnessOf(ambient: Ambient, { config, bootId, witness }: Edges): LanWitness | undefined {
   if (!isUsed(config)) return undefined;
   const { lan, keyFile, kubeletFile, askKubelet, addresses } = witness;

@@ -12,7 +12,7 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
   url: optional(
     url("The broker's address.", {
       pattern: /^mqtts?:\/\/([^\s/@:[\]]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?\/?$/,
-      accepts: "mqtts://host:8883, or mqtt://host:1883 without TLS",
+      accepts: "mqtts://host:8883, or mqtt://host:1883 without TLS; no user or password",
     }),
     "this board belongs to no fleet",
   ),

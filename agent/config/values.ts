@@ -1,5 +1,6 @@
 import { memberOf } from "../base/json.ts";
 import { nearest } from "../base/text/nearest.ts";
+import { scrubber } from "../base/text/scrubber.ts";
 import type { Entries, Infer, Section, Setting } from "./schema.ts";
 
 export interface Origin {
@@ -110,11 +111,14 @@ export function treeOf<E extends Entries>(section: Section<E>, values: Values): 
   return build(section, []) as Infer<Section<E>>;
 }
 
-/** A value as JSON, cut to 60 characters, for messages. */
+/** A value as JSON, without secrets and cut to 60 characters, for messages. */
 export function quoted(written: unknown): string {
-  const shown = JSON.stringify(written) ?? String(written);
+  const shown = withoutSecrets(JSON.stringify(written) ?? String(written));
   return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
 }
+
+/** Before a value is cut, because a password in an address is recognised by the @ behind it. */
+const withoutSecrets = scrubber([]);
 
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));
 

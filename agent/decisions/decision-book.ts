@@ -57,9 +57,9 @@ type DecisionStore = Pick<DecisionLog, "write" | "newest">;
 
 /** A decision record of the current term, which may still change. */
 interface Story {
-  /** The id of the record's row; undefined: not stored yet. */
+  /** The id of the record's row; undefined if not stored yet. */
   id: number | undefined;
-  /** Why the act is held back now; undefined: nothing holds it back. */
+  /** Why the act is held back now; undefined if nothing holds it back. */
   heldBy: Restraint["why"] | undefined;
   record: DecisionRecord;
   /** When something last happened in it, even if only another failure. */

@@ -75,7 +75,7 @@ export interface DecisionRecord {
 export const subjectText = ({ kind, namespace, name }: Subject): string =>
   [kind.toLowerCase(), ...(namespace === undefined ? [] : [namespace]), name].join("/");
 
-/** Why the act is held back now; undefined: it is not. */
+/** Why the act is held back now; undefined if it is not. */
 export const restraintNow = ({ state, restraints }: DecisionRecord): Restraint | undefined =>
   state === "held" ? restraints.at(-1) : undefined;
 

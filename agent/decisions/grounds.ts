@@ -49,7 +49,10 @@ export interface GateFacts {
   readonly newPod?: true;
 }
 
-/** What limits harmful acts: those of the last hour, the boards that are tainted, or that the former are not known. */
+/**
+ * What limits harmful acts: those of the last hour, the boards that are tainted, or that those of the last hour are
+ * unknown.
+ */
 export type ValveLimit = "acts" | "boards" | "unknown";
 
 export type Because =
@@ -102,7 +105,7 @@ export interface SilenceFacts {
   readonly graceMs?: Millis;
   /** How long the board was silent between earlier outages while other boards were heard; absent: it was not. */
   readonly missedMs?: Millis;
-  /** The board has sent nothing since this leader began to watch it, and `silentMs` counts from there. */
+  /** The board has sent nothing since this leader began to watch it, and `silentMs` is measured from there. */
   readonly unheard?: true;
   /** The age of the last proof that nothing was missed; absent if there is none. */
   readonly provenMs?: Millis;

@@ -99,7 +99,7 @@ function restraintText(restraint: Restraint): string {
       return `evictions of ${where} were frozen by ${by}${reason === undefined ? "" : ` (${reason})`} for another ${ms(leftMs)}`;
     }
     case "turn":
-      return `boards take turns after a freeze, and the turn of this one was ${ms(restraint.leftMs)} away`;
+      return `after a freeze boards take turns, and this board's turn was still ${ms(restraint.leftMs)} away`;
     default:
       return String(Object(restraint).why);
   }

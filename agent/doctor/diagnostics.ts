@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { inspect } from "../../storage/database/inspection.ts";
 import type { Ambient } from "../base/ambient.ts";
 import type { Millis } from "../base/clock.ts";
+import { scrubber } from "../base/text/scrubber.ts";
 import { jsonText } from "../base/text/terminal-text.ts";
 import { isoTime } from "../base/time/iso-time.ts";
 import type { ReadFact } from "../board/facts.ts";
@@ -12,7 +13,6 @@ import { settingsIn, valueAt } from "../config/values.ts";
 import { type Archive, type ArchiveEntry, writeArchive } from "./archive.ts";
 import type { Finding } from "./examination.ts";
 import type { RunProgram } from "./programs.ts";
-import { scrubber } from "./scrub.ts";
 
 /** The sections of the archive, in the order in which support reads them. */
 const sectionNames = ["versions", "status", "config", "doctor", "logs", "databases", "board", "unit"] as const;

@@ -15,7 +15,7 @@ export interface Rest {
 export interface CandidacyDeps {
   readonly timing: LeaseTiming;
   /**
-   * Why this board should not lead now; undefined: it may stand for election. `leaderlessFor`: how long the Lease has
+   * Why this board should not lead now; undefined if it may stand for election. `leaderlessFor`: how long the Lease has
    * been free.
    */
   readonly whyNotToStand: (leaderlessFor: Millis) => string | undefined;
@@ -26,7 +26,7 @@ export interface CandidacyDeps {
    * deletes the stored rest.
    */
   readonly rememberRest?: (rest: Rest | undefined) => void;
-  /** The rest that an earlier process of this board stored; undefined: none. */
+  /** The rest that an earlier process of this board stored; undefined if none. */
   readonly formerRest?: Rest | undefined;
 }
 
@@ -56,7 +56,9 @@ export class Candidacy {
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
-  /** When this board last read that the Lease is free to claim; undefined: the last read failed, or showed it held. */
+  /**
+   * When this board last read that the Lease is free to claim; undefined if the last read failed, or showed it held.
+   */
   #freeAt: Instant | undefined;
   /**
    * How long reads have shown the Lease to be free, since it was held. Time in which they failed does not count: the
@@ -81,7 +83,7 @@ export class Candidacy {
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
-  /** The end of the rest that an operator ordered, if the Lease stays as it is; undefined: there is none now. */
+  /** The end of the rest that an operator ordered, if the Lease stays as it is; undefined if there is none now. */
   orderedUntil(now: Instant): Instant | undefined {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
@@ -95,7 +97,7 @@ export class Candidacy {
     return this.#freeSince !== undefined;
   }
 
-  /** Why this board does not stand for election; undefined: it stands. */
+  /** Why this board does not stand for election; undefined if it stands. */
   reason(now: Instant): string | undefined {
     if (this.#rest && isAfter(this.#rest.until, now)) return this.#rest.why;
     return this.#deps.whyNotToStand(this.#freeSince ? elapsed(this.#freeSince, now) : 0);
@@ -116,7 +118,7 @@ export class Candidacy {
     return reason === undefined;
   }
 
-  /** Why this board does not lead although its claims are written to the Lease; undefined: it is not so. */
+  /** Why this board does not lead although its claims are written to the Lease; undefined if it is not so. */
   get fruitless(): string | undefined {
     return this.#fruitless === 0 ? undefined : tooLate;
   }

@@ -21,7 +21,7 @@ import { neverWritten, type WriteHealth } from "./write-health.ts";
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
   readonly blip: LeadershipDeps["blip"];
-  /** Emits the Events "became leader" and "stopped leading"; undefined: there are none. */
+  /** Emits the Events "became leader" and "stopped leading"; undefined if there are none. */
   readonly announce?: LeadershipDeps["announce"];
   /** Stores each new highest term, which the next process gets as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
@@ -42,11 +42,11 @@ export interface LeaderCallbacks {
 export interface ElectorView {
   readonly role: "leader" | "follower";
   readonly identity: string;
-  /** The holder that the Lease names; undefined: none, or the Lease is not known. */
+  /** The holder that the Lease names; undefined if none, or the Lease is not known. */
   readonly holder: string | undefined;
   /** The Lease exists, and names no holder. */
   readonly isFree: boolean;
-  /** The number of the Lease's term; undefined: there is no Lease, or it has not been read yet. */
+  /** The number of the Lease's term; undefined if there is no Lease, or it has not been read yet. */
   readonly term: number | undefined;
   /** When this board first saw the current holder. */
   readonly since: Instant | undefined;
@@ -55,27 +55,29 @@ export interface ElectorView {
   readonly leaseDuration: Millis;
   /** True if another process renews the Lease under our identity. */
   readonly namesake: boolean;
-  /** 95th percentile of the time that a renewal takes; undefined: there was none. */
+  /** 95th percentile of the time that a renewal takes; undefined if there was none. */
   readonly renewP95: Millis | undefined;
   /** Failed renewals in the current term, or in this process's last one. */
   readonly missedRenewals: number;
-  /** Why this board does not stand for election; undefined: it stands. */
+  /** Why this board does not stand for election; undefined if it stands. */
   readonly notStanding: string | undefined;
   /**
-   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined: no operator
-   * did.
+   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined if no
+   * operator did.
    */
   readonly orderedUntil: Instant | undefined;
   /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
   readonly isLeaderless: boolean;
-  /** Why this board stands, and does not lead although its claims are written to the Lease; undefined: it is not so. */
+  /**
+   * Why this board stands, and does not lead although its claims are written to the Lease; undefined if it is not so.
+   */
   readonly fruitless: string | undefined;
   /**
-   * The failure of the last attempt to acquire or renew the Lease; undefined: it succeeded, or another board was
+   * The failure of the last attempt to acquire or renew the Lease; undefined if it succeeded, or another board was
    * faster.
    */
   readonly lastError: ElectionError | undefined;
-  /** How the last term of this process ended; undefined: this process leads, or has never led. */
+  /** How the last term of this process ended; undefined if this process leads, or has never led. */
   readonly ended: { readonly at: Instant; readonly why: string } | undefined;
 }
 
@@ -95,7 +97,8 @@ type Attempt = { readonly won: Won } | { readonly pause: Millis };
  *
  * 1. Every board reads the Lease and times its changes on its own clock, as times written by other boards mean nothing.
  * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old.
- * 3. It claims a Lease that is absent, released, expired or held by its own former process, unless `whyNotToStand` objects.
+ * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless `whyNotToStand`
+ *    objects.
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
  *    The claim has a limit of its own; a board whose claims are written and answered too late rests (`Candidacy`).
  * 5. `#lead` opens a `Leadership`, whose term is trusted from the start of the claim for the duration less a margin.
@@ -190,7 +193,7 @@ export class LeaderElector {
     return this.#leadership?.writes ?? neverWritten;
   }
 
-  /** The site's Lease, for Events about the site; undefined: this process has never led. */
+  /** The site's Lease, for Events about the site; undefined if this process has never led. */
   get lease(): ObjectRef | undefined {
     return this.#leadership?.about;
   }
@@ -214,8 +217,8 @@ export class LeaderElector {
 
   /**
    * Releases the Lease on an operator's order, in favour of the board `to` if one is named, and does not stand again
-   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has ended; false: the Lease was not ours, or
-   * could not be released, so that other boards wait until it expires.
+   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has
+   * ended; with false if the Lease was not ours or could not be released, so that other boards wait until it expires.
    */
   async handOver(
     why: string,
@@ -292,7 +295,7 @@ export class LeaderElector {
     }
   }
 
-  /** Writes the claim. If it is delayed for too long it is not sent, because the Lease may have changed meanwhile. */
+  /** Writes the claim. If it is delayed for too long it is not sent, because the Lease may have changed since. */
   #claim(step: Exclude<CandidateStep, { do: "wait" }>, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;

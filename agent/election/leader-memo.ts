@@ -7,14 +7,14 @@ import { isTerm, lastTerm } from "./lease-record.ts";
 const area = "leader";
 
 /**
- * The terms that this board led or saw, stored for its next process. Each site has its own Lease and terms: a board
- * that moves to another site starts with no memory there, and finds its former memory when it returns.
+ * The terms that this board led or saw, stored for its next process. Each site has its own Lease and terms, so a board
+ * that moves to another site starts without memory there, and finds its earlier memory when it returns.
  */
 export class LeaderMemo {
   readonly #facts: KeyValueStore;
   readonly #folderCopy: string;
   readonly #lease: string;
-  /** The number of broken terms; undefined: not read yet. */
+  /** The number of broken terms; undefined if not read yet. */
   #broken: number | undefined;
 
   /**
@@ -31,8 +31,8 @@ export class LeaderMemo {
   }
 
   /**
-   * The identity under which this board led before, if the process of that time is certainly gone; undefined: it may
-   * still run, or there was none. Only one process uses the folder, so the former one is gone unless the folder was
+   * The identity under which this board led before, if the process of that time is certainly gone; undefined if it may
+   * still run, or there was none. Only one process uses the folder, so the previous one is gone unless the folder was
    * copied from another machine.
    */
   formerIdentity(): string | undefined {
@@ -40,8 +40,8 @@ export class LeaderMemo {
   }
 
   /**
-   * The highest term of any board that this board has seen. It counts even if the Lease was deleted: the former holder
-   * may still believe that it leads.
+   * The highest term of any board that this board has seen. It applies even if the Lease was deleted, because the
+   * previous holder may still believe that it leads.
    */
   formerTerm(): number | undefined {
     return termIn(this.#get("seen") ?? this.#get("term"));
@@ -56,7 +56,7 @@ export class LeaderMemo {
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why, ...(isOrdered === true && { isOrdered }) };
-    // If it stayed stored, the rest would start over after every further reboot.
+    // Deleted, since otherwise the rest would start over after each further reboot.
     this.#set("rest", "");
     return undefined;
   }
@@ -68,8 +68,8 @@ export class LeaderMemo {
   }
 
   /**
-   * Called when the Lease was restored from a backup. It may name our former process although others have led since, so
-   * there is no `formerIdentity` after this.
+   * Called when the Lease was restored from a backup. It may name our previous process although others have led since,
+   * so there is no `formerIdentity` after this.
    */
   restored(): void {
     this.#set("place", "");

@@ -26,7 +26,7 @@ export interface Found {
   readonly written: Instant;
 }
 
-/** The annotations to write with each renewal, as functions that return their texts; undefined: not written. */
+/** The annotations to write with each renewal, as functions that return their texts; undefined if not written. */
 export type Carried = Readonly<Record<string, () => string | undefined>>;
 
 export interface LeadershipDeps {

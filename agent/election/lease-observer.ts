@@ -39,7 +39,7 @@ export class LeaseObserver {
     return this.#seen;
   }
 
-  /** When this board first saw the current holder; undefined: the Lease has not been read yet. */
+  /** When this board first saw the current holder; undefined if the Lease has not been read yet. */
   get holderSince(): Instant | undefined {
     return this.#holderSince;
   }

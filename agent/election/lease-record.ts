@@ -7,16 +7,16 @@ export const successorAnnotation = "siteward.dev/successor";
 export interface LeaseRecord {
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The holder's identity; undefined: the Lease names none. */
+  /** The holder's identity; undefined if the Lease names none. */
   readonly holder: string | undefined;
-  /** The Lease's duration; undefined: missing, or not a positive number. */
+  /** The Lease's duration; undefined if missing, or not a positive number. */
   readonly durationSeconds: number | undefined;
   /** leaseTransitions: the number of the term. */
   readonly term: number;
-  /** Identifies the latest renewal, see `renewalMark`; undefined: the Lease has no valid renewTime. */
+  /** Identifies the latest renewal, see `renewalMark`; undefined if the Lease has no valid renewTime. */
   readonly renewal: number | undefined;
   readonly annotations: Readonly<Record<string, string>>;
-  /** The board in favour of which the last holder released the Lease; undefined: none. */
+  /** The board in favour of which the last holder released the Lease; undefined if none. */
   readonly successor?: string | undefined;
   /** The Lease has managedFields. */
   readonly managed?: true | undefined;

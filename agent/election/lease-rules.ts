@@ -19,14 +19,14 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * absent    | does not exist                          | waits for `until`, creates it                     | steps down
  * free      | names no holder                         | waits for `until` and a named successor, takes it | steps down
  * ours      | names this process                      | renews it; takes it if outdated                   | renews it
- * inherited | names our former process, which is gone | takes it                                          | steps down
+ * inherited | names our last process, which is gone   | takes it                                          | steps down
  * held      | names another process, or is outdated   | waits for `until`, takes it                       | steps down
  * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
  *
  * `until`: before this instant another process may believe that it leads, and this board must not lead; deleting or
- * recreating the Lease does not shorten that. undefined: no other process can believe so. An outdated Lease shows a term
+ * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease shows a term
  * after which other boards have led: it is from a backup. `foreignRenewalAt`: when another process last renewed the Lease
- * under our identity; undefined: never.
+ * under our identity; undefined if never.
  */
 export type LeaseState =
   | { readonly is: "absent"; readonly record: undefined; readonly until: Instant | undefined }
@@ -46,13 +46,13 @@ export interface Observation {
   readonly state: LeaseState;
   /** When this board first saw the Lease in this state. */
   readonly since: Instant;
-  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. undefined: none. */
+  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. Undefined if none. */
   readonly highestTerm: number | undefined;
 }
 
 /** One read of the Lease, or the result of one of our writes. */
 export interface LeaseReading {
-  /** undefined: there is no Lease. */
+  /** Undefined if there is no Lease. */
   readonly record: LeaseRecord | undefined;
   readonly at: Instant;
   /** This board is leading. */
@@ -71,7 +71,7 @@ export interface Candidate {
    * reads.
    */
   readonly headStart?: Millis | undefined;
-  /** The identity of this board's former process, if that process is certainly gone. */
+  /** The identity of this board's previous process, if that process is certainly gone. */
   readonly formerIdentity?: string | undefined;
   /** The highest term that earlier processes of this board saw. */
   readonly formerTerm?: number | undefined;
@@ -124,7 +124,7 @@ function holderMayLeadUntil(
 }
 
 /**
- * The instant before which no board may claim a Lease without a holder; undefined: it may be claimed now, because its
+ * The instant before which no board may claim a Lease without a holder; undefined if it may be claimed now, because its
  * holder released it. A Lease read for the first time counts as released. A recreated one does not, and neither does an
  * outdated one, which later holders did not release.
  */

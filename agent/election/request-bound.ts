@@ -17,4 +17,4 @@ export const longestClaim = (timing: LeaseTiming): Millis => {
 
 /** A signal that aborts with `parent`, or with a TransportError after `limit`. */
 export const withTimeout = (clock: Clock, limit: Millis, parent: AbortSignal) =>
-  deadline(clock, limit, parent, () => new TransportError("Timeout", `no answer within ${formatDuration(limit)}`));
+  deadline(clock, limit, parent, () => new TransportError("Timeout", `no response within ${formatDuration(limit)}`));

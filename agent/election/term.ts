@@ -5,7 +5,7 @@ import type { Term } from "../execution/fence.ts";
 export type TermEnding =
   /**
    * This board decided to leave: it releases the Lease. `byWork`: the work ended by itself. `successor`: the board for
-   * which the Lease is released; undefined: for any board.
+   * which the Lease is released; undefined for any board.
    */
   | {
       readonly is: "left";
@@ -49,7 +49,7 @@ export class LeaseTerm implements Term {
     return this.#over.signal;
   }
 
-  /** How the term ended; undefined: it has not. The Lease may stay ours for longer than the term. */
+  /** How the term ended; undefined if it has not. The Lease may stay ours for longer than the term. */
   get over(): TermOver | undefined {
     const { reason } = this.#over.signal;
     return reason instanceof TermOver ? reason : undefined;

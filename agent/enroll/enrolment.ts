@@ -9,6 +9,7 @@ import { readText } from "../config/read-text.ts";
 import { parseYaml } from "../config/yaml.ts";
 import { readCredentials } from "../fleet/mqtt/credentials.ts";
 import type { WantedFile } from "./file-set.ts";
+import { folderBelow } from "./root-folder.ts";
 
 /** The settings and file contents that make a board part of its site and, optionally, of a fleet. */
 export interface Enrolment {
@@ -30,13 +31,20 @@ export interface FleetEnrolment {
   readonly ca: string | undefined;
 }
 
-/** Paths of all enrolment files. `root`: "/" on this board, or the mount point of its card. */
-export const places = (root: string) => ({
-  credentials: (name: string) => join(root, "etc/siteward/credentials", name),
-  settings: join(root, "etc/siteward/conf.d/20-enrolled.yaml"),
-  dropIn: join(root, "etc/systemd/system/siteward.service.d/20-fleet.conf"),
-  ledger: join(root, "etc/siteward/credentials/.enrolment"),
-});
+/**
+ * Paths of all enrolment files. `root`: "/" on this board, or the mount point of its card. Throws a ConfigError if a
+ * folder cannot be found below the root.
+ */
+export function places(root: string) {
+  const below = (folder: string): string => (root === "/" ? `/${folder}` : folderBelow(root, folder));
+  const credentials = below("etc/siteward/credentials");
+  return {
+    credentials: (name: string) => join(credentials, name),
+    settings: join(below("etc/siteward/conf.d"), "20-enrolled.yaml"),
+    dropIn: join(below("etc/systemd/system/siteward.service.d"), "20-fleet.conf"),
+    ledger: join(credentials, ".enrolment"),
+  };
+}
 
 const secret = 0o600;
 const open = 0o644;

@@ -1,5 +1,6 @@
-import { accessSync, constants, statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { accessSync, constants, readlinkSync, statSync } from "node:fs";
+import { dirname, isAbsolute, join, relative, resolve } from "node:path";
+import { ConfigError } from "../base/errors.ts";
 import { codeOf } from "../config/read-text.ts";
 
 /** Folders that every system has. If they are missing, the path is wrong, or the card is not mounted. */
@@ -14,6 +15,52 @@ export function rootProblem(root: string): string | undefined {
     : `${root} is not the root of a system: it has no ${missing.map((name) => `${name}/`).join(" and no ")}`;
 }
 
+/** Maximum number of symbolic links in a path, as in Linux. */
+const mostLinks = 40;
+
+/**
+ * The path of a folder below the root, with symbolic links followed as the board itself would: an absolute one begins at
+ * the root, not on this machine. The folder need not exist. Throws a ConfigError if the target of a link does not exist,
+ * because it may be on a partition that is not mounted, and would then hide what is written there.
+ */
+export function folderBelow(root: string, folder: string): string {
+  const top = resolve(root);
+  let links = 0;
+  const walk = (path: string): string => {
+    let at = top;
+    for (const name of path.split("/")) {
+      const next = name === ".." ? (at === top ? top : dirname(at)) : join(at, name);
+      const link = linkAt(next);
+      if (link === undefined) {
+        at = next;
+        continue;
+      }
+      links += 1;
+      if (links > mostLinks) throw new ConfigError([`${next} is in a circle of symbolic links; nothing was written`]);
+      const target = walk(isAbsolute(link) ? link : `${relative(top, at)}/${link}`);
+      if (!isFolder(target)) throw deadLink(next, link, target);
+      at = target;
+    }
+    return at;
+  };
+  return walk(folder);
+}
+
+const deadLink = (path: string, link: string, target: string): ConfigError =>
+  new ConfigError([
+    `${path} is a symbolic link to ${link}, but ${target} is not a folder: mount what belongs there, or create it; ` +
+      "nothing was written",
+  ]);
+
+/** The target of a symbolic link; undefined if the path is none, or if this user may not find out. */
+function linkAt(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Throws unless this user may write the files; called before prompting and before network access. */
 export function checkWritable(files: readonly string[]): void {
   for (const folder of new Set(files.map(existingAbove))) accessSync(folder, constants.W_OK | constants.X_OK);
@@ -21,7 +68,11 @@ export function checkWritable(files: readonly string[]): void {
 
 function existingAbove(file: string): string {
   let folder = dirname(file);
-  while (!isFolder(folder) && folder !== dirname(folder)) folder = dirname(folder);
+  while (!isFolder(folder) && folder !== dirname(folder)) {
+    const link = linkAt(folder);
+    if (link !== undefined) throw deadLink(folder, link, resolve(dirname(folder), link));
+    folder = dirname(folder);
+  }
   return folder;
 }
 

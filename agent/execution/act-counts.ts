@@ -50,7 +50,7 @@ export class ActCounts {
   }
 }
 
-/** The kind of act that a write is; undefined: it is harmless. `by`: the controller that decided it. */
+/** The kind of act that a write is; undefined if it is harmless. `by`: the controller that decided it. */
 export function actOf(action: Exclude<Action, EventAction>, by: string | undefined): Act | undefined {
   switch (action.do) {
     case "delete":

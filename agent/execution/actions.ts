@@ -10,7 +10,7 @@ export interface ObjectRef {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
-  /** undefined: the write does not depend on the object's state, only on its uid. */
+  /** Undefined if the write does not depend on the object's state, only on its uid. */
   readonly resourceVersion?: string;
 }
 

@@ -87,9 +87,9 @@ export interface ActingPass {
   readonly since: Instant;
   /** Called after each action. */
   readonly moved: () => void;
-  /** Writes not sent within this time are postponed; undefined: they wait without a limit. */
+  /** Writes not sent within this time are postponed; undefined if they wait without a limit. */
   readonly patience?: Millis | undefined;
-  /** The lane in which writes wait for their turn; undefined: the first. */
+  /** The lane in which writes wait for their turn; undefined for the first. */
   readonly lane?: Lane | undefined;
 }
 
@@ -142,13 +142,13 @@ export class Executor {
       readonly client: Writer;
       readonly events: Events;
       readonly inflight: number;
-      /** Whether evictions from a board are frozen; undefined: never. */
+      /** Whether evictions from a board are frozen; undefined if never. */
       readonly isFrozen?: (board: string) => boolean;
-      /** Whether an outage has made observations from that instant invalid; undefined: never. */
+      /** Whether an outage has made observations from that instant invalid; undefined if never. */
       readonly isOutdated?: (since: Instant) => boolean;
-      /** Admits each act that the valve limits; undefined: none is limited. */
+      /** Admits each act that the valve limits; undefined if none is limited. */
       readonly valve?: SafetyValve | undefined;
-      /** Records the outcome of acts with grounds; undefined: they are not recorded. */
+      /** Records the outcome of acts with grounds; undefined if they are not recorded. */
       readonly decisions?: Pick<Decisions, "acted">;
     },
   ) {
@@ -189,8 +189,8 @@ export class Executor {
   }
 
   /**
-   * Executes a chain and returns its first failure; undefined: there was none. If the valve holds an act, nothing of its
-   * chain is done: it prepares the act, or reports it.
+   * Executes a chain and returns its first failure; undefined if there was none. If the valve holds an act, nothing of
+   * its chain is done: it prepares the act, or reports it.
    */
   async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const limited = this.#valve && chain.find(({ action }) => isLimited(action, pass.by));
@@ -199,7 +199,8 @@ export class Executor {
     try {
       fence(this.#ambient.clock, term)();
       const settle = await this.#valve.admit(nameOf(action, pass.by));
-      const failure = await this.#run(chain, outcomes, term, pass);
+      // The Lease now counts the act, so it may take longer than the pass. Fence, outages and freezes still end it.
+      const failure = await this.#run(chain, outcomes, term, { ...pass, patience: term.signal });
       settle(effectOf(outcomes[index]));
       return failure;
     } catch (thrown) {

@@ -19,7 +19,7 @@ export class HeldActs {
     return isOlder ? { boards: 0, pods: 0 } : this.#most;
   }
 
-  /** Records the current counts. `waiting` undefined: no outage or quarantine holds acts. */
+  /** Records the current counts. `waiting` is undefined if no outage or quarantine holds acts. */
   record(waiting: HeldCounts | undefined, log: Logger, now: Instant): void {
     if (waiting === undefined) {
       if (this.#since !== undefined)

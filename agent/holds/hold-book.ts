@@ -21,7 +21,7 @@ import {
   releaseOf,
 } from "./holds.ts";
 
-/** The quiet hours now in force, in which nothing is evicted. `until` undefined: their end is unknown. */
+/** The quiet hours now in force, in which nothing is evicted. `until` is undefined if their end is unknown. */
 export interface QuietHours {
   readonly until: Instant | undefined;
   readonly why: string;
@@ -32,7 +32,7 @@ export interface HoldBookDeps {
   readonly memory: HoldMemory;
   /** How long evictions go slowly after a freeze. */
   readonly recovery: Millis;
-  /** The quiet hours in force at this time; undefined: this board has none configured. */
+  /** The quiet hours in force at this time; undefined if this board has none configured. */
   readonly quietHoursAt: ((now: Instant) => QuietHours | undefined) | undefined;
   /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
@@ -85,7 +85,7 @@ export class HoldBook {
   /** Serialises changes. */
   readonly #changes = new Permits(1);
   #holds = noHolds;
-  /** The holds that are being written to the Lease; undefined: no write is pending. */
+  /** The holds that are being written to the Lease; undefined if no write is pending. */
   #pending: Holds | undefined;
   /** The annotation's latest text, the holds that it encodes, and when it was written. */
   #encoded: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
@@ -143,7 +143,7 @@ export class HoldBook {
       confirmed: [...this.#holds.confirmed.keys()],
       released: this.#holds.release !== undefined,
     });
-    // The Lease was recreated or restored: it needs the holds for the next leader.
+    // The Lease was recreated or restored, so it needs the holds for the next leader.
     if (!this.#isUndecided && (found === undefined || isOlder)) this.#publishLater();
   }
 
@@ -203,7 +203,7 @@ export class HoldBook {
     return quiet;
   }
 
-  /** The text for the Lease's annotation; undefined: there never was a hold, and the annotation is not written. */
+  /** The text for the Lease's annotation; undefined if there never was a hold, and the annotation is not written. */
   carried(): string | undefined {
     const now = this.#ambient.clock.now();
     const holds = this.#pending ?? this.#holds;
@@ -223,7 +223,7 @@ export class HoldBook {
     const term = this.#term;
     await this.#changes.acquire(new AbortController().signal);
     try {
-      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+      if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the change was written");
       if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
       const now = this.#ambient.clock.now();
       const before = this.#holds;
@@ -244,7 +244,9 @@ export class HoldBook {
         throw error;
       }
       if (this.#term !== term)
-        throw new LeaseNotWrittenError("the term ended meanwhile; the next leader may honour the change");
+        throw new LeaseNotWrittenError(
+          "the term ended before this was confirmed; the change may or may not have reached the next leader",
+        );
       this.#pending = undefined;
       this.#set(after);
       this.#store(this.#ambient.clock.now());

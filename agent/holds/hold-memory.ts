@@ -33,9 +33,9 @@ export class HoldMemory {
    * value is the annotation as first read after the restore.
    */
   readonly #olderKey: string;
-  /** The content of the copy; undefined: it has not been read or written yet. */
+  /** The content of the copy; undefined if it has not been read or written yet. */
   #stored: Holds | undefined;
-  /** The cluster that this process runs in; undefined: not identified yet. */
+  /** The cluster that this process runs in; undefined if not identified yet. */
   #cluster: string | undefined;
 
   constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryDeps) {
@@ -150,7 +150,7 @@ export class HoldMemory {
     return own !== undefined && own !== lease;
   }
 
-  /** The Lease and the cluster of the copy; undefined: there is no copy. */
+  /** The Lease and the cluster of the copy; undefined if there is no copy. */
   #origin(): { readonly lease: string | undefined; readonly cluster: string | undefined } | undefined {
     const text = this.#facts.get(area, this.#key) ?? "";
     if (text === "") return undefined;

@@ -43,7 +43,7 @@ export interface Holds {
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Confirmations that the silent boards of a zone are dead, by zone. */
   readonly confirmed: ReadonlyMap<string, Confirmation>;
-  /** While it runs, the safety valve holds nothing back; undefined: none was ordered. */
+  /** While it runs, the safety valve holds nothing back; undefined if none was ordered. */
   readonly release: Hold | undefined;
   /** How often operators have changed the holds: the copy with more changes is the newer one. */
   readonly changes: number;
@@ -88,7 +88,7 @@ export interface Place {
   readonly zone: string | undefined;
 }
 
-/** The freeze that covers a board and ends last; undefined: none does. */
+/** The freeze that covers a board and ends last; undefined if none does. */
 export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze | undefined =>
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
@@ -107,7 +107,7 @@ export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freez
   );
 
 /**
- * The operator who confirmed that a board of this zone is dead; undefined: none has, or the board has given a sign of
+ * The operator who confirmed that a board of this zone is dead; undefined if none has, or the board has given a sign of
  * life since. `lastSign`: the digest of its last one.
  */
 export function confirmedBy(
@@ -120,7 +120,7 @@ export function confirmedBy(
   return hold && isRunning(hold, now) && hold.lastSigns.has(lastSign()) ? hold.by : undefined;
 }
 
-/** The length of a digest: of 5000 boards, one in ten million signs of life would be taken for an older one. */
+/** The length of a digest, with which one in ten million signs of life of 5000 boards is taken for an older one. */
 const digestLength = 6;
 
 /**
@@ -130,7 +130,7 @@ const digestLength = 6;
 export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
 
-/** The running release of the safety valve; undefined: there is none. */
+/** The running release of the safety valve; undefined if there is none. */
 export const releasedAt = ({ release }: Holds, now: Instant): Hold | undefined =>
   release && isRunning(release, now) ? release : undefined;
 
@@ -174,7 +174,7 @@ export function pruned(holds: Holds, now: Instant): Holds {
 const sizeOf = ({ freezes, pauses, confirmed, release }: Holds): number =>
   freezes.size + pauses.size + confirmed.size + (release ? 1 : 0);
 
-/** The next end of a hold; undefined: none runs. */
+/** The next end of a hold; undefined if none runs. */
 export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
   const { freezes, pauses, confirmed } = holds;
   const all = [freezes, pauses, confirmed, releaseOf(holds)];

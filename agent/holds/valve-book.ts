@@ -49,15 +49,15 @@ export interface ValveView {
   readonly acts: number;
   /** Not every act of the last hour is known, so none is admitted. */
   readonly isUnknown: boolean;
-  /** When the valve admits an act again; undefined: that does not only take time. */
+  /** When the valve admits an act again; undefined if that does not only take time. */
   readonly opensAt: Instant | undefined;
 }
 
 /** How long an act may wait for the Lease. */
-const patience: Millis = 10_000;
+const patience: Millis = 40_000;
 /** An act that is held is due again within this time. */
 const retriedWithin: Millis = 90_000;
-/** Maximum number of uncertain acts that are recognised when they are repeated; others count twice. */
+/** Maximum number of uncertain acts that are recognised when they are repeated; others are counted twice. */
 const mostUncertain = 256;
 
 /**
@@ -144,10 +144,10 @@ export class ValveBook {
     this.#deps.memory.write(this.#own, "when due");
   }
 
-  /** The text for the Lease's annotation; undefined: another board leads. */
+  /** The text for the Lease's annotation; undefined if another board leads. */
   carried(): string | undefined {
     if (!this.#leads) return undefined;
-    // What is left over is given back. It counts until the Lease shows that.
+    // Unused acts are given back, and are counted until the Lease shows that.
     if (this.#waiting === 0) this.#free = 0;
     return encodeValve(this.#current, this.#ambient.clock.now());
   }
@@ -173,7 +173,7 @@ export class ValveBook {
     return { acts: actsWithin(valve, now), isUnknown: isUnknown(valve, now), opensAt: roomAt(valve, limit, now) };
   }
 
-  /** Since when acts have been held; undefined: none is. */
+  /** Since when acts have been held; undefined if none is. */
   get holdingSince(): Instant | undefined {
     return this.#holdingSince;
   }
@@ -194,7 +194,7 @@ export class ValveBook {
     try {
       while (!this.#isTaken(limit)) {
         await this.#ask(limit);
-        if (this.#term !== term) throw new LeaseNotWrittenError("the term ended meanwhile");
+        if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the release was written");
       }
     } finally {
       this.#waiting--;

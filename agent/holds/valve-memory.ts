@@ -87,7 +87,7 @@ export class ValveMemory {
     return { boot: this.#bootId, at: now.mono };
   }
 
-  /** The instant of a stamp; undefined: it is from another boot, or invalid. */
+  /** The instant of a stamp; undefined if it is from another boot, or invalid. */
   #stamped({ boot, at }: Readonly<Record<string, unknown>>, now: Instant): Instant | undefined {
     return boot === this.#bootId && typeof at === "number" ? shifted(now, -Math.max(0, now.mono - at)) : undefined;
   }

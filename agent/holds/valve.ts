@@ -18,7 +18,9 @@ export interface Valve {
   readonly admitted: number;
   /** How many acts were ever admitted, by all leaders: the copy with more of them is the newer one. */
   readonly total: number;
-  /** Acts before this instant are not known, and no further act is admitted within an hour of it; undefined: all are. */
+  /**
+   * Acts before this instant are not known, and no further act is admitted within an hour of it; undefined if all are.
+   */
   readonly unknown: Instant | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
@@ -28,7 +30,7 @@ export const newValve: Valve = { acts: [], admitted: 0, total: 0, unknown: undef
 
 const minute: Millis = 60_000;
 const hour: Millis = 3_600_000;
-/** An act counts for at least an hour, by the slowest clock of the site, wherever in its minute it was done. */
+/** An act is counted for at least an hour, by the slowest clock of the site, wherever in its minute it was done. */
 const counts: Millis = 1.01 * hour + minute;
 
 /** The valve with one more act that was done. */
@@ -51,7 +53,7 @@ export const withoutAct = (valve: Valve, at: Instant): Valve => ({
   }),
 });
 
-/** Whether an act that was counted at that instant still counts. */
+/** Whether an act that was counted at that instant is still counted. */
 export const isCounted = (at: Instant, now: Instant): boolean => elapsed(at, now) < counts;
 
 /** The acts of the last hour, and those that may follow at any moment. */
@@ -85,9 +87,9 @@ const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedAct
 
 /** What is known of the valve at the beginning of a term. */
 export interface KnownValve {
-  /** The valve in the Lease's annotation; undefined: there is none, or it cannot be read. */
+  /** The valve in the Lease's annotation; undefined if there is none, or it cannot be read. */
   readonly found: Valve | undefined;
-  /** This board's own copy; undefined: it has none. */
+  /** This board's own copy; undefined if it has none. */
   readonly own: OwnCopy | undefined;
   /** The uid of the Lease. */
   readonly lease: string;
@@ -112,10 +114,10 @@ export interface OwnCopy {
 const trusted: Millis = 180_000;
 
 /**
- * The valve with which a term begins. The annotation counts. If this board remembers more acts on the same Lease, the
- * Lease was restored from a backup, and both count, since other boards may have led in between. Without an annotation, or
- * after a restore, this board's own copy counts if it is recent; otherwise the acts of the last hour are unknown, except
- * on a site that has never had a leader.
+ * The valve with which a term begins. The annotation applies. If this board remembers more acts on the same Lease, the
+ * Lease was restored from a backup, and the acts of both are counted, since other boards may have led in between.
+ * Without an annotation, or after a restore, this board's own copy applies if it is recent; otherwise the acts of the
+ * last hour are unknown, except on a site that has never had a leader.
  */
 export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownValve, now: Instant): Valve {
   const isNewer = own !== undefined && own.lease === lease && own.valve.total > (found?.total ?? 0);
@@ -128,7 +130,10 @@ export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownVa
   return isKnown ? best : { ...best, unknown: now };
 }
 
-/** The valve with the acts of another copy. An act that both have counts twice: which ones these are is not known. */
+/**
+ * The valve with the acts of another copy. An act in both is counted twice, because nothing shows which ones are the
+ * same.
+ */
 const withActsOf = (valve: Valve, other: Valve | undefined): Valve =>
   other === undefined ? valve : { ...valve, acts: inOrder([...valve.acts, ...other.acts]) };
 
@@ -175,7 +180,7 @@ const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elap
 
 /**
  * Decodes an annotation that was written before `written`. Acts that had been admitted count as done then. Undefined if
- * there is no text, it has another version, or a member is invalid: an act that is left out would not count.
+ * there is no text, it has another version, or a member is invalid: an act that is left out would not be counted.
  */
 export function decodeValve(text: string | undefined, written: Instant): Valve | undefined {
   const found = recordIn(text ?? "", longestText) ?? {};

@@ -5,11 +5,11 @@ import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-he
 export interface Link {
   /** Both watches are live. */
   readonly live: boolean;
-  /** When the first of the watches stopped being live; undefined: both are live, or the time is unknown. */
+  /** When the first of the watches stopped being live; undefined if both are live, or the time is unknown. */
   readonly notLiveSince: Instant | undefined;
-  /** When the last outage, an interruption longer than a blip, ended; undefined: there was none. */
+  /** When the last outage, an interruption longer than a blip, ended; undefined if there was none. */
   readonly restoredAt: Instant | undefined;
-  /** The times up to which the silence of Nodes, and of Leases, is proven; undefined: it is not proven at all. */
+  /** The times up to which the silence of Nodes, and of Leases, is proven; undefined if it is not proven at all. */
   readonly proof: { readonly nodes: Instant | undefined; readonly leases: Instant | undefined };
   /** When the last change of any Lease arrived; undefined: none has, or the time is unknown. */
   readonly lastBeat?: Instant | undefined;
@@ -27,11 +27,11 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
   };
 }
 
-/** The later of two instants; undefined is earlier than any. */
+/** The later of two instants; undefined counts as earlier than any instant. */
 export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
 
-/** The earlier of two instants; undefined is later than any. */
+/** The earlier of two instants; undefined counts as later than any instant. */
 export const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
   a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
@@ -54,11 +54,11 @@ export const isOutdated = (
  * a while.
  */
 export interface Quarantine {
-  /** The end of the outage that this quarantine follows; undefined: there was none. */
+  /** The end of the outage that this quarantine follows; undefined if there was none. */
   readonly restoredAt: Instant | undefined;
   /** How long the watches have been live since that outage ended. */
   readonly liveFor: Millis;
-  /** When `liveFor` was last counted; undefined: the watches are not live, or the quarantine has ended. */
+  /** When `liveFor` was last counted; undefined if the watches are not live, or the quarantine has ended. */
   readonly countedAt: Instant | undefined;
   /** When the quarantine ended; undefined if it is still going on, or there is none. */
   readonly releasedAt: Instant | undefined;
@@ -107,6 +107,6 @@ export const isHeld = ({ restoredAt, releasedAt }: Quarantine): boolean =>
 export const isRecovering = ({ releasedAt }: Quarantine, recovery: Millis, now: Instant): boolean =>
   releasedAt !== undefined && elapsed(releasedAt, now) < recovery;
 
-/** The latest possible end of the quarantine, for callers that do not know all boards; undefined: there is none. */
+/** The latest possible end of the quarantine, for callers that do not know all boards; undefined if there is none. */
 export const heldUntil = ({ restoredAt }: Link, gracePeriod: Millis, now: Instant): Instant | undefined =>
   restoredAt !== undefined && elapsed(restoredAt, now) < gracePeriod ? shifted(restoredAt, gracePeriod) : undefined;

@@ -141,7 +141,7 @@ export interface WrittenCase {
 }
 
 /**
- * The latest decision of a record as a case; undefined: an earlier version wrote the record, without all that the
+ * The latest decision of a record as a case; undefined if an earlier version wrote the record, without all that the
  * decision weighed. If the act was held back and has lapsed, the decision is that to hold it back. The sentence of the
  * rule is not expected: a later version may word it differently.
  */
@@ -181,7 +181,7 @@ function evidenceOf<T extends SilenceFacts>({ verdict, rule, ...evidence }: T): 
 export interface DecisionDifference {
   readonly member: keyof RepeatedDecision;
   readonly expected: string;
-  /** undefined: the decision rests on no verdict. */
+  /** Undefined if the decision rests on no verdict. */
   readonly found: string | undefined;
 }
 

@@ -42,7 +42,9 @@ type JudgedBy = Pick<SilenceFacts, "verdict">;
 /** What our verdict rests on besides the board itself. */
 export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine">;
 
-/** Why our verdict about a board permits no harm now; undefined: it does. Without a verdict, this agent judges none. */
+/**
+ * Why our verdict about a board permits no harm now; undefined if it does. Without a verdict, this agent judges none.
+ */
 export function restraintBy(
   verdict: JudgedBy | undefined,
   { policy, notLive, quarantine }: HarmConditions,
@@ -143,7 +145,7 @@ export const silenceFacts = ({ verdict, rule }: Verdict, evidence: Evidence | un
   }),
 });
 
-/** The evidence in the facts of a record; undefined: the verdict does not rest on silence. */
+/** The evidence in the facts of a record; undefined if the verdict does not rest on silence. */
 function evidenceIn({
   silentMs,
   graceMs,

@@ -41,7 +41,7 @@ const cacheDelay: Millis = 1_000;
 const reportFor: Millis = 86_400_000;
 
 /**
- * Finds another node lifecycle controller that writes to our boards: our holds do not stop its evictions, and the two
+ * Finds another node lifecycle controller that writes to our boards. Our holds do not stop its evictions, and the two
  * undo each other's work. Informers keep no managedFields, so the metadata of single Nodes is read: about 1 MB a day,
  * and another read each time that a board's taints or readiness change.
  */

@@ -4,11 +4,11 @@ import type { Heard, VerdictName } from "../decisions/grounds.ts";
 /**
  * Our conclusion about a board.
  *
- * alive: its grace period is not over, since its last heartbeat or since the leader can hear it. unknown: our watches are not live, or the silence is not proven.
- * unproven: silent past the grace period, and nothing shows that the board runs. cut-off: silent, but a witness shows
- * that the board runs: its own word, or the leader that runs on it. unmanaged: silent; it says that it runs without its
- * kubelet. dead: silent, and an operator confirmed it. self-isolated: we ourselves reach no witness; no rule produces
- * it yet.
+ * alive: its grace period, counted from its last heartbeat or from when the leader began to receive them, is not over.
+ * unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and nothing
+ * shows that the board runs. cut-off: silent, but a witness shows that the board runs: its own word, or the leader that
+ * runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator confirmed it.
+ * self-isolated: we ourselves reach no witness; no rule produces it yet.
  */
 export interface Verdict {
   readonly verdict: VerdictName;
@@ -24,15 +24,15 @@ export interface Evidence {
   readonly silentMs: Millis;
   /** How long a board may be silent. */
   readonly graceMs: Millis;
-  /** How long the board was silent between earlier outages while other boards were heard; undefined: it was not. */
+  /** How long the board was silent between earlier outages while other boards were heard; undefined if it was not. */
   readonly missedMs?: Millis | undefined;
-  /** The age of the last proof that no sign of life was missed; undefined: there is none. */
+  /** The age of the last proof that no sign of life was missed; undefined if there is none. */
   readonly provenMs: Millis | undefined;
   /** The leader runs on this board, and the policy counts it as a witness. */
   readonly own: boolean;
-  /** What the board's own word shows; undefined: there is none, or the policy does not ask for it. */
+  /** What the board's own word shows; undefined if there is none, or the policy does not ask for it. */
   readonly heard: Heard | undefined;
-  /** The operator who confirmed that the board's zone is dead; undefined: none has. */
+  /** The operator who confirmed that the board's zone is dead; undefined if none has. */
   readonly confirmedBy: string | undefined;
 }
 
@@ -86,7 +86,7 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
 
 /**
  * A board that missed so many grace periods between outages gets a quarter of one after the next outage. An operator's
- * word stands in for them where it missed any time.
+ * word replaces them if the board missed any time.
  */
 const missedPeriods = 3;
 
@@ -100,7 +100,7 @@ export function verdictOf(evidence: Evidence): Verdict {
   if (!live) return notLive;
   const patience = patienceOf(evidence);
   if (silentMs <= patience) return onTime;
-  // Only the silence up to the proof counts.
+  // The silence is measured up to the proof.
   if (provenMs === undefined || silentMs - provenMs <= patience) return unconfirmed;
   if (own) return leading;
   const said = heard && spoken[heard];

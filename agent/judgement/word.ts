@@ -10,7 +10,7 @@ export type KubeletState =
   | { readonly is: "unknown" }
   | { readonly is: "down"; readonly forMs: Millis };
 
-/** The signed answer of a board that the API does not hear to a question of the leader. */
+/** The signed answer to a question of the leader, from a board that sends the API no heartbeats. */
 export interface Word {
   /** When the question was sent: the board ran at that time or later. */
   readonly askedAt: Instant;
@@ -28,7 +28,7 @@ export interface Word {
 export const wordLasts: Millis = 30_000;
 const fewestQuestions = 6;
 
-/** What a board's last word shows now; undefined: there is none, or it is too old. */
+/** What a board's last word shows now; undefined if there is none, or it is too old. */
 export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);

@@ -87,6 +87,11 @@ export class AgentRun {
     return this.#agent?.parts(now);
   }
 
+  /** What happened to state.db since it was opened; undefined if nothing did, or if none is open. */
+  get stateLoss(): ReturnType<StateFolder["loss"]> {
+    return this.#agent && this.#folder?.loss();
+  }
+
   contributions(now: Instant): readonly StatusContribution[] {
     return this.#beside.flatMap((companion) => companion.contribution?.(now) ?? []);
   }

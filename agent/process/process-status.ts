@@ -122,6 +122,7 @@ function partsOf(
     problems: [
       ...(agent?.problems ?? []),
       ...(agent && setAside ? [asideProblem(setAside)] : []),
+      ...lossProblems(life?.stateLoss),
       ...(agent && !view.isHeld ? [] : ends(view)),
       ...ownProblems(view, now),
     ],
@@ -137,6 +138,19 @@ const asideProblem = ({ file, why }: NonNullable<OpenedState["setAside"]>): Prob
     hint: "running toleration times started over, and unsent messages, answers to commands and reasons of decisions are lost; the old file is kept for inspection",
   };
 };
+
+/** The problem of a state.db that was removed, replaced or truncated while the agent has it open. */
+export const lossProblems = (loss: AgentRun["stateLoss"]): readonly ProblemPart[] =>
+  loss === undefined
+    ? []
+    : [
+        {
+          type: "StateLost",
+          severity: "warning",
+          message: `state.db was ${loss} while the agent was using it; what the agent has stored since its start is lost when it ends`,
+          hint: "find out which program did that, then restart the service: a new state.db begins empty, so running toleration times start over, and unsent messages, answers to commands and reasons of decisions are lost",
+        },
+      ];
 
 /** The problem to show if no agent runs, or if it runs with its state in memory. */
 function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {

@@ -8,15 +8,28 @@ import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-/** The cache was filled from another cluster, and has to be deleted. */
+/** The cache was not certainly filled from this cluster, and has to be deleted. */
 export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";
 
-  constructor() {
-    super("the cache was filled from another cluster");
+  /** `recorded`: the identity of the cluster that the cache was filled from; undefined if none is recorded. */
+  constructor(recorded: string | undefined, found: string) {
+    super(difference(recorded, found));
   }
 }
+
+function difference(recorded: string | undefined, found: string): string {
+  if (recorded === undefined) return "state.db does not record which cluster the cache was filled from";
+  if (isUid(recorded) !== isUid(found)) {
+    return "whether the uid of kube-system may be read has changed, so it is uncertain which cluster the cache was filled from";
+  }
+  return isUid(found)
+    ? "the cache was filled from another cluster"
+    : "the address or the CA of the API server has changed since the cache was filled";
+}
+
+const isUid = (identity: string): boolean => identity.startsWith("uid:");
 
 export interface HomeClusterDeps {
   readonly client: Pick<KubeClient, "get">;
@@ -44,16 +57,17 @@ export class HomeCluster {
   }
 
   /**
-   * Resolves once the cache may be filled, or when the signal aborts. Throws an OtherClusterError if it was filled from
-   * another cluster.
+   * Resolves once the cache may be filled, or when the signal aborts. Throws an OtherClusterError unless it is empty or
+   * is known to have been filled from this cluster.
    */
   async check(isEmpty: () => boolean, signal: AbortSignal): Promise<void> {
     const { facts, identified } = this.#deps;
     const found = await this.#identity(signal);
     if (found === undefined) return;
     identified(found);
-    if (found === facts.get("cache", "cluster")) return;
-    if (!isEmpty()) throw new OtherClusterError();
+    const recorded = facts.get("cache", "cluster");
+    if (found === recorded) return;
+    if (!isEmpty()) throw new OtherClusterError(recorded, found);
     // Stored before the first object: a cache with objects always has the identity of its cluster.
     facts.set("cache", "cluster", found);
   }

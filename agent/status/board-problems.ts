@@ -75,7 +75,7 @@ export function sentence(
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
 
-/** An instant as a UTC time, computed back from the current clock time, since the clock may have been set meanwhile. */
+/** An instant as a UTC time, computed back from the current clock time, because the clock may have been set since. */
 export const timeOf = (instant: Instant, now: Instant): string =>
   `${isoTime(now.wall - elapsed(instant, now))
     .slice(0, 16)

@@ -69,7 +69,7 @@ function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
 
 /** Certificates and tokens are refused by the clock, and renewing them does not help then. */
 const clockFirst =
-  "this board's clock was not set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
+  "this board's clock has not been set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
 
 interface LinkText extends Pick<ProblemPart, "type" | "severity"> {
   /** How long this board evicts nothing. */
@@ -130,14 +130,14 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
       {
         type: "NoLeader",
         severity: "warning",
-        message: `the site's Lease is not renewed for ${formatDuration(without)}: ${written}`,
+        message: `the site's Lease has not been renewed for ${formatDuration(without)}: ${written}`,
         hint: `if the holder is gone, set leaseDurationSeconds of the site's Lease to 1; leader.duration is ${formatDuration(ownDuration)} here`,
       },
     ];
   }
   const why = leaderlessSince
     ? "no board holds the site's Lease"
-    : "the site's Lease is not renewed, and no board took it over";
+    : "the site's Lease has not been renewed, and no board has taken it over";
   return [
     {
       type: "NoLeader",

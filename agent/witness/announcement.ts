@@ -32,7 +32,7 @@ export function parseAnnouncement(text: string): Announcement | undefined {
   return { key, port, addresses: found };
 }
 
-/** What a Node says about its board's answers; undefined: the board does not answer. */
+/** What a Node says about its board's answers; undefined if the board does not answer. */
 export function announcedBy({ metadata, status }: Node): Announcement | undefined {
   const text = metadata.annotations?.[witnessAnnotation];
   const announced = text === undefined ? undefined : parseAnnouncement(text);

@@ -43,7 +43,7 @@ export class Answerer {
     this.#bucket = fullBucket(ambient.clock.now(), rate.burst);
   }
 
-  /** Why this board cannot answer; undefined: it can, or has not tried yet. */
+  /** Why this board cannot answer; undefined if it can, or has not tried yet. */
   get problem(): string | undefined {
     return this.#problem;
   }

@@ -6,7 +6,7 @@ import type { KubeletState } from "../judgement/word.ts";
 /** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
 export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;
 
-/** Where the facts about the kubelet are kept. A power cut leaves the former text or the new one. */
+/** Where the facts about the kubelet are kept. A power cut leaves the previous text or the new one. */
 export interface KubeletFile {
   /** The file's text; undefined if there is none. */
   read(): string | undefined;
@@ -44,7 +44,7 @@ const longestText = 1024;
 export class KubeletHealth {
   readonly #ambient: Pick<Ambient, "clock" | "log">;
   readonly #deps: KubeletHealthDeps;
-  /** What the file holds; undefined: nothing that is known. */
+  /** What the file holds; undefined if nothing that is known. */
   #kept: string | undefined;
   #hasAnswered = false;
   /** Since when the kubelet was down when an earlier process of this boot last looked. Unused after the first look. */

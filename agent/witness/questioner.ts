@@ -14,11 +14,11 @@ export interface QuestionerDeps {
 
 /** What a leader asks about. */
 export interface Doubts {
-  /** The boards that are silent for so long that they are asked; undefined: that is not known now. */
+  /** The boards that are silent for so long that they are asked; undefined if that is not known now. */
   inDoubt(now: Instant): readonly string[] | undefined;
-  /** Where a board answers, and its key; undefined: it does not. */
+  /** Where a board answers, and its key; undefined if it does not. */
   announced(board: string): Announcement | undefined;
-  /** The boot in which the board's kubelet last reported to the API server; undefined: that is not known. */
+  /** The boot in which the board's kubelet last reported to the API server; undefined if that is not known. */
   reportedBoot(board: string): string | undefined;
 }
 
@@ -61,12 +61,12 @@ export class Questioner {
     this.#deps = deps;
   }
 
-  /** The last word of a board in doubt; undefined: there is none. */
+  /** The last word of a board in doubt; undefined if there is none. */
   wordOf(board: string): Word | undefined {
     return this.#words.get(board);
   }
 
-  /** Why questions cannot be sent; undefined: they can, or no board is in doubt. */
+  /** Why questions cannot be sent; undefined if they can, or no board is in doubt. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -97,7 +97,7 @@ export class Questioner {
     if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
     this.#hasFailed = false;
     for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well: without new words, a former one must not last for ever.
+      // A question that cannot be sent counts as well: without new words, an earlier one must not last for ever.
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);

@@ -10,7 +10,7 @@ export const keyFileIn = (folder: string): KeyFile => fileAt(path.join(folder, "
 /** What is known about the board's kubelet, in the state folder. It does not depend on the databases there. */
 export const kubeletFileIn = (folder: string): KubeletFile => fileAt(path.join(folder, "witness.kubelet"));
 
-/** A power cut leaves the former text or the new one. */
+/** A power cut leaves the previous text or the new one. */
 const fileAt = (file: string) => ({
   read: (): string | undefined => {
     try {

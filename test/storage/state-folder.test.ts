@@ -1,4 +1,14 @@
-import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { Database } from "../../storage/database/database.ts";
@@ -103,6 +113,31 @@ test("a cache beside a recreated state is deleted too, and so is an older one of
   const older = open(folder);
   expect([older.cache.rebuilt?.kind, positions(older)]).toEqual(["foreign", []]);
   older.close();
+});
+
+test("a state.db that another program removes, replaces or truncates while it is open is noticed", () => {
+  using place = scratch();
+  const at = place.file("state");
+  const file = path.join(at, "state.db");
+  const folder = open(at);
+  const memo = new Memo(folder.state.database);
+  expect(folder.loss()).toBeUndefined();
+  for (let round = 0; round < 100; round++) memo.set("leader", `round ${round}`, "x".repeat(1000));
+  folder.state.database.checkpoint();
+  expect(folder.loss()).toBeUndefined();
+
+  copyFileSync(file, place.file("copy.db"));
+  renameSync(file, place.file("opened.db"));
+  expect(folder.loss()).toBe("removed");
+  renameSync(place.file("copy.db"), file);
+  expect(folder.loss()).toBe("replaced");
+  renameSync(place.file("opened.db"), file);
+  expect(folder.loss()).toBeUndefined();
+  truncateSync(file, 0);
+  expect(folder.loss()).toBe("truncated");
+  rmSync(at, { recursive: true });
+  expect(folder.loss()).toBe("removed");
+  folder.abandon();
 });
 
 test("a deleted cache is recreated without a report, and belongs to its state", () => {

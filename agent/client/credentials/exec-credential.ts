@@ -3,6 +3,7 @@ import { dirname, resolve } from "node:path";
 import { isFields, type ParsedFields } from "../../api/shape-rules.ts";
 import { type Clock, elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { killGroup } from "../../base/process-group.ts";
+import { scrubber } from "../../base/text/scrubber.ts";
 import { readTime } from "../../base/time/iso-time.ts";
 import { bearerToken } from "./bearer-token.ts";
 import { CredentialsError } from "./credentials-error.ts";
@@ -28,6 +29,8 @@ interface ExecSpec {
 const versions: readonly string[] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const patience: Millis = 60_000;
 const longestOutput = 1024 * 1024;
+/** How much of the plugin's error output is kept, in characters, and how much of its first line is shown. */
+const longestErrors = 4096;
 const longestMessage = 300;
 /**
  * A credential that has expired by this board's clock is used for this long, so that a wrong clock does not cause a
@@ -147,6 +150,8 @@ export class ExecPlugin {
   #output(): Promise<string> {
     const { command, args, env, apiVersion, provideClusterInfo, installHint } = this.#spec;
     const spec = { interactive: false, ...(provideClusterInfo ? { cluster: this.#cluster } : {}) };
+    // Before the message is cut, because a secret is recognised by its surroundings.
+    const withoutSecrets = scrubber(Object.values(env));
     const info = JSON.stringify({ apiVersion, kind: "ExecCredential", spec });
     return new Promise((settle, fail) => {
       const child = spawn(command, args, {
@@ -171,7 +176,7 @@ export class ExecPlugin {
         if (output.length > longestOutput) stop(this.#error("returned more than 1 MiB"));
       });
       child.stderr.setEncoding("utf8").on("data", (text: string) => {
-        if (errors.length < longestMessage) errors += text;
+        if (errors.length < longestErrors) errors += text;
       });
       child.on("error", (error) => {
         const missing = "code" in error && error.code === "ENOENT";
@@ -183,7 +188,7 @@ export class ExecPlugin {
       });
       child.on("close", (code, killedBy) => {
         timer.cancel();
-        const message = errors.trim().split("\n")[0]?.slice(0, longestMessage);
+        const message = withoutSecrets(firstLine(errors.slice(0, longestErrors))).slice(0, longestMessage);
         if (code === 0) settle(output);
         else fail(this.#error(`ended with ${killedBy ?? `status ${code}`}${message ? ` (${message})` : ""}`));
       });
@@ -237,6 +242,8 @@ function variablesOf(env: unknown, wrong: () => CredentialsError): Readonly<Reco
   }
   return variables;
 }
+
+const firstLine = (text: string): string => text.trim().split("\n")[0] ?? "";
 
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");

@@ -141,7 +141,7 @@ export class AcceptedCommands {
     }
   }
 
-  /** Sends answers of the previous process that may not have been sent, and finishes the commands it left open. */
+  /** Sends answers that the previous process possibly did not send, and finishes the commands it left open. */
   #resume(signal: AbortSignal): void {
     const { ledger, levels, responses, counts, changed } = this.#deps;
     levels.begin();

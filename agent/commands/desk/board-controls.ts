@@ -4,11 +4,11 @@ import type { LogLevel } from "../../base/logger.ts";
 import type { Effect } from "./controls.ts";
 
 export interface DiagnosticsOptions {
-  /** Sections to collect; undefined: all. */
+  /** Sections to collect; undefined for all. */
   readonly sections: readonly string[] | undefined;
-  /** Age of the oldest log line to include; undefined: the default. */
+  /** Age of the oldest log line to include; undefined for the default. */
   readonly logsSince: Millis | undefined;
-  /** HTTPS PUT target of the archive, whose host the policy allows; undefined: the archive is not uploaded. */
+  /** HTTPS PUT target of the archive, whose host the policy allows; undefined if the archive is not uploaded. */
   readonly upload: URL | undefined;
 }
 
@@ -23,14 +23,14 @@ export interface BoardControls {
   readonly version: string;
   readonly bootId: string;
   uptime(): Millis;
-  /** The status document, shortened to at most 32 KiB, or a summary of it; undefined: there is none yet. */
+  /** The status document, shortened to at most 32 KiB, or a summary of it; undefined if there is none yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
   /**
    * This board's records of harmful acts, oldest first: those about a Node and its pods, or about a pod; without
    * `about`, the newest of all. At most 30 KiB.
    */
   decisions(about: string | undefined, most: number): JsonRecord;
-  /** The version of the fleet's configuration in force; undefined: none. */
+  /** The version of the fleet's configuration in force; undefined if none. */
   configVersion(): number | undefined;
   /** The settings in force by dotted path, secrets redacted, each with its source. */
   config(source: Source | undefined): JsonRecord;

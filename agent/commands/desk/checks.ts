@@ -18,7 +18,7 @@ export interface DeskState {
   readonly isSynced: boolean;
   readonly board: string;
   readonly bootId: string;
-  /** The version of the fleet's configuration in force; undefined: none. */
+  /** The version of the fleet's configuration in force; undefined if none. */
   readonly configVersion: number | undefined;
   readonly standing: ReturnType<SiteControls["standing"]>;
   readonly trust: Trust;
@@ -41,7 +41,7 @@ export interface Read {
   readonly definition: Definition;
   readonly args: JsonRecord;
   readonly signature: Verified;
-  /** Remaining message expiry; undefined: the message has none. */
+  /** Remaining message expiry; undefined if the message has none. */
   readonly timeLeft: Millis | undefined;
 }
 
@@ -95,7 +95,7 @@ export interface SiteCounter {
 
 /**
  * The counter that a signed site command must use up on the site's Lease before it is accepted; the next leader would
- * otherwise accept the command again. undefined: the command is unsigned, or not for the site.
+ * otherwise accept the command again. Undefined if the command is unsigned, or not for the site.
  */
 export function siteCounter({ request, signature, envelope }: Read): SiteCounter | undefined {
   if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;

@@ -50,15 +50,15 @@ export const refused = (code: number, error: string, message: string, result?: J
 export interface Standing {
   /** This board leads. */
   readonly isLeader: boolean;
-  /** The board that the Lease names; undefined: none, or the Lease has not been read yet. */
+  /** The board that the Lease names; undefined if none, or the Lease has not been read yet. */
   readonly leader: string | undefined;
-  /** The number of the Lease's term; undefined: the Lease has not been read yet. */
+  /** The number of the Lease's term; undefined if the Lease has not been read yet. */
   readonly term: number | undefined;
 }
 
 /** Counters of signed site commands, shared by all leaders of the site. `key` is the fingerprint of a signing key. */
 export interface CommandCounters {
-  /** The highest counter used up so far, as far as this board knows; undefined: none. */
+  /** The highest counter used up so far, as far as this board knows; undefined if none. */
   highest(key: string): number | undefined;
   /** Resolves once no later leader can accept this counter or a lower one; rejects if that is not certain. */
   use(key: string, counter: number): Promise<void>;
@@ -79,7 +79,7 @@ export interface SiteControls {
   unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect>;
   confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
   stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  /** Cordons a board, or uncordons it; `board` undefined: this board, whose drain an uncordon ends. */
+  /** Cordons a board, or uncordons it; `board` undefined for this board, whose drain an uncordon ends. */
   cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect>;
   drain(
     /** `gracePeriod`, in seconds, replaces that of the pods. */
@@ -89,6 +89,6 @@ export interface SiteControls {
     signal: AbortSignal,
     dryRun?: boolean,
   ): Promise<Effect>;
-  /** The drain of this board; undefined: none is under way. */
+  /** The drain of this board; undefined if none is under way. */
   draining(): Draining | undefined;
 }

@@ -13,8 +13,8 @@ export interface Latest {
   readonly at: Instant;
   readonly by: string;
   /**
-   * The author's reason; undefined: none was given, or the command ended before this process started and its payload is
-   * deleted.
+   * The author's reason; undefined if none was given, or the command ended before this process started and its payload
+   * is deleted.
    */
   readonly reason: string | undefined;
 }

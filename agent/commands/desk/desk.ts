@@ -72,7 +72,7 @@ export class CommandDesk implements CommandTaker {
   readonly #responses: Responses;
   readonly #accepted: AcceptedCommands;
   readonly #recent = new RecentAnswers();
-  /** Commands being admitted, by id: after a reconnect the broker may deliver a second copy meanwhile. */
+  /** Commands being admitted, by id, because the broker may deliver a second copy after a reconnect. */
   readonly #admitting = new Map<string, Promise<unknown>>();
   readonly #limits: CommandLimits;
 

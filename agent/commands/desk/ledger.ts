@@ -21,16 +21,16 @@ export interface Accepted {
   readonly by: string;
   readonly hash: string;
   readonly answer: JsonRecord;
-  /** Fingerprint of the signing key; undefined: the command is not signed. */
+  /** Fingerprint of the signing key; undefined if the command is not signed. */
   readonly key: string | undefined;
 }
 
 /** The answer given to an earlier command. */
 export interface KnownCommand {
   readonly hash: string;
-  /** The stored answer; undefined: it cannot be read. */
+  /** The stored answer; undefined if it cannot be read. */
   readonly answer: JsonRecord | undefined;
-  /** The command's deadline; undefined: the stored one cannot be read. */
+  /** The command's deadline; undefined if the stored one cannot be read. */
   readonly deadline: LastingEnd | undefined;
 }
 
@@ -68,7 +68,7 @@ export class Ledger {
     return { hash: row.hash, answer, deadline: readLastingEnd(row.lapses) };
   }
 
-  /** The latest stored answer; undefined: it cannot be read. */
+  /** The latest stored answer; undefined if it cannot be read. */
   answerOf({ id, answer }: CommandRow): JsonRecord | undefined {
     const read = recordIn(answer);
     if (read === undefined && !this.#damaged.has(id)) {
@@ -150,7 +150,7 @@ export class Ledger {
     return this.#log.unsettled();
   }
 
-  /** Terminal answers that may not be in the outbox yet. */
+  /** Terminal answers that are possibly not in the outbox yet. */
   undelivered(): readonly CommandRow[] {
     return this.#log.undelivered();
   }

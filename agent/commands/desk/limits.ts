@@ -51,8 +51,8 @@ export class CommandLimits {
   }
 
   /**
-   * Checks the signature of a change, whose limits depend on it. undefined: the limits of this command do not. Beyond a
-   * limit for checks in vain, no signature is checked.
+   * Checks the signature of a change, whose limits depend on it. Undefined if the limits of this command do not. Beyond
+   * a limit for checks in vain, no signature is checked.
    */
   signatureOf(request: CommandRequest, envelope: Envelope, trust: Trust): Verified | Limited | undefined {
     const definition = commands.get(envelope.name);
@@ -67,7 +67,7 @@ export class CommandLimits {
     return signature;
   }
 
-  /** Counts a command that is not a signed change, by the author that it claims. undefined: it is admitted. */
+  /** Counts a command that is not a signed change, by the author that it claims. Undefined if it is admitted. */
   ofUnsigned(issuer: string, envelope: Envelope): Limited | undefined {
     const definition = commands.get(envelope.name);
     const isMutating = definition !== undefined && isWritten(definition, envelope);
@@ -78,8 +78,8 @@ export class CommandLimits {
 
   /**
    * Counts a signed change after all other checks. Only one that will be accepted takes from the allowance of its key;
-   * being accepted uses up its id or counter, so that no recording of it takes from that allowance again. undefined: it
-   * is admitted, or its refusal may be published.
+   * being accepted uses up its id or counter, so that no recording of it takes from that allowance again. Undefined if
+   * it is admitted, or its refusal may be published.
    */
   ofSigned(judged: Read | Refusal, { key }: TrustedKey): Limited | undefined {
     const now = this.#clock.now();

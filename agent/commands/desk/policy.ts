@@ -11,7 +11,7 @@ export interface OwnerPolicy {
   /** Hosts to which diagnostics may be uploaded, with the port if the URL has one. */
   readonly uploadHosts: readonly string[];
   /**
-   * Why the policy file cannot be used; the fleet may then only send reads. undefined: the file is valid, or absent.
+   * Why the policy file cannot be used; the fleet may then only send reads. Undefined if the file is valid, or absent.
    */
   readonly problem: string | undefined;
 }

@@ -4,7 +4,7 @@ import type { Definition } from "./definitions/definition.ts";
 import { commands } from "./definitions/registry.ts";
 import { envelopeSchema } from "./envelope.ts";
 
-/** The JSON Schema of one command or, without a name, of all of them; undefined: the command is unknown. */
+/** The JSON Schema of one command or, without a name, of all of them; undefined if the command is unknown. */
 export function publishedSchema(name: string | undefined): JsonRecord | undefined {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "A command for siteward" };
   if (name === undefined) {

@@ -14,7 +14,7 @@ export interface CommandRequest {
   readonly id: string;
   readonly payload: Uint8Array;
   readonly retained: boolean;
-  /** Remaining message expiry; undefined: the message has none. */
+  /** Remaining message expiry; undefined if the message has none. */
   readonly expirySeconds: number | undefined;
   readonly signature?: { readonly sig: string; readonly kid: string };
   /** The correlation data is longer than the agent returns; the command is refused. */

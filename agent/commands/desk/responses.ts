@@ -20,7 +20,7 @@ export type CommandOutcome =
 export interface Ticket extends Pick<CommandRequest, "id" | "name" | "scope" | "origin"> {
   /** When this process received the command, or resumed it. */
   readonly since: Instant;
-  /** The command's deadline; undefined: the stored one cannot be read. */
+  /** The command's deadline; undefined if the stored one cannot be read. */
   readonly deadline: LastingEnd | undefined;
 }
 
@@ -74,7 +74,9 @@ export class Responses {
     return this.again(body, ticket);
   }
 
-  /** Repeats an earlier answer with the expiry that remains now. `body` undefined: the stored answer cannot be read. */
+  /**
+   * Repeats an earlier answer with the expiry that remains now. `body` is undefined if the stored answer cannot be read.
+   */
   again(body: JsonRecord | undefined, ticket: Ticket): Answer {
     if (body === undefined) return this.to(unreadable, ticket);
     const { id, name, scope, deadline } = ticket;

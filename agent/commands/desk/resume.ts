@@ -27,7 +27,7 @@ export const scopeOf = ({ scope }: CommandRow): CommandRequest["scope"] =>
 export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (origin === "local" ? "local" : "mqtt");
 
 /**
- * Decides about a command that the previous process accepted and did not finish; undefined: the signal aborted. A
+ * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
  * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other is
  * executed if the checks still allow it; otherwise it is refused, or answered as interrupted if it may have started.
  */

@@ -8,8 +8,8 @@ import { forbids, type Trust } from "./trust.ts";
 const settingsName = "config.desired";
 
 /**
- * Why a document of config/desired must be refused; undefined: its signature is valid, or none is required. As soon as
- * a key is installed, settings must be signed, like commands. They need no counter: their version only rises.
+ * Why a document of config/desired must be refused; undefined if its signature is valid, or none is required. As soon
+ * as a key is installed, settings must be signed, like commands. They need no counter: their version only rises.
  */
 export function unsignedSettings(document: SignedMessage, trust: Trust, wall: Millis): Fault | undefined {
   if (!trust.isInstalled) return undefined;

@@ -17,7 +17,7 @@ export interface TrustedKey {
   /** Commands that the key may sign: names, prefixes such as "eviction.*", or "*". */
   readonly commands: readonly string[];
   readonly scopes: readonly CommandRequest["scope"][];
-  /** Wall time after which the key is not accepted; undefined: it does not expire. */
+  /** Wall time after which the key is not accepted; undefined if it does not expire. */
   readonly notAfter: Millis | undefined;
 }
 
@@ -118,7 +118,7 @@ function readLimits(file: string): Limits | UnusableFile {
   return { commands: commands ?? unlimited.commands, scopes: scopes ?? unlimited.scopes, notAfter };
 }
 
-/** Why the key may not sign this command; undefined: it may. */
+/** Why the key may not sign this command; undefined if it may. */
 export function forbids(
   key: TrustedKey,
   name: string,

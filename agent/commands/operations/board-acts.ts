@@ -11,7 +11,7 @@ import { failed } from "./effects.ts";
 import { notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** Maximum number of tries: kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
+/** Maximum number of tries. Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
 const mostTries = 5;
 
 /**
@@ -40,7 +40,7 @@ export async function confirmBoardDead(
   });
 }
 
-/** Cordons or uncordons a Node. `board` undefined: this board's own, which it may write without leading. */
+/** Cordons or uncordons a Node. `board` undefined for this board's own, which it may write without leading. */
 export async function cordon(
   board: string | undefined,
   cordoned: boolean,

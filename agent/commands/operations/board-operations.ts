@@ -29,7 +29,7 @@ export interface ProcessOperations {
   setLogLevel(level: LogLevel | undefined, component?: string): void;
   /** Ends the process cleanly; the service manager starts the next one. */
   restart(ending: { readonly cause: string; readonly message: string }): void;
-  /** Returns why the new credentials cannot be used, and keeps the old ones; undefined: they are in use. */
+  /** Returns why the new credentials cannot be used, and keeps the old ones; undefined if they are in use. */
   reloadCredentials(): Promise<string | undefined>;
 }
 
@@ -42,7 +42,7 @@ export interface BoardOperationsDeps {
   readonly databases: readonly Database[];
   /** Names of the commands that the board's policy allows. */
   readonly allowed: () => readonly string[];
-  /** The operations of the fleet link; undefined: the board belongs to no fleet. */
+  /** The operations of the fleet link; undefined if the board belongs to no fleet. */
   readonly fleet: FleetControls | undefined;
   readonly collectDiagnostics: BoardControls["collectDiagnostics"];
 }

@@ -20,7 +20,7 @@ export interface OperationsDeps {
   readonly elector: LeaderElector;
   readonly current: CurrentTerm;
   readonly holds: HoldBook;
-  /** undefined: policy `kubernetes` has no safety valve. */
+  /** Undefined under policy `kubernetes`, which has no safety valve. */
   readonly valve: Pick<ValveBook, "holdingSince"> | undefined;
   /** The caches of the site's objects, without boards that another site claims. */
   readonly caches: Caches;

@@ -13,7 +13,7 @@ import { failed } from "./effects.ts";
 
 export interface DrainOptions {
   readonly timeout: Millis;
-  /** Seconds that replace the pods' own grace periods; undefined: those apply. */
+  /** Seconds that replace the pods' own grace periods; undefined if those apply. */
   readonly gracePeriod?: number;
   /** Also evicts pods without a controller. */
   readonly force: boolean;
@@ -82,7 +82,7 @@ export class BoardDrain {
   readonly #end: Instant;
   readonly #uncordoned = new AbortController();
   #tally = { evicted: 0, skipped: 0, left: 0 };
-  /** Pods whose eviction was accepted, by uid, and that may not be gone yet. */
+  /** Pods whose eviction was accepted, by uid, and that may still be there. */
   #evicting: ReadonlySet<string> = new Set();
   /** The pods, by key, that the last round did not evict. */
   readonly #refusals = new Map<string, ApiError>();
@@ -91,7 +91,7 @@ export class BoardDrain {
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
   #roomLeft = longestEvicted;
-  /** The Node that this drain cordoned; undefined: not read yet. */
+  /** The Node that this drain cordoned; undefined if not read yet. */
   #node: ObjectRef | undefined;
 
   constructor(order: DrainOrder, deps: OperationsDeps) {
@@ -194,7 +194,7 @@ export class BoardDrain {
         this.#note(pod);
       }
     }
-    // An admission webhook may refuse one pod. If every one is refused, the agent may not evict pods.
+    // An admission webhook may refuse one pod. If every one is, the agent is probably not permitted to evict.
     const [refusal] = this.#refusals.values();
     if (refusal && forbidden === tried && this.#tally.evicted === 0) throw refusal;
     return undefined;

@@ -219,7 +219,7 @@ export class HoldControls {
 }
 
 /**
- * The refusal to confirm boards as dead: one of them is alive, or their silence is not proven. undefined: they may be
+ * The refusal to confirm boards as dead: one of them is alive, or their silence is not proven. Undefined if they may be
  * confirmed.
  */
 export function notSilent(

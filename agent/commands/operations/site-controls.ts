@@ -139,14 +139,14 @@ export class AgentSiteControls implements SiteControls {
     return refused(421, "not-leader", "another board leads", { leader, term });
   }
 
-  /** Another board that says it could lead; undefined: none does. */
+  /** Another board that says it could lead; undefined if none does. */
   #standby(): string | undefined {
     const { caches, config } = this.#deps;
     return standingBy(peersIn(caches.informer(nodes).lister, config.board.node));
   }
 
   /**
-   * Why a board cannot take over; undefined: it can. The Node is read from the API, as the board may have only just
+   * Why a board cannot take over; undefined if it can. The Node is read from the API, as the board may have only just
    * become a standby.
    */
   async #whyNotReady(to: string): Promise<Effect | undefined> {

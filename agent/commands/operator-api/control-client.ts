@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { isRecord, type JsonRecord } from "../../base/json.ts";
 
-/** No agent listens on the socket, or this user may not connect. */
+/** No agent listens on the socket, or this user is not permitted to connect. */
 export class SocketError extends Error {
   override readonly name = "SocketError";
   readonly disposition = "drop";

@@ -32,7 +32,7 @@ export class RequestReader {
   #bodyAt = 0;
   #bodyLength = 0;
 
-  /** Adds received bytes; undefined: the request is not complete yet. */
+  /** Adds received bytes; undefined if the request is not complete yet. */
   push(chunk: Uint8Array): ControlRequest | HttpFault | undefined {
     const from = Math.max(0, this.#bytes.length - headEnd.length);
     this.#bytes = Buffer.concat([this.#bytes, chunk]);
@@ -91,7 +91,7 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** The status line and headers. `length`: the body's, in bytes; undefined: the body ends with the connection. */
+/** The status line and headers. `length`: the body's, in bytes; undefined if the body ends with the connection. */
 export function responseHead(
   status: number,
   type: string,

@@ -167,7 +167,7 @@ function taintWrite(
 
 /**
  * One Event for each board that was ready and that becomes Unknown in this pass because of silence. It does not state
- * the length of the silence, so that the Events of a board that repeatedly falls silent are merged.
+ * the length of the silence, so that the Events of a board that falls silent again and again are merged.
  */
 const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
   boards.filter(fellSilent).map(({ name, health, verdict: { verdict, rule } }) => {

@@ -23,7 +23,7 @@ import type { Budget } from "./zones/budget.ts";
 
 export interface NodeLifecycleDeps {
   readonly settings: NodeLifecycleSettings;
-  /** The former leader's budget, read in the first pass of a term. */
+  /** The previous leader's budget, read in the first pass of a term. */
   readonly inherited: () => Budget | undefined;
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
@@ -33,11 +33,11 @@ export interface NodeLifecycleDeps {
   readonly wordOf?: WordOf;
 }
 
-/** The key of the whole site: whether a board may be tainted depends on all other boards. */
+/** One key for the whole site, because whether a board may be tainted depends on all other boards. */
 export const siteKey = "site";
 
 const leaseNamespace = "kube-node-lease";
-/** Maximum number of pods marked per pass: a silent zone can have more pods than fit into memory. */
+/** Maximum number of pods marked per pass, because a silent zone can have more pods than fit into memory. */
 const mostPods = 500;
 /** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
 const mostDepartures = 32;
@@ -128,8 +128,8 @@ function* occupiedOf(boards: readonly Examined[], site: SiteView): Steps<Readonl
 }
 
 /**
- * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. undefined: the
- * cached Node has changed since, and the next pass decides.
+ * The board with its whole Node instead of the slim one: writing its conditions requires the whole Node. Undefined if
+ * the cached Node has changed since, and the next pass decides.
  */
 function wholeOf(board: Examined, site: SiteView, memory: SiteMemory): Examined | undefined {
   const { node, cached, lease } = board.sighting;
@@ -195,7 +195,7 @@ async function observeTurns(
 }
 
 /**
- * Reads the Nodes of repeated turns from the API: if another client writes constantly, the cached Node would already be
+ * Reads the Nodes of repeated turns from the API: if another client writes all the time, the cached Node is already
  * outdated. Nodes that are gone or were recreated are left out. If the labels of a Node changed, the cached one is
  * used, because the board may have left the site.
  */

@@ -5,9 +5,9 @@ import type { SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
 /**
- * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer,
- * and those that missed a time between two outages. Undefined
- * while our own view of the API is not live: then it is not known which boards are silent.
+ * The boards that are asked on the LAN: those that have been silent for half of their grace period or longer, and those
+ * that missed a time between two outages. Undefined while our own view of the API is not live, because it is then
+ * unknown which boards are silent.
  */
 export function boardsInDoubt(
   { boards }: Pick<SiteMemory, "boards">,

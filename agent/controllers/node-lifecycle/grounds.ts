@@ -77,7 +77,7 @@ export const conditionsOf = ({
   ...(isInQuarantine && { quarantine: true }),
 });
 
-/** The freeze that covers a board; undefined: none does. */
+/** The freeze that covers a board; undefined if none does. */
 export const freezeAt = (
   { name, zone }: Pick<JudgedFacts, "name" | "zone">,
   { holds, now }: Pick<Known, "holds" | "now">,
@@ -121,7 +121,7 @@ export function dueTaints({ boards, zones }: SiteMemory, known: Known): readonly
  */
 const mostDue = 100;
 
-/** The ruling on a taint as a restraint with its details; undefined: the taint is not held back. */
+/** The ruling on a taint as a restraint with its details; undefined if the taint is not held back. */
 function restraintOf(
   ruling: Ruling,
   board: Pick<BoardRecord, "zone" | "verdict"> & { readonly name: string },

@@ -16,15 +16,15 @@ export interface Sighting {
   readonly node: Node;
   /** resourceVersion of the cached Node; `node` itself may be newer. */
   readonly cached: string;
-  /** resourceVersion of the board's Lease; undefined: it has none. */
+  /** resourceVersion of the board's Lease; undefined if it has none. */
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** The board's last word, as the pass that reads the board knows it; undefined: there is none. */
+  /** The board's last word, as the pass that reads the board knows it; undefined if there is none. */
   readonly word?: Word | undefined;
 }
 
-/** A board's last word; undefined: there is none. */
+/** A board's last word; undefined if there is none. */
 export type WordOf = (board: string) => Word | undefined;
 
 /** Where no board is asked on the LAN. */
@@ -36,25 +36,26 @@ export const noWord: WordOf = () => undefined;
  */
 export interface NodeHealth {
   readonly uid: string;
-  /** Start of the silence: the grace period counts from here. */
+  /** Start of the silence, from which the grace period is measured. */
   readonly probe: Instant;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
-  /** Timestamps of the Ready condition; undefined: the board has none. */
+  /** Timestamps of the Ready condition; undefined if the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
-  /** resourceVersion of the board's Lease when it was last seen; undefined: none was seen. */
+  /** resourceVersion of the board's Lease when it was last seen; undefined if none was seen. */
   readonly lease: string | undefined;
   /** True if the last sign of life came from the board's status, not from its Lease. */
   readonly byStatus: boolean;
   /** True if the next pass counts the unchanged Lease as a sign of life, once: see `healthAfter`. */
   readonly recount: boolean;
   /**
-   * The Lease's resourceVersion when it was last read from the API; the cache may show it later. undefined: never read.
+   * The Lease's resourceVersion when it was last read from the API; the cache may show it later. Undefined if never
+   * read.
    */
   readonly answered: { readonly lease: string | undefined; readonly at: Instant } | undefined;
-  /** What the board missed between earlier outages, by the last pass; undefined: nothing. */
+  /** What the board missed between earlier outages, by the last pass; undefined if it missed nothing. */
   readonly missed?: Missed | undefined;
 }
 
@@ -136,8 +137,9 @@ function evidenceOf(
 }
 
 /**
- * A digest of a board's last sign of life, for confirmations that it is dead. `lease`: the resourceVersion of its Lease.
- * A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the same sign.
+ * A digest of a board's last sign of life, for confirmations that the board is dead. `lease`: the resourceVersion of
+ * its Lease. A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the
+ * same sign.
  */
 export const lastSignOf = (node: Node, lease: string | undefined): string => {
   const { uid, creationTimestamp = "" } = node.metadata;
@@ -150,7 +152,7 @@ function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis 
   return Math.floor(missed.length);
 }
 
-/** When the silence of a board began, as far as it counts. */
+/** When the measured part of a board's silence began. */
 export const silentSince = ({ probe }: Pick<NodeHealth, "probe">, { restoredAt }: Pick<Link, "restoredAt">): Instant =>
   later(probe, restoredAt) ?? probe;
 
@@ -159,7 +161,7 @@ export const graceOf = (
   hasReady: boolean,
   { gracePeriod, startupGracePeriod }: Pick<NodeLifecycleSettings, "gracePeriod" | "startupGracePeriod">,
 ): Millis => (hasReady ? gracePeriod : startupGracePeriod);
-/** The time up to which both watches have missed nothing; undefined: one of them has no proof. */
+/** The time up to which both watches have missed nothing; undefined if one of them has no proof. */
 const both = ({ nodes, leases }: Link["proof"]): Instant | undefined =>
   nodes && leases && (nodes.mono < leases.mono ? nodes : leases);
 

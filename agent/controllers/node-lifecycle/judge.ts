@@ -23,15 +23,15 @@ export interface Judged {
   readonly health: NodeHealth;
   readonly evidence: Evidence;
   readonly verdict: Verdict;
-  /** Status of the Ready condition before this pass; undefined: there is none. */
+  /** Status of the Ready condition before this pass; undefined if there is none. */
   readonly observed: string | undefined;
-  /** Status of the Ready condition after this pass; undefined: there is none. */
+  /** Status of the Ready condition after this pass; undefined if there is none. */
   readonly ready: string | undefined;
   /** The board's conditions should have been written but were not, so this pass does not act on the board. */
   readonly unsettled: boolean;
   /**
-   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it does not
-   * count.
+   * The conditions were not even sent, so the board counts in its zone as silent. If the API refused them, it is not
+   * counted.
    */
   readonly unwritten: boolean;
   /** Neither a quarantine nor the policy forbids harmful acts because of the verdict. */
@@ -39,7 +39,7 @@ export interface Judged {
 }
 
 /**
- * The board after the attempt to write its conditions. `written`: the Node after the write; undefined: no write was
+ * The board after the attempt to write its conditions. `written`: the Node after the write; undefined if no write was
  * needed, or it failed. `tried`: the write was sent.
  */
 export function judgeBoard(

@@ -13,10 +13,10 @@ import type { ZoneState } from "./zones/zones.ts";
 export interface BoardRecord {
   readonly health: NodeHealth;
   readonly zone: string;
-  /** Status of the Ready condition after the last monitor pass; undefined: there was none. */
+  /** Status of the Ready condition after the last monitor pass; undefined if there was none. */
   readonly ready: string | undefined;
   readonly verdict: Verdict;
-  /** The evidence of the verdict, kept while a taint for the board's silence is due; undefined: none is. */
+  /** The evidence of the verdict, kept while a taint for the board's silence is due; undefined if none is. */
   readonly evidence: Evidence | undefined;
   /** The board is silent and counts as lost in its zone, but its conditions still wait to be written. */
   readonly unwritten: boolean;
@@ -24,7 +24,7 @@ export interface BoardRecord {
   readonly isCordoned: boolean;
   /** Whether the board was allowed to be tainted NoExecute when it was last examined. */
   readonly mayTaint: boolean;
-  /** Our NoExecute taint on the board; undefined: it has none. */
+  /** Our NoExecute taint on the board; undefined if it has none. */
   readonly taint: RunningTaint | undefined;
   /** The Node as we wrote it or read it from the API, while the cache still shows its older resourceVersion `of`. */
   readonly ahead: { readonly of: string; readonly node: Node } | undefined;
@@ -73,15 +73,15 @@ export interface SiteMemory {
    * that.
    */
   readonly uncleared: ReadonlySet<string>;
-  /** When the next monitor pass is due; undefined: none has begun. */
+  /** When the next monitor pass is due; undefined if none has begun. */
   readonly monitorAt: Instant | undefined;
-  /** When the last completed monitor pass judged boards and zones; undefined: none has. */
+  /** When the last completed monitor pass judged boards and zones; undefined if none has. */
   readonly judgedAt: Instant | undefined;
-  /** When the oldest pending condition write became due; undefined: none is pending. */
+  /** When the oldest pending condition write became due; undefined if none is pending. */
   readonly behindSince: Instant | undefined;
   /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
-  /** The pass that waits for the outcomes of its writes; undefined: none does. */
+  /** The pass that waits for the outcomes of its writes; undefined if none does. */
   readonly pass: Pass | undefined;
 }
 

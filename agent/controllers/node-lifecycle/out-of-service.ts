@@ -76,7 +76,7 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
 };
 
 /**
- * Our mark on the Node; undefined: there is none. An unreadable mark counts as a sign of life: better to remove the
+ * Our mark on the Node; undefined if there is none. An unreadable mark counts as a sign of life: better to remove the
  * taint too early than never.
  */
 function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {

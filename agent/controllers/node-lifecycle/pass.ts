@@ -28,7 +28,7 @@ export interface MonitorState {
    * pass.
    */
   readonly pods: ReadonlyMap<string, readonly ObjectRef[]>;
-  /** The former leader's budget; undefined: there is none, or this is not the first pass of the term. */
+  /** The previous leader's budget; undefined if there is none, or this is not the first pass of the term. */
   readonly inherited: Budget | undefined;
 }
 
@@ -102,9 +102,9 @@ export interface TaintWrite {
   readonly cached: string;
   readonly taints: readonly Taint[];
   readonly cause: Cause | undefined;
-  /** The grounds of a taint that is added; undefined: the write removes taints. */
+  /** The grounds of a taint that is added; undefined if the write removes taints. */
   readonly grounds: Grounds | undefined;
-  /** The zone whose turn the write uses; undefined: it needs no turn. */
+  /** The zone whose turn the write uses; undefined if it needs no turn. */
   readonly turn: string | undefined;
 }
 

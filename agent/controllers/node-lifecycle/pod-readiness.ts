@@ -14,7 +14,8 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 export interface PodReadinessDeps {
   readonly settings: Pick<NodeLifecycleSettings, "policy" | "ownNode" | "gracePeriod" | "stall" | "blip">;
   /**
-   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
+   * off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
 }
@@ -64,7 +65,7 @@ export interface NewPod {
   readonly isHeld: boolean;
 }
 
-/** How soon a pod that may not be marked now is checked again. */
+/** How soon a pod that must not be marked now is checked again. */
 const recheck: Millis = 5000;
 
 function decidePodReadiness(

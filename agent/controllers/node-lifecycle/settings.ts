@@ -17,7 +17,7 @@ export interface NodeLifecycleSettings extends WatchLimits {
   readonly largeZone: number;
   /** Share of unready boards, between 0 and 1, from which a zone counts as partly disrupted. */
   readonly unhealthyZone: number;
-  /** How long the pods of a board are held that answers on the LAN without its kubelet. */
+  /** How long the pods of a board that answers on the LAN without its kubelet are held. */
   readonly unmanagedHold: Millis;
   /** How long evictions go at the secondary rate after a quarantine. */
   readonly recovery: Millis;

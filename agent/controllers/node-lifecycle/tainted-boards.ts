@@ -12,7 +12,7 @@ export function taintedBoards(records: ReadonlyMap<string, BoardRecord>): number
 export const roomForTaints = (records: ReadonlyMap<string, BoardRecord>, valve: ValveNow): number =>
   mostTainted(valve, records.size) - taintedBoards(records);
 
-/** Why the safety valve permits no further taint; undefined: it does. */
+/** Why the safety valve permits no further taint; undefined if it does. */
 export function restraintOfValve(
   records: ReadonlyMap<string, BoardRecord>,
   valve: ValveNow,

@@ -22,7 +22,7 @@ export interface Deserved {
 }
 
 /**
- * The taint for a status of the Ready condition; undefined: the board is ready, or the status is missing or
+ * The taint for a status of the Ready condition; undefined if the board is ready, or the status is missing or
  * unrecognised.
  */
 export function deservedBy(ready: string | undefined): Deserved | undefined {
@@ -40,11 +40,11 @@ export const swapped = (node: Node, { wanted, opposite }: Deserved, now: Instant
   return changeTaints(taintsOf(node), { add: [{ ...wanted, timeAdded }], remove: [opposite] });
 };
 
-/** The taints without our NoExecute taints; undefined: the board has neither. */
+/** The taints without our NoExecute taints; undefined if the board has neither. */
 export const withoutNoExecute = (node: Node): readonly Taint[] | undefined =>
   runningTaint(node) && changeTaints(taintsOf(node), { remove: [unreachable, notReady] });
 
-/** Our NoExecute taint on a board; undefined: it has none. */
+/** Our NoExecute taint on a board; undefined if it has none. */
 export const runningTaint = (node: Node): Taint | undefined => taintOf(node, unreachable) ?? taintOf(node, notReady);
 
 const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -57,7 +57,7 @@ const keysByCondition: Readonly<Record<string, Readonly<Record<string, string>>>
 
 const ownKeys: readonly string[] = Object.values(taintKeys);
 
-/** All taints, with the NoSchedule taints that follow from conditions and cordon; undefined: nothing changes. */
+/** All taints, with the NoSchedule taints that follow from conditions and cordon; undefined if nothing changes. */
 export function scheduledTaints(node: Node, now: Instant): readonly Taint[] | undefined {
   const wanted = wantedKeys(node).map((key): TaintName => ({ key, effect: "NoSchedule" }));
   const present = taintsOf(node).filter(({ key, effect }) => effect === "NoSchedule" && ownKeys.includes(key));
@@ -81,7 +81,7 @@ const labelPairs: readonly (readonly [stable: string, beta: string])[] = [
   ["kubernetes.io/arch", "beta.kubernetes.io/arch"],
 ];
 
-/** The beta labels to set; undefined: none. */
+/** The beta labels to set; undefined if none. */
 export function laggingLabels({ metadata: { labels = {} } }: Node): Readonly<Record<string, string>> | undefined {
   const changes: Record<string, string> = {};
   for (const [stable, beta] of labelPairs) {

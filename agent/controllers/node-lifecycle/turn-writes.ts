@@ -66,7 +66,7 @@ export function planTurns(
   return { zones, writes };
 }
 
-/** undefined: the turn is over without a write. "held": the safety valve is shut, and the board keeps waiting. */
+/** Undefined if the turn is over without a write. "held": the safety valve is shut, and the board keeps waiting. */
 function taintOnTurn(
   board: TurnCandidate | undefined,
   { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },

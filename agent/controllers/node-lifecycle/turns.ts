@@ -28,7 +28,7 @@ export function takeTurns(
 }
 
 /**
- * Ends paid turns that expired, and those of boards that may not have a turn now, even if only for a moment: their next
+ * Ends paid turns that expired, and those of boards that cannot have a turn now, even if only for a moment: their next
  * turn costs a token again.
  */
 function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): ZoneRecord {

@@ -29,10 +29,11 @@ export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
   /** Identifies the current boot of this board. */
   readonly boot: string;
-  /** The former leader's budget; undefined: there is none. */
+  /** The previous leader's budget; undefined if there is none. */
   readonly inherited: () => Budget | undefined;
   /**
-   * The node lifecycle controller's record of a board; undefined: none yet; "no judge": that controller is turned off.
+   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
+   * off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
@@ -47,7 +48,7 @@ export interface TaintEvictionDeps {
 
 /**
  * Pods seen within this time after the start of a term were on their board before it, so that the running time of the
- * taint, as the former leader recorded it, applies to them. For later pods the time starts when they arrive.
+ * taint, as the previous leader recorded it, applies to them. For later pods the time starts when they arrive.
  */
 const inheritWithin: Millis = 60_000;
 

@@ -204,7 +204,7 @@ function isExchanged(before: readonly string[], after: readonly string[]): boole
   return had.length > 0 && has.length > 0 && !has.some((key) => had.includes(key));
 }
 
-/** When the taint began, according to the former leader; undefined if it recorded no taint, or a different one. */
+/** When the taint began, according to the previous leader; undefined if it recorded no taint, or a different one. */
 const runningSince = (inherited: RunningTaint | undefined, windows: readonly Window[]): Instant | undefined =>
   inherited !== undefined &&
   windows.some(({ taint, length }) => length > 0 && taint.timeAdded === inherited.added && isLifecycleKey(taint.key))
@@ -293,12 +293,12 @@ function decideDue(
   }
   const isRead = state.kind === "bound" && state.isRead;
   if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
-  // The first deletion after a read names the version, for a toleration that came meanwhile.
+  // The first deletion after a read names the version, in case a toleration was added since.
   const isOfVersion = isOfLifecycle(grounds) || (isRead && timer.tries === 0);
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
-/** The ruling as a restraint with its details; undefined: nothing but perhaps the safety valve holds the eviction. */
+/** The ruling as a restraint with its details; undefined if nothing but perhaps the safety valve holds the eviction. */
 function restraintOf(
   ruling: Ruling,
   { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },

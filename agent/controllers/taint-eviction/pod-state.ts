@@ -37,22 +37,23 @@ export type PodState =
       readonly isInStep: boolean;
       /** The pod and taints may be those of a history that a restore of the server undid. */
       readonly mayBeFormer: boolean;
-      /** Status of the board's Ready condition; undefined: there is none. */
+      /** Status of the board's Ready condition; undefined if there is none. */
       readonly ready: string | undefined;
       readonly link: Link;
-      /** The current verdict on the board, with its evidence; undefined: this agent judges no boards. */
+      /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
       /**
        * The board missed the time between earlier outages. released: the judge has ended the quarantine after the last
-       * one, as all other boards have reported. undefined: it missed nothing.
+       * one, as all other boards have reported. Undefined if it missed nothing.
        */
       readonly missed?: "quarantined" | "released" | undefined;
-      /** A freeze, or the wait for the board's turn after one; undefined: neither. */
+      /** A freeze, or the wait for the board's turn after one; undefined if neither. */
       readonly hold: EvictionHold | undefined;
       /** The safety valve, if it is shut. */
       readonly shut: ValveNow["shut"];
       /**
-       * The board's taint as the former leader recorded it; undefined: not recorded, or no longer early in the term.
+       * The board's taint as the previous leader recorded it; undefined if not recorded, or no longer early in the
+       * term.
        */
       readonly inherited: RunningTaint | undefined;
     };

@@ -17,7 +17,7 @@ export interface EvictionTimer {
   readonly carried: boolean;
   /** The timer began in an earlier term, of whichever board; changes between the terms are unknown. */
   readonly former: boolean;
-  /** When the deletion of the pod was sent; undefined: not sent, or it failed. */
+  /** When the deletion of the pod was sent; undefined if not sent, or it failed. */
   readonly sentAt: Instant | undefined;
   /** Failed attempts to delete the pod. */
   readonly tries: number;
@@ -55,7 +55,7 @@ export function countTimers(timers: Iterable<EvictionTimer | undefined>, now: In
 
 /**
  * Stores timers as text. A timer's start is on the monotonic clock, which is valid for one boot of one board; after a
- * reboot, only the time that the timer had run when it was stored counts.
+ * reboot, only the time that it had run when it was stored is known.
  */
 export const durableTimers = (boot: string): Durable<EvictionTimer | undefined> => ({
   save(timer) {

@@ -19,7 +19,7 @@ test("a controller counts as failing for five minutes after an error", () => {
   expect(partOf({ state: "starting" }).state).toBe("running");
 });
 
-test("an error for a missing permission does not make the controller fail, not even just after it was granted", () => {
+test("a missing permission is not a failure of the controller, not even just after it was granted", () => {
   expect(partOf({ lastError: { ...error, missing: listPods } }, 1).state).toBe("running");
 });
 

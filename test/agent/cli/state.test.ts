@@ -74,6 +74,21 @@ built(
   },
 );
 
+built("a state folder that is removed while the agent runs is a problem until the next start", async () => {
+  const agent = agentWith({ status: { every: "2s", minInterval: "1s" } });
+  await started(agent);
+  expect(lastWords(agent)?.join()).not.toContain("StateLost");
+  rmSync(path.join(agent.dir, "state"), { recursive: true });
+  await until(
+    "the status says it",
+    () => lastWords(agent)?.some((words) => words.startsWith("StateLost: state.db was removed")) === true,
+    10,
+  );
+  await agent.stop("SIGKILL");
+  await started(agent);
+  expect(lastWords(agent)?.join()).not.toContain("StateLost");
+});
+
 built("a state folder that cannot be created is reported, and the status says why the agent ended", async () => {
   const file = path.join(dir, "a-file");
   writeFileSync(file, "");
@@ -216,7 +231,7 @@ mounting("on a read-only file system the agent waits, says what to check, and st
       expect.stringMatching(/^NotStanding: /),
     ]),
   );
-  expect(agent.log()).toMatch(/error the state folder is not writable.*hint=.*not mounted read-only/);
+  expect(agent.log()).toMatch(/error the state folder is not writable, so .*not mounted read-only/);
   execFileSync("mount", ["-o", "remount,rw", folder], { stdio: "pipe" });
   await until("it begins", () => !lastWords(agent)?.some((words) => words.startsWith("AgentHeld")), 15);
   expect(readdirSync(folder)).toEqual(expect.arrayContaining(["cache.db", "state.db"]));

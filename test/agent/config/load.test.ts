@@ -104,6 +104,21 @@ test("all problems are reported at once, with their lines and the accepted value
   ]);
 });
 
+test("a password in a broker's address is refused without being repeated", () => {
+  const long = "x".repeat(80);
+  for (const secret of ["CANARYa", "CAN/ARYb", "CAN@ARYc", `CANARYd${long}`]) {
+    write(`mqtt: {fleet: north, url: "mqtts://board:${secret}@broker:8883"}`);
+    const [problem, ...more] = problems({ env: { SITEWARD_MQTT_URL: `mqtts://:${secret}@broker` } });
+    expect(problem).toBe(
+      'siteward.yaml:3: mqtt.url cannot be "mqtts://[redacted]@broker:8883"; ' +
+        "it takes mqtts://host:8883, or mqtt://host:1883 without TLS; no user or password",
+    );
+    expect(more).toEqual([
+      expect.stringContaining('SITEWARD_MQTT_URL: mqtt.url cannot be "mqtts://[redacted]@broker"'),
+    ]);
+  }
+});
+
 test("a value at a bound is accepted, a value beyond it is not", () => {
   const taking = (body: string): number => {
     write(body);

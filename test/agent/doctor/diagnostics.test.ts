@@ -3,9 +3,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { scrubber } from "../../../agent/base/text/scrubber.ts";
 import { archiveName, collectDiagnostics, type DiagnosticsDeps } from "../../../agent/doctor/diagnostics.ts";
 import type { RunProgram } from "../../../agent/doctor/programs.ts";
-import { scrubber } from "../../../agent/doctor/scrub.ts";
 import { knownSecrets } from "../../../agent/doctor/secrets.ts";
 import { StateFolder } from "../../../storage/state-folder.ts";
 import { Authority, hasOpenssl } from "../client/certificates.ts";
@@ -161,6 +161,9 @@ describe.skipIf(!hasOpenssl())("no secret of any kind is included", () => {
       bearer: "Authorization: Bearer 0a1b2c3d4e5f",
       url: "mqtts://board:hunter2222@broker.site.test:8883",
       field: '{"password":"swordfish-9"}',
+      sentence: "the password CANARYf was refused, and the secret canary-77 too",
+      key: "cannot renew: refresh_key=CANARYg",
+      signature: "https://blobs.site.test/a?se=2026&sig=CANARYh%3D&v=1",
       flag: "--token=abcdef.0123456789abcdef",
       jwt: "eyJhbGciOiJSUzI1NiJ9.eyJpc3MiOiJrdWJlcm5ldGVzIn0.QUJDREVGRw",
     };
@@ -190,6 +193,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind is included", () => {
     const needles = [
       ...[token, fileToken, password, proxyPassword, pluginSecret, siteKey, data(key), data(brokerKey)],
       ...[encodeURIComponent(password), "hunter2222", "swordfish-9", "abcdef.0123456789abcdef", "0a1b2c3d4e5f"],
+      ...["CANARY", "canary-77"],
       ...["MIIEowIBAAKCAQEAxyz", "eyJpc3MiOiJrdWJlcm5ldGVzIn0"],
       ...key.split("\n").filter((line) => line.length > 20 && !line.startsWith("-----")),
       ...brokerKey.split("\n").filter((line) => line.length > 20 && !line.startsWith("-----")),
@@ -209,6 +213,8 @@ test("text that is no secret stays in the archive: names, times, numbers, certif
     "the API server does not accept our credentials: renew the token",
     "CN=acme/plant7/edge-02, https://10.0.0.1:6443, mqtts://broker:8883, sw1/acme/plant7/edge-02/res/_doctor",
     "-----BEGIN CERTIFICATE-----",
+    "the password is missing; the password of the broker; secret not found; key=kube-system/edge-02 token-cleaner",
+    "GET https://10.0.0.1:6443/api/v1/pods?limit=500&continue=x: no response within 30s",
   ];
   expect(lines.map(clean)).toEqual(lines);
 });

@@ -7,6 +7,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { createServer, type Server } from "node:https";
@@ -148,6 +149,50 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     );
     expect(readdirSync(folder)).toEqual(had);
     expect(existsSync(at("empty")) ? readdirSync(at("empty")) : []).toEqual([]);
+  });
+
+  test("follows the symbolic links of a card as its board would, never to this machine", async () => {
+    for (const name of ["card/data/siteward", "card/data/drop-ins", "card/etc/systemd/system", "data", "outside"])
+      mkdirSync(at(name), { recursive: true });
+    symlinkSync("/data/siteward", at("card/etc/siteward"));
+    symlinkSync("../../../../../data/drop-ins", at("card/etc/systemd/system/siteward.service.d"));
+    symlinkSync(at("outside"), at("card/data/siteward/conf.d"));
+    const refused = await enroll(...server(), ...ofFleet(), ...named);
+    expect(refused.code).toBe(78);
+    expect(refused.err).toContain(
+      `siteward: ${at("card/data/siteward/conf.d")} is a symbolic link to ${at("outside")}, but ` +
+        `${at(`card${at("outside")}`)} is not a folder: mount what belongs there, or create it; nothing was written\n`,
+    );
+    expect(files()).toEqual([]);
+
+    mkdirSync(at(`card${at("outside")}`), { recursive: true });
+    const { code, out } = await enroll(...server(), ...ofFleet(), ...named);
+    expect(code).toBe(0);
+    expect(files()).toEqual(
+      [
+        "data/drop-ins/20-fleet.conf",
+        ...["kubeconfig", "mqtt-ca.crt", "mqtt.crt", "mqtt.key"].map((name) => `data/siteward/credentials/${name}`),
+        path.relative("/", at("outside/20-enrolled.yaml")),
+      ].sort(),
+    );
+    for (const name of files()) expect(out).toContain(`wrote ${at(`card/${name}`)} (`);
+    expect(readdirSync(at("outside"))).toEqual([]);
+    expect(readFileSync(at("card/data/drop-ins/20-fleet.conf"), "utf8")).toContain(":/etc/siteward/credentials/");
+  });
+
+  test("a circle of symbolic links and one to a partition that is not mounted are refused in one line", async () => {
+    for (const [link, said] of [
+      ["/etc/siteward", /is in a circle of symbolic links; nothing was written$/],
+      ["/data/siteward", /etc\/siteward is a symbolic link to \/data\/siteward, but .*; nothing was written$/],
+    ] as const) {
+      rmSync(at("card/etc/siteward"), { force: true });
+      symlinkSync(link, at("card/etc/siteward"));
+      const { code, err } = await enroll(...server(), ...named);
+      expect(code).toBe(78);
+      expect(err.trim()).toMatch(said);
+      expect(err.trim()).not.toContain("\n");
+      expect(files()).toEqual([]);
+    }
   });
 
   test.runIf(process.getuid?.() === 0)(

@@ -42,7 +42,7 @@ test("a node lifecycle controller that has not judged yet differs from one that 
   expect([current.term, current.isActing, current.judgeMemory()]).toEqual([undefined, false, "no judge"]);
 });
 
-test("a controller that an operator paused pauses, the others continue, and every key is examined again", () => {
+test("an operator pauses one controller while the others continue; once resumed, it examines every key again", () => {
   const { current, paused, changes } = board();
   const [gc, judge] = [loop("pod-gc"), loop("node-lifecycle")];
   current.begin(term, { loops: [gc.loop, judge.loop] });

@@ -48,7 +48,7 @@ test("a cache of another cluster cannot be used; once emptied it belongs to the 
   const { facts, identified, world, check } = setUp();
   await check("empty");
   world.uid = "west";
-  await expect(check("filled")).rejects.toThrow(OtherClusterError);
+  await expect(check("filled")).rejects.toThrow("the cache was filled from another cluster");
   await expect(check("filled")).rejects.toMatchObject({ disposition: "rebuild" });
   expect(facts.get("cache/cluster")).toBe("uid:east");
   await check("empty");
@@ -58,7 +58,7 @@ test("a cache of another cluster cannot be used; once emptied it belongs to the 
 
 test("a filled cache of unknown origin is not trusted", async () => {
   const { check } = setUp();
-  await expect(check("filled")).rejects.toThrow("another cluster");
+  await expect(check("filled")).rejects.toThrow("state.db does not record which cluster the cache was filled from");
 });
 
 test("if kube-system may not be read, the server's address and authority identify the cluster", async () => {
@@ -69,6 +69,9 @@ test("if kube-system may not be read, the server's address and authority identif
   await check("filled");
   world.address = "b2";
   await expect(check("filled")).rejects.toThrow(OtherClusterError);
+  await expect(check("filled")).rejects.toThrow("the address or the CA of the API server has changed");
+  world.uid = "east";
+  await expect(check("filled")).rejects.toThrow("whether the uid of kube-system may be read has changed");
 });
 
 test("the agent waits for an answer, as long as it takes, or until it is stopped", async () => {

@@ -42,7 +42,7 @@ test("credentials or a certificate that fail under an unset clock: the clock com
       ({ type }) => type !== "ClockUnsynced",
     )?.hint;
   expect(hintOf("certificate", "unsynced")).toMatch(
-    /^this board's clock was not set since boot: .*; then: check the kube/,
+    /^this board's clock has not been set since boot: .*; then: check the kube/,
   );
   expect(hintOf("certificate", "synced")).toMatch(/^check the kubeconfig/);
   expect(hintOf("unreachable", "unsynced")).toMatch(/^check the link/);
@@ -75,21 +75,21 @@ test("a missing leader is a condition once the lease is over, and critical after
 test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it expires", (seconds) => {
   const long: LeaderPart = { ...leader, role: "standby", leaseAgeMs: 151_000, leaseDurationMs: seconds * 1000 };
   expect(conditionsOf({ leader: long })).toEqual([
-    "warning NoLeader: the site's Lease is not renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
+    "warning NoLeader: the site's Lease has not been renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
     "warning NoLeader: the holder of the site's Lease does not renew it, for 1m31s now: no board leads the site until another one takes it over",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
-    "critical NoLeader: no board has led the site for 2h: the site's Lease is not renewed, and no board took it over",
+    "critical NoLeader: no board has led the site for 2h: the site's Lease has not been renewed, and no board has taken it over",
   ]);
 });
 
 test("a Lease that is neither renewed nor taken over is reported too, but not while the link is down", () => {
   const abandoned: LeaderPart = { ...leader, role: "standby", holder: undefined, leaseAgeMs: 600_000 };
   expect(conditionsOf({ leader: abandoned })).toEqual([
-    "critical NoLeader: no board has led the site for 10m: the site's Lease is not renewed, and no board took it over",
+    "critical NoLeader: no board has led the site for 10m: the site's Lease has not been renewed, and no board has taken it over",
   ]);
   const error = { kind: "unreachable", message: "no answer" } as const;
   const cut = conditionsOf({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });

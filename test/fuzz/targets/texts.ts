@@ -1,12 +1,12 @@
 import { quantity } from "../../../agent/api/quantity.ts";
 import { matchesFields, matchesLabels, parseFieldSelector, parseLabelSelector } from "../../../agent/api/selectors.ts";
+import { scrubber } from "../../../agent/base/text/scrubber.ts";
 import { parseDuration } from "../../../agent/base/time/duration.ts";
 import { readTime } from "../../../agent/base/time/iso-time.ts";
 import { localNetworks } from "../../../agent/board/local-networks.ts";
 import { parseBytes } from "../../../agent/config/bytes.ts";
 import { parseCron, parseWindows } from "../../../agent/config/cron.ts";
 import { decodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
-import { scrubber } from "../../../agent/doctor/scrub.ts";
 import { memberText } from "../../../agent/fleet/configuration/member-text.ts";
 import { allowedResponseTopic, parseCommandTopic } from "../../../agent/fleet/mqtt/topics.ts";
 import { decodeHolds, encodeHolds, pruned } from "../../../agent/holds/holds.ts";

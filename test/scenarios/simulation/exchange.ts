@@ -46,7 +46,7 @@ export class Exchange {
     }
     signal.addEventListener("abort", this.#aborted, { once: true });
     if (timeout !== undefined) {
-      const late = (): void => this.fail(new TransportError("Timeout", `no answer within ${timeout / 1000}s`));
+      const late = (): void => this.fail(new TransportError("Timeout", `no response within ${timeout / 1000}s`));
       this.#timer = this.process.after(timeout, late);
     }
   }

@@ -9,7 +9,7 @@ import type { CommandRequest } from "../request.ts";
 
 export interface LevelOrder {
   readonly level: LogLevel;
-  /** The controller or resource whose level is set; undefined: all. */
+  /** The controller or resource whose level is set; undefined for all. */
   readonly component: string | undefined;
   readonly ttl: Millis;
 }
@@ -55,7 +55,7 @@ export interface Definition {
   readonly args: Schema<JsonRecord>;
   /** Checks that the schema of `args` cannot express. */
   problem(args: JsonRecord, scope: CommandRequest["scope"]): ArgumentProblem | undefined;
-  /** Only one command of a group runs at a time; undefined: no limit. */
+  /** Only one command of a group runs at a time; undefined if there is no limit. */
   readonly group: string | undefined;
   readonly isCancellable: boolean;
   /** The command succeeds when the agent has started again. */

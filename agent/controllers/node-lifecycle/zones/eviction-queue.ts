@@ -77,7 +77,7 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
 
 /**
  * Queues a board again after a failed turn: its next turn comes no earlier than `due`, after boards that are due before
- * then. A board that was removed meanwhile stays removed.
+ * then. A board that was removed since then stays removed.
  */
 export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);

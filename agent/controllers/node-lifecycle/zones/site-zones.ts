@@ -107,7 +107,7 @@ function whatChanges(
   return known.size > 0 && disruption(states, known) === "all-silent" ? "resumed" : kind;
 }
 
-/** Number of boards tainted since the former leader last wrote its budget, which does not include them. */
+/** Number of boards tainted since the previous leader last wrote its budget, which does not include them. */
 const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget): number =>
   boards.filter((board) => {
     const taint = board.zone === zone ? runningTaint(board.node) : undefined;
@@ -116,7 +116,7 @@ const spentSince = (boards: readonly Judged[], zone: string, { taints }: Budget)
   }).length;
 
 /**
- * The zone as the former leader left it. Without a former leader, policy `evidence` starts with an empty bucket, so
+ * The zone as the previous leader left it. Without a previous leader, policy `evidence` starts with an empty bucket, so
  * that the first board waits for its token.
  */
 function firstZone(

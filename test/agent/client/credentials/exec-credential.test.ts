@@ -128,6 +128,20 @@ test.each([
   await expect(make().credential()).rejects.toThrow(sentence);
 });
 
+test.each([
+  ["a password in a sentence", "echo 'the password CANARYf was refused' >&2", "(the password [redacted] was refused)"],
+  ["a field", "echo 'cannot renew: refresh_key=CANARYf' >&2", "(cannot renew: refresh_key=[redacted])"],
+  ["a signed address", "echo 'GET https://h/x?v=1&sig=CANARYf: 403' >&2", "(GET https://h/x?v=1&sig=[redacted] 403)"],
+  ["a user's address", "echo 'https://u:CANARYf@h refuses' >&2", "(https://[redacted]@h refuses)"],
+  ["its environment", 'echo "refused: $KEY" >&2', "(refused: [redacted])"],
+  ["a secret where the message is cut", `printf '%290s https://u:CANARYf@h' . >&2`, "https://"],
+])("a failed plugin's message is shown without the secret in it: %s", async (_, script, shown) => {
+  const { make } = plugin(`${script}; exit 3`, { env: [{ name: "KEY", value: "CANARYf-5e1f" }] });
+  const failed = make().credential();
+  await expect(failed).rejects.toThrow(shown);
+  await expect(failed).rejects.not.toThrow("CANARY");
+});
+
 test("a plugin with endless output is stopped", async () => {
   const { make } = plugin("yes 0123456789012345678901234567890123456789");
   await expect(make().credential()).rejects.toThrow("returned more than 1 MiB");

@@ -8,12 +8,20 @@ const patterns: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, `$1 ${mask}`],
   // A JSON web token, as used by service accounts.
   [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g, mask],
-  [/(:\/\/)[^\s/:@"]*:[^\s/@"]+@/g, `$1${mask}@`],
+  // A parameter of a signed address.
+  [/([?&](?:sig|signature|code|key|auth|pass|pwd|x-amz-[a-z-]{1,40})=)(?!\[redacted\])[^\s&"'<>\\]+/gi, `$1${mask}`],
   // A field whose name suggests a secret, in JSON or YAML, or in JSON embedded as a string in JSON.
   [
-    /((?:password|passwd|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
+    /((?:password|passwd|passphrase|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key|[_-]key|(?:access|account|refresh|session|shared)key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
   ],
+  // A password in a sentence, such as "password hunter2222 was refused"; words that usually follow are not one.
+  [
+    /\b((?:password|passwd|passphrase)\s{1,8}(?:is\s{1,8})?)(?!(?:and|are|by|cannot|does|expired|failed|file|for|from|has|in|incorrect|invalid|is|may|missing|must|not|of|on|or|required|that|to|too|was|were|with|wrong)\b)(?!\[redacted\])[^\s",}\\]{3,}/gi,
+    `$1${mask}`,
+  ],
+  // The same for other secrets, if the word looks random: it has a digit, and letters.
+  [/\b((?:secret|token)\s{1,8})(?=[^\s",}\\]{0,256}\d)(?=[^\s",}\\]{0,256}[a-z])[^\s",}\\/]{8,}/gi, `$1${mask}`],
 ];
 
 /**
@@ -32,9 +40,22 @@ export function scrubber(secrets: readonly string[]): (text: string) => string {
   return (text) => {
     let clean = text;
     for (const secret of known) clean = clean.replaceAll(secret, mask);
+    clean = clean.replace(addresses, (_, rest: string) => `://${withoutUser(rest)}`);
     for (const [pattern, replacement] of patterns) clean = clean.replace(pattern, replacement);
     return clean;
   };
+}
+
+const addresses = /:\/\/([^\s"]+)/g;
+
+/**
+ * The rest of an address, without its user and password. A password may contain "/" and "@" unescaped, so everything up
+ * to the last "@" is redacted if there is one before the path, or if what may be a port is a password.
+ */
+function withoutUser(rest: string): string {
+  const path = rest.indexOf("/");
+  const host = path < 0 ? rest : rest.slice(0, path);
+  return host.includes("@") || host.includes(":") ? rest.replace(/^.*@/, `${mask}@`) : rest;
 }
 
 /** A secret as it may occur in the archive: verbatim, by line, in base64, URL-encoded, and JSON-escaped. */
