@@ -7,7 +7,8 @@ describe.skipIf(lack)("if there are more commands than a board can accept", () =
     const { problems, accounted, unheard, accepted, answered } = await floodBroker({ commands: 600, seed: 1 });
     expect(problems).toEqual([]);
     expect(accounted + unheard).toBeGreaterThanOrEqual(600);
-    expect(accepted).toBeGreaterThan(10);
+    // One key signs all changes: five at once, and then one every ten seconds.
+    expect(accepted).toBeGreaterThanOrEqual(5);
     expect(answered).toBeGreaterThan(accepted);
   });
 });
