@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { endpointSlices, nodes, pods } from "../../../agent/api/resources.ts";
-import type { Instant } from "../../../agent/base/clock.ts";
+import { type Instant, sleep } from "../../../agent/base/clock.ts";
 import { isPostponed, PostponedError } from "../../../agent/base/postponed.ts";
 import type { DecidedAct, Decisions } from "../../../agent/decisions/decision-book.ts";
 import type { Grounds } from "../../../agent/decisions/grounds.ts";
@@ -20,8 +20,8 @@ function setUp(
     readonly decisions?: Pick<Decisions, "acted">;
     readonly valve?: SafetyValve;
   } = {},
+  clock = new FakeClock(),
 ) {
-  const clock = new FakeClock();
   const api = new SmallApi(clock);
   const said: EventAction[] = [];
   const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
@@ -455,6 +455,21 @@ describe("the safety valve", () => {
       "pod-gc delete uid-of-pod-gc: done",
       "daemonset delete uid-of-daemonset: done",
     ]);
+  });
+
+  test("lets an act that the Lease counts be sent, even if that took longer than the patience of its pass", async () => {
+    const clock = new FakeClock();
+    const valve: SafetyValve = {
+      admit: async () => {
+        await sleep(clock, 5000, new AbortController().signal);
+        return () => {};
+      },
+    };
+    const { api, executor, term } = setUp(1, { valve }, clock);
+    const pass = { ...acting("taint-eviction"), patience: 4000 };
+    const running = executor.execute([{ ...deletion(api.put("a")), cause }], term, pass);
+    await clock.advance("10s");
+    expect((await running).map(({ ok }) => ok)).toEqual([true]);
   });
 
   test("is not asked about acts without a verdict, on an operator's word, or that a heartbeat takes back", async () => {
