@@ -3,7 +3,7 @@ import { leases, nodes } from "../../api/resources.ts";
 import { taintOf } from "../../api/taints.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
-import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
+import { outOfService, signsOf, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
 import { always, emitCommandEvent, type OperationsDeps } from "./deps.ts";
@@ -29,9 +29,16 @@ export async function confirmBoardDead(
   const refusal = notSilent([cached], deps);
   if (refusal) return refusal;
   const { clock } = deps.ambient;
+  // The signs of life that the judgement rests on: a later one, which the read may show, is not silence.
+  const judged = signsOf(cached, deps.caches.informer(leases).lister.get(`kube-node-lease/${name}`));
   return changeNode(name, { dryRun, deps, byLeader: true }, async (node) => {
     if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
     const lease = await leaseOf(name, deps);
+    const signs = signsOf(node, lease);
+    if (signs.lease !== judged.lease || signs.heartbeat !== judged.heartbeat) {
+      const refusal = refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { alive: [name] });
+      return { refusal, result: {} };
+    }
     return {
       act: takeOutOfService(node, lease, author.by, clock.now()),
       result: { board: name, changed: true },
@@ -75,6 +82,8 @@ export async function cordon(
 interface Plan {
   /** The write to perform; undefined if there is nothing to do. */
   readonly act?: Action;
+  /** Why nothing may be written. */
+  readonly refusal?: Effect;
   readonly result: Readonly<Record<string, unknown>>;
   readonly emitEvent?: () => void;
 }
@@ -92,6 +101,7 @@ async function changeNode(
   for (let tries = 1; ; tries++) {
     try {
       const plan = await planFor(await client.get(nodes, { name }, signal));
+      if (plan.refusal) return plan.refusal;
       if (dryRun || plan.act === undefined) return done(plan.result);
       const [outcome] = await executor.execute([plan.act], term);
       if (outcome?.ok === false) throw outcome.error;

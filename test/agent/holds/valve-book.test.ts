@@ -81,7 +81,7 @@ class Board {
   /** Asks for acts on these objects, all at once, and returns which were admitted. */
   async ask(...objects: readonly string[]): Promise<((effect: ActEffect) => void)[]> {
     const answers = Promise.allSettled(objects.map((object) => this.book.admit(object, () => this.limit)));
-    await this.clock.advance("11s");
+    await this.clock.advance(this.isCut ? "41s" : "11s");
     return (await answers).flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
 
