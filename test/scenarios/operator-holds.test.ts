@@ -411,6 +411,22 @@ describe("an operator", () => {
     for (const { plate } of zone) expect(site.taints(plate.name)).toEqual(["unreachable:NoSchedule"]);
   });
 
+  test("cannot confirm that a board is dead that comes back before the order is carried out", async () => {
+    const site = await begun(7);
+    const victim = site.follower();
+    const { name } = victim.plate;
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    const mend = site.leader.agentEdge.impair({ is: "slow", delay: 10 * second }, "late");
+    victim.powerOn(realWall);
+    const effect = await site.order((controls) => controls.confirmBoardDead(name, alice, false));
+    expect(effect).toMatchObject({ outcome: "refused", code: 409, error: "board-alive", result: { alive: [name] } });
+    mend();
+    await site.run(2 * minute);
+    expect(site.taints(name)).toEqual([]);
+    expect(site.events.map(({ reason }) => reason)).not.toContain("BoardConfirmedDead");
+  });
+
   test("can confirm that a board is dead: its pods are force-deleted, and its next heartbeat returns it to service", async () => {
     const site = await begun(7);
     const victim = site.follower();

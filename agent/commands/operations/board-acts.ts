@@ -3,12 +3,13 @@ import { leases, nodes } from "../../api/resources.ts";
 import { taintOf } from "../../api/taints.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
-import { outOfService, signsOf, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
+import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
+import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
 import { always, emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { failed } from "./effects.ts";
-import { notSilent } from "./hold-controls.ts";
+import { lastSignInCache, notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
 /** Maximum number of tries. Kubelets and our own controllers change Nodes all the time, so conflicts are normal. */
@@ -29,15 +30,13 @@ export async function confirmBoardDead(
   const refusal = notSilent([cached], deps);
   if (refusal) return refusal;
   const { clock } = deps.ambient;
-  // The signs of life that the judgement rests on: a later one, which the read may show, is not silence.
-  const judged = signsOf(cached, deps.caches.informer(leases).lister.get(`kube-node-lease/${name}`));
+  // The sign of life that the judgement rests on: the read may show a later one, which is not silence.
+  const judged = lastSignInCache(cached, deps.caches);
   return changeNode(name, { dryRun, deps, byLeader: true }, async (node) => {
     if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
     const lease = await leaseOf(name, deps);
-    const signs = signsOf(node, lease);
-    if (signs.lease !== judged.lease || signs.heartbeat !== judged.heartbeat) {
-      const refusal = refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { alive: [name] });
-      return { refusal, result: {} };
+    if (lastSignOf(node, lease?.metadata.resourceVersion) !== judged) {
+      return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { alive: [name] });
     }
     return {
       act: takeOutOfService(node, lease, author.by, clock.now()),
@@ -82,17 +81,18 @@ export async function cordon(
 interface Plan {
   /** The write to perform; undefined if there is nothing to do. */
   readonly act?: Action;
-  /** Why nothing may be written. */
-  readonly refusal?: Effect;
   readonly result: Readonly<Record<string, unknown>>;
   readonly emitEvent?: () => void;
 }
 
-/** Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. */
+/**
+ * Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. An effect in
+ * place of a plan is the outcome: nothing is written.
+ */
 async function changeNode(
   name: string,
   { dryRun, deps, byLeader }: { readonly dryRun: boolean; readonly deps: OperationsDeps; readonly byLeader: boolean },
-  planFor: (node: Node) => Promise<Plan>,
+  planFor: (node: Node) => Promise<Plan | Effect>,
 ): Promise<Effect> {
   const { client, executor, current } = deps;
   const { signal } = new AbortController();
@@ -101,7 +101,7 @@ async function changeNode(
   for (let tries = 1; ; tries++) {
     try {
       const plan = await planFor(await client.get(nodes, { name }, signal));
-      if (plan.refusal) return plan.refusal;
+      if (isEffect(plan)) return plan;
       if (dryRun || plan.act === undefined) return done(plan.result);
       const [outcome] = await executor.execute([plan.act], term);
       if (outcome?.ok === false) throw outcome.error;

@@ -144,9 +144,7 @@ export class HoldControls {
     const { zone, boards } = found;
     const refusal = notSilent(boards, this.#deps);
     if (refusal) return refusal;
-    const versionOf = (board: string) =>
-      this.#deps.caches.informer(leases).lister.get(`kube-node-lease/${board}`)?.metadata.resourceVersion;
-    const lastSigns = new Set(boards.map((node) => lastSignOf(node, versionOf(node.metadata.name))));
+    const lastSigns = new Set(boards.map((node) => lastSignInCache(node, this.#deps.caches)));
     const hold = { ...holdUntil(this.#now(), ttl, author), lastSigns };
     const result = () => ({
       zone,
@@ -217,6 +215,13 @@ export class HoldControls {
     return this.#deps.ambient.clock.now();
   }
 }
+
+/** The last sign of life that the cache shows, on which the verdict on a silent board rests. */
+export const lastSignInCache = (node: Node, caches: OperationsDeps["caches"]): string =>
+  lastSignOf(
+    node,
+    caches.informer(leases).lister.get(`kube-node-lease/${node.metadata.name}`)?.metadata.resourceVersion,
+  );
 
 /**
  * The refusal to confirm boards as dead: one of them is alive, or their silence is not proven. Undefined if they may be

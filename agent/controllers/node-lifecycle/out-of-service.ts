@@ -85,7 +85,7 @@ function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
 }
 
 /** The board's signs of life, which are only compared for change. */
-export const signsOf = (node: Node, lease: Lease | undefined) => ({
+const signsOf = (node: Node, lease: Lease | undefined) => ({
   lease: lease?.metadata.resourceVersion ?? "",
   heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? ""),
 });
