@@ -1,6 +1,7 @@
 import { type KubeObject, keyOf, type NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
+import type { HasDisposition } from "../base/errors.ts";
 import type { Subject } from "../decisions/decision-record.ts";
 import type { Grounds } from "../decisions/grounds.ts";
 
@@ -102,6 +103,12 @@ export type Action = Common &
 /** Whether the action says or concludes that a board is silent: an outage since the site was read makes it void. */
 export const restsOnSilence = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked";
+
+/** The action was not sent, because of an outage after the site was observed: our verdict may no longer permit it. */
+export class OutdatedError extends Error implements HasDisposition {
+  override readonly name = "OutdatedError";
+  readonly disposition = "refresh";
+}
 
 export type EventAction = Extract<Action, { readonly do: "event" }>;
 

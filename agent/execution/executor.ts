@@ -17,6 +17,7 @@ import {
   isLimitedByValve,
   type ObjectRef,
   type Outcome,
+  OutdatedError,
   placeOf,
   restsOnSilence,
   subjectOf,
@@ -62,12 +63,6 @@ export interface Events {
 /** The act was not sent, because an operator froze evictions after the decision. */
 export class FrozenError extends Error implements HasDisposition {
   override readonly name = "FrozenError";
-  readonly disposition = "refresh";
-}
-
-/** The act was not sent, because of an outage after the site was observed: our verdict may no longer permit the act. */
-export class OutdatedError extends Error implements HasDisposition {
-  override readonly name = "OutdatedError";
   readonly disposition = "refresh";
 }
 

@@ -74,13 +74,9 @@ export class ValveMemory {
     const at = this.#stamped(recordIn(text) ?? {}, now);
     // The hour begins anew after a reboot.
     if (at === undefined) this.restored();
-    else if (!isCounted(at, now)) this.forgetRestore();
-    return at === undefined || isCounted(at, now);
-  }
-
-  /** The Lease has been given what is known since the restore. */
-  forgetRestore(): void {
+    if (at === undefined || isCounted(at, now)) return true;
     this.#facts.set(area, this.#restoredKey, "");
+    return false;
   }
 
   #stamp(now: Instant): { readonly boot: string; readonly at: Millis } {

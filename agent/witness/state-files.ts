@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { replaceDurably } from "../config/durable-file.ts";
+import { codeOf } from "../config/read-text.ts";
 import type { KeyFile } from "./board-key.ts";
 import type { KubeletFile } from "./kubelet-health.ts";
 
@@ -16,7 +17,7 @@ const fileAt = (file: string) => ({
     try {
       return readFileSync(file, "utf8");
     } catch (error) {
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+      if (codeOf(error) === "ENOENT") return undefined;
       throw error;
     }
   },

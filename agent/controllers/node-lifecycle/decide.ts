@@ -4,8 +4,8 @@ import { timestamp } from "../../api/timestamps.ts";
 import { type Instant, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
-import type { Action, Outcome } from "../../execution/actions.ts";
-import { earlier, isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { type Action, type Outcome, OutdatedError } from "../../execution/actions.ts";
+import { earlier, isHeld, type Link, later, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { nextRespites } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
@@ -95,7 +95,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
 }
 
 /** The condition was not sent, for want of time or because an outage began: a later pass judges the board anew. */
-const isUnsent = (error: Error): boolean => isPostponed(error) || error.name === "OutdatedError";
+const isUnsent = (error: Error): boolean => isPostponed(error) || error instanceof OutdatedError;
 
 /** Returns the decision; if it has no actions, the next round follows at once. */
 const unlessIdle = (
@@ -209,11 +209,9 @@ const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): bool
 function lastHeard(boards: readonly Examined[], { restoredAt, lastBeat }: Link): Instant | undefined {
   if (restoredAt === undefined) return undefined;
   const present = boards.filter(({ observed }) => observed !== "Unknown");
-  const reported = present.flatMap(({ health: { reportedAt } }) =>
-    reportedAt !== undefined && reportedAt.mono >= restoredAt.mono ? [reportedAt] : [],
-  );
+  const reported = present.filter((board) => hasReported(board, restoredAt));
   if (reported.length === 0 || 2 * reported.length < present.length) return undefined;
-  const last = reported.reduce((a, b) => (b.mono > a.mono ? b : a));
+  const last = reported.map(({ health }) => health.reportedAt).reduce(later, undefined);
   // A pass sees a heartbeat some seconds after it arrived.
   return lastBeat && earlier(lastBeat, last);
 }
