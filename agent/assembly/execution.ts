@@ -1,15 +1,16 @@
 import { leases, nodes, pods } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import type { Instant } from "../base/clock.ts";
 import { type BoardVerdictDeps, freezeOnBoard } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
-import { openValve, type ValveNow } from "../controllers/safety-valve.ts";
+import { openValve, shutValve, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
+import { actLimit } from "../holds/act-limit.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import { releasedAt } from "../holds/holds.ts";
-import type { ValveBook, ValveView } from "../holds/valve-book.ts";
+import type { ValveBook } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { ValveLimits } from "../leading/site-parts.ts";
@@ -89,26 +90,4 @@ export function executionOf(
       decisions,
     }),
   };
-}
-
-/** The limit without a setting: as many acts, or this share of the site's pods if that is more. */
-const leastActs = 10;
-const shareOfPods = 0.2;
-/** How long the number of pods is reused: the limit is asked for with each act. */
-const countedFor: Millis = 10_000;
-
-function actLimit(setting: number | undefined, sitePods: () => number): (now: Instant) => number {
-  if (setting !== undefined) return () => setting;
-  let counted: { readonly at: Instant; readonly limit: number } | undefined;
-  return (now) => {
-    if (counted === undefined || elapsed(counted.at, now) >= countedFor) {
-      counted = { at: now, limit: Math.max(leastActs, Math.floor(shareOfPods * sitePods())) };
-    }
-    return counted.limit;
-  };
-}
-
-function shutValve({ acts, isUnknown, opensAt }: ValveView, limit: number, now: Instant): ValveNow["shut"] {
-  if (opensAt !== undefined && !isAfter(opensAt, now)) return undefined;
-  return { restraint: { why: "valve", of: isUnknown ? "unknown" : "acts", count: acts, limit }, until: opensAt };
 }

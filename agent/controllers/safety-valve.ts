@@ -1,8 +1,9 @@
 import type { Pod } from "../api/core.ts";
 import { isTakenUp } from "../api/pods.ts";
-import type { Instant } from "../base/clock.ts";
+import { type Instant, isAfter } from "../base/clock.ts";
 import type { GateFacts, Restraint } from "../decisions/grounds.ts";
 import type { Cause } from "../execution/actions.ts";
+import type { ValveView } from "../holds/valve-book.ts";
 import { isLimited } from "../judgement/ruling.ts";
 import type { Verdict } from "../judgement/verdict.ts";
 
@@ -18,6 +19,12 @@ export interface ValveNow {
 
 /** Limits nothing: policy `kubernetes`, or an operator released the valve. */
 export const openValve: ValveNow = { shut: undefined, boards: "all" };
+
+/** Why the valve permits no act now; undefined if it permits one. */
+export function shutValve({ acts, isUnknown, opensAt }: ValveView, limit: number, now: Instant): ValveNow["shut"] {
+  if (opensAt !== undefined && !isAfter(opensAt, now)) return undefined;
+  return { restraint: { why: "valve", of: isUnknown ? "unknown" : "acts", count: acts, limit }, until: opensAt };
+}
 
 /** Whether the valve limits acts on a board: they rest on our verdict, and not on an operator's word. */
 export const isLimitedOn = ({

@@ -3,6 +3,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { PostponedError } from "../base/postponed.ts";
 import type { Found } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
+import type { ActLimit } from "./act-limit.ts";
 import {
   actsWithin,
   decodeValve,
@@ -29,9 +30,6 @@ export interface ValveBookDeps {
   /** Called when the valve begins to hold acts, and when it no longer does. */
   readonly changed: (isHolding: boolean) => void;
 }
-
-/** How many acts the valve permits in an hour: Infinity while an operator has released it. */
-export type ActLimit = (now: Instant) => number;
 
 /** The valve holds the act: it was not sent, and is decided again later. */
 export class ValveError extends PostponedError {
