@@ -24,8 +24,8 @@ export interface Missed {
 const mostRespites = 32;
 
 /**
- * The respites after another pass. `heardAt`: when the last heartbeat of any board arrived; undefined: too few boards have sent
- * one since the last outage ended.
+ * The respites after another pass. `heardAt`: when the last heartbeat of any board arrived; undefined if too few boards
+ * have sent one since the last outage ended.
  */
 export function nextRespites(
   before: readonly Respite[],
@@ -42,15 +42,15 @@ export function nextRespites(
 }
 
 /**
- * Whether a board that was silent throughout the respite has missed it. Only the time up to the last heartbeat of another board
- * counts: after it, an outage may have begun that nobody has noticed. Other boards were heard a quarter of a grace period
- * after its beginning, which is longer than the interval of renewals.
+ * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
+ * of another board, because an outage may have begun right after it. It has to be a quarter of a grace period long, which
+ * is longer than the interval between renewals.
  */
 const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= gracePeriod / 4;
 
 /**
- * What a board missed whose silence began at `probe`; undefined: nothing, or other boards are not heard in the present
- * respite either.
+ * What a board missed whose silence began at `probe`; undefined if it missed nothing, or other boards are not
+ * heard in the present respite either.
  */
 export function missedSince(
   probe: Instant,
@@ -69,7 +69,7 @@ export function missedSince(
 /** The link flaps if the last respites, so many of them, were all shorter than a grace period. */
 const flaps = 4;
 
-/** When the link began to flap, as far as is remembered; undefined: it does not. */
+/** When the link began to flap, as far as is remembered; undefined if it does not. */
 export function flappingSince(respites: readonly Respite[], gracePeriod: Millis): Instant | undefined {
   const short = respites.length - 1 - respites.findLastIndex(({ length }) => length > gracePeriod);
   return short < flaps ? undefined : respites.at(-short)?.since;

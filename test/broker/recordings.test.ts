@@ -168,7 +168,7 @@ afterEach(async () => {
 });
 
 describe.skipIf(lack)("a flood of commands that anyone could send", () => {
-  test("does not keep a signed freeze out, whoever it claims to come from", async () => {
+  test("does not block a signed freeze, even if it claims the same author", async () => {
     const site = await new SignedSite().start();
     const thaw = site.sign("eviction.thaw", 3);
     expect(await site.publish(thaw)).toMatchObject({ state: "succeeded" });

@@ -55,7 +55,7 @@ describe.skipIf(missingAssets())("an operator's word on a real API server", () =
     return site.leader;
   }
 
-  test("that a zone is dead holds for none of its boards that has come back, whoever leads", async () => {
+  test("the confirmation that a zone is dead does not cover boards that have come back, even under another leader", async () => {
     site.silence(...zone1);
     await until("the zone is tainted", () => areTainted(zone1, true), 60);
     const confirmed = await order(leader(), "zone.confirm-dead", { zone: "zone-1", ttl: 86_400 });

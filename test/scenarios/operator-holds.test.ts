@@ -1026,7 +1026,7 @@ describe("the safety valve", () => {
     expect(site.valve.heldSince).toBeUndefined();
   });
 
-  test("does not refill when the Lease is deleted, whoever leads next", async () => {
+  test("keeps its count when the Lease is deleted and another board leads", async () => {
     const { site, dead } = await burning();
     const url = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/siteward-default";
     const signal = new AbortController().signal;

@@ -203,8 +203,8 @@ const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): bool
   reportedAt !== undefined && reportedAt.mono >= since.mono;
 
 /**
- * When the last heartbeat arrived, as far as it is known; undefined: since the outage ended, fewer than half of the boards that
- * do not count as lost have shown a sign of life.
+ * When the last heartbeat arrived, as far as it is known; undefined if fewer than half of the boards that do not count as
+ * lost have shown a sign of life since the outage ended.
  */
 function lastHeard(boards: readonly Examined[], { restoredAt, lastBeat }: Link): Instant | undefined {
   if (restoredAt === undefined) return undefined;

@@ -192,7 +192,7 @@ describe("the next process of a board that stepped down", () => {
     },
   );
 
-  test("remembers of a rest that nobody ordered that it is none of an operator's", () => {
+  test("does not take a rest that began by itself for an operator's order", () => {
     const folder = new Folder();
     folder.memo.rememberRest({ ...ordered, isOrdered: undefined }, "boot-1", start);
     expect(folder.memo.formerRest("boot-1", start)).toEqual({ until: ordered.until, why: "ordered" });

@@ -441,7 +441,7 @@ describe("a board", () => {
     return state?.is === "down" ? state.forMs / 1000 : state?.is;
   };
 
-  test("notices within a minute that its kubelet returned, though nobody asks", async () => {
+  test("notices within a minute that its kubelet has returned, even without a question", async () => {
     const story = new Story();
     await story.boardOn();
     story.kubelet = "silent";
