@@ -365,7 +365,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "eviction from a lost board",
       "uid, version",
-      "a pod of the same name came",
+      "a pod of the same name was created",
       409,
       async () => ({
         held: await evicts("a3", taintKeys.unreachable, "DELETE"),
@@ -385,7 +385,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       }),
     ],
     [
-      "eviction for a taint by hand",
+      "eviction for a taint set by hand",
       "uid",
       "the kubelet wrote the pod",
       200,
@@ -396,7 +396,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       }),
     ],
     [
-      "the same after a read of Node and pod, once",
+      "the same, first attempt after reading the Node and the pod",
       "uid, version",
       "the kubelet wrote the pod",
       409,
@@ -407,9 +407,9 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       }),
     ],
     [
-      "eviction for a taint by hand",
+      "eviction for a taint set by hand",
       "uid",
-      "a pod of the same name came",
+      "a pod of the same name was created",
       409,
       async () => ({
         held: await evicts("a6", "example.com/maintenance", "DELETE"),
@@ -442,7 +442,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "deletion of a finished pod",
       "uid",
-      "a pod of the same name came",
+      "a pod of the same name was created",
       409,
       async () => {
         await makePod("b3", { on: board, phase: "Succeeded" });
@@ -590,7 +590,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "board confirmed dead",
       "uid, version",
-      "the kubelet renewed its Lease only",
+      "the kubelet only renewed its Lease",
       200,
       async () => {
         const lease = await former.read(leases, board, "kube-node-lease");
@@ -608,7 +608,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "creation of a daemon pod",
       "nothing",
-      "the next leader made it",
+      "the next leader created it",
       201,
       async () => {
         const set = await makeSet("e1");
@@ -678,7 +678,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "creation of a ControllerRevision",
       "its name",
-      "the next leader made it",
+      "the next leader created it",
       409,
       async () => {
         const set = await makeSet("e5");
@@ -692,7 +692,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "deletion of a ControllerRevision",
       "uid, version",
-      "a rollback made it the present one",
+      "a rollback made it the current one",
       409,
       async () => {
         const set = await makeSet("e6");
@@ -730,7 +730,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "binding of a daemon pod",
       "uid",
-      "a pod of the same name came",
+      "a pod of the same name was created",
       409,
       async () => {
         await makePod("f2");
@@ -771,7 +771,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "creation of Endpoints",
       "their name",
-      "the next leader made them",
+      "the next leader created them",
       409,
       async () => {
         const made = await written("g1");
@@ -812,7 +812,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "deletion of leftover Endpoints",
       "uid, version",
-      "their service came, without a selector",
+      "their service was created, without a selector",
       200,
       async () => {
         const subsets = [{ addresses: [{ ip: "192.0.2.1" }], ports: [{ port: 80 }] }];
@@ -830,7 +830,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "creation of an EndpointSlice",
       "nothing",
-      "the next leader made one",
+      "the next leader created one",
       201,
       async () => {
         const made = await written("g4");
@@ -872,7 +872,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "creation of the Lease",
       "its name",
-      "the next leader made it",
+      "the next leader created it",
       409,
       async () => {
         const { lock, claim, write, holder } = await leaseOf("h1");
@@ -910,7 +910,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "Event",
       "nothing",
-      "whatever happened",
+      "any change",
       201,
       async () => {
         await makePod("i1", { on: board });
@@ -922,7 +922,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
     [
       "eviction of a drain",
       "uid",
-      "a pod of the same name came",
+      "a pod of the same name was created",
       409,
       async () => {
         await makePod("j1", { on: board });
