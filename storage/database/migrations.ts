@@ -6,9 +6,12 @@ import type { SqliteDriver } from "./statement.ts";
  * One step from one file format to the next. Steps are numbered from 1 without gaps; a file stores the number of its
  * last step (`user_version`), which is its format.
  *
- * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. The
- * upper half of `user_version` stores it, so that an older program accepts the file and leaves the new tables alone. If
- * it is 0 or absent, only programs that know this step can use the file.
+ * A step after which older programs can still use the file may set `readableFrom`, the oldest format of such a program.
+ * It must leave the tables of that format as they are: it adds tables, which an older program leaves alone, or deletes
+ * rows that the older program can do without. If absent, only programs that know this step can use the file.
+ *
+ * A file stores the `readableFrom` of its last step only (in the upper half of `user_version`), so it never decreases:
+ * a lower one would let in a program that an earlier step excluded.
  */
 export interface Migration {
   readonly number: number;
@@ -32,6 +35,7 @@ const formats = 2 ** 16;
 
 /** Runs the missing steps, each in one transaction that also stores its number. Returns whether there were any. */
 export function migrate(database: MigratedDatabase, migrations: readonly Migration[]): boolean {
+  checkSteps(migrations);
   const { driver } = database;
   const known = latestOf(migrations);
   const { format: found, readableFrom } = versionOf(driver);
@@ -60,6 +64,20 @@ export function hasShape(driver: SqliteDriver, migrations: readonly Migration[])
   const [wanted, found] = [shapeAfter(migrations), shapeOf(driver)];
   const isNewer = versionOf(driver).format > latestOf(migrations);
   return isNewer ? wanted.every((table) => found.includes(table)) : wanted.join() === found.join();
+}
+
+/** Throws if the steps break the rules of `Migration`, which would be a mistake in this program. */
+function checkSteps(migrations: readonly Migration[]): void {
+  let oldest = 1;
+  for (const [index, { number, readableFrom = number }] of migrations.entries()) {
+    if (number !== index + 1) throw new Error(`migration step ${index + 1} has the number ${number}`);
+    if (readableFrom < oldest || readableFrom > number) {
+      throw new Error(
+        `migration step ${number} cannot be readable from format ${readableFrom}: not in ${oldest} to ${number}`,
+      );
+    }
+    oldest = readableFrom;
+  }
 }
 
 /** Throws for a database of another program, which must never be migrated. */

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { Database, type Pragmas } from "../../storage/database/database.ts";
+import type { Migration } from "../../storage/database/migrations.ts";
 import { DeltaFIFO } from "../../storage/delta-fifo/delta-fifo.ts";
 import { Indexer } from "../../storage/indexer/indexer.ts";
 import type { Change, Delta, DeltaType, IndexFunctions, StoredObject } from "../../storage/object.ts";
@@ -54,6 +55,12 @@ export const shownChanges = (changes: readonly Change<Thing>[]): readonly string
   changes.map(({ before, after }) => `${show(before)} > ${show(after)}`);
 
 export const shown = (objects: Iterable<Thing>): readonly string[] => [...objects].map(show);
+
+/** The steps of a program far newer than this one, which create nothing. */
+const laterSteps: readonly Migration[] = Array.from({ length: 99 }, (_, index) => ({ number: index + 1, sql: "" }));
+
+/** Creates a database of a format that this version does not know. */
+export const createNewerFile = (file: string): void => Database.open({ file, migrations: laterSteps, pragmas }).close();
 
 export const memory = (): Database => Database.open({ file: ":memory:", migrations: cacheMigrations, pragmas });
 

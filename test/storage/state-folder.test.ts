@@ -11,11 +11,10 @@ import {
 } from "node:fs";
 import path from "node:path";
 import { expect, test } from "vitest";
-import { Database } from "../../storage/database/database.ts";
 import { Memo } from "../../storage/memo.ts";
 import { StateFolder } from "../../storage/state-folder.ts";
 import { canMount, mount, unmount } from "../support/mounts.ts";
-import { pragmas, scratch } from "./object-store.ts";
+import { createNewerFile, pragmas, scratch } from "./object-store.ts";
 
 const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas, stamp: "now" });
 
@@ -68,7 +67,7 @@ test("if one of the files cannot be opened, the other one is closed as well", ()
   const at = place.file("state");
   mkdirSync(at);
   const cache = path.join(at, "cache.db");
-  Database.open({ file: cache, migrations: [{ number: 99, sql: "" }], pragmas }).close();
+  createNewerFile(cache);
   expect(() => open(at)).toThrow(expect.objectContaining({ kind: "newer", file: cache }));
   // Not "busy": nothing of the first try is left open.
   expect(() => open(at)).toThrow(expect.objectContaining({ kind: "newer" }));

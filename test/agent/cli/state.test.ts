@@ -6,7 +6,7 @@ import { afterAll, afterEach, expect, test } from "vitest";
 import { CommandLog } from "../../../storage/command-log.ts";
 import { Database } from "../../../storage/database/database.ts";
 import { stateMigrations } from "../../../storage/schema.ts";
-import { pragmas } from "../../storage/object-store.ts";
+import { createNewerFile, pragmas } from "../../storage/object-store.ts";
 import { AgentProcess, until } from "../../support/agent-process.ts";
 import { canMount, mount, unmount } from "../../support/mounts.ts";
 import { isBuilt } from "../../support/shipped.ts";
@@ -129,7 +129,7 @@ built.for(["cache.db", "state.db"])(
   async (file) => {
     const agent = agentWith();
     mkdirSync(path.join(agent.dir, "state"), { recursive: true });
-    Database.open({ file: stateOf(agent, file), migrations: [{ number: 99, sql: "" }], pragmas }).close();
+    createNewerFile(stateOf(agent, file));
     expect(await ended(agent)).toBe(78);
     expect(agent.log()).toMatch(
       /written by a newer version of siteward\n {2}Install that version again, or move the file away\./,

@@ -5,10 +5,6 @@ import type { Migration } from "../../../storage/database/migrations.ts";
 import { pragmas, rowsOf, scratch } from "../object-store.ts";
 
 const migrations: readonly Migration[] = [{ number: 1, sql: "CREATE TABLE facts (name TEXT PRIMARY KEY, value)" }];
-const later: readonly Migration[] = [
-  ...migrations,
-  { number: 2, sql: "ALTER TABLE facts ADD COLUMN since TEXT; CREATE TABLE more (id INTEGER PRIMARY KEY)" },
-];
 
 const memory = (): Database => Database.open({ file: ":memory:", migrations, pragmas });
 const insert = (database: Database, name: string): number =>
@@ -83,53 +79,6 @@ test("a transaction cannot wait for anything asynchronous", () => {
 test("a statement is prepared once per SQL string", () => {
   const database = memory();
   expect(database.prepare("SELECT 1")).toBe(database.prepare("SELECT 1"));
-});
-
-test("an older file is brought up to date and keeps its rows", () => {
-  using folder = scratch();
-  const file = folder.file("x.db");
-  const old = Database.open({ file, migrations, pragmas });
-  insert(old, "a");
-  old.close();
-  const now = Database.open({ file, migrations: later, pragmas });
-  expect(now.prepare("SELECT name, since FROM facts").get()).toEqual({ name: "a", since: null });
-  expect(rowsOf(now, "more")).toBe(0);
-  now.close();
-});
-
-test("a migration step that fails leaves the file at the previous step", () => {
-  using folder = scratch();
-  const file = folder.file("x.db");
-  const broken = [...migrations, { number: 2, sql: "CREATE TABLE more (id INTEGER); CREATE TABLE facts (oops)" }];
-  expect(() => Database.open({ file, migrations: broken, pragmas })).toThrow("damaged");
-  const again = Database.open({ file, migrations: later, pragmas });
-  expect(rowsOf(again, "more")).toBe(0);
-  again.close();
-});
-
-test("a newer file without any of our tables belongs to another program, and counts as damaged in this place", () => {
-  using folder = scratch();
-  const file = folder.file("x.db");
-  const other = [{ number: 7, sql: "CREATE TABLE something_else (a)" }];
-  Database.open({ file, migrations: other, pragmas }).close();
-  expect(() => Database.open({ file, migrations, pragmas })).toThrow(expect.objectContaining({ kind: "damaged" }));
-});
-
-test("a file of a newer version is refused, unchanged, with a hint", () => {
-  using folder = scratch();
-  const file = folder.file("x.db");
-  Database.open({ file, migrations: later, pragmas }).close();
-  expect(() => Database.open({ file, migrations, pragmas })).toThrow(
-    expect.objectContaining({
-      kind: "newer",
-      disposition: "exit",
-      file,
-      message: expect.stringContaining("newer version"),
-      hint: "Install that version again, or move the file away.",
-      cause: expect.objectContaining({ message: "it has format 2; this version supports formats up to 1" }),
-    }),
-  );
-  Database.open({ file, migrations: later, pragmas }).close();
 });
 
 test("a closed file has no WAL left, and an open file reports its WAL", () => {

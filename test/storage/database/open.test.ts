@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { Database } from "../../../storage/database/database.ts";
 import { openCache, openState, removeCache } from "../../../storage/database/open.ts";
 import { Memo } from "../../../storage/memo.ts";
-import { list, popAll, pragmas, scratch, shown, store } from "../object-store.ts";
+import { createNewerFile, list, popAll, pragmas, scratch, shown, store } from "../object-store.ts";
 
 const stamp = "20260102T030405Z";
 
@@ -49,7 +49,6 @@ test.each<[what: string, spoil: (file: string) => void]>([
     "a database of another program",
     (file) => {
       removeCache(file);
-      Database.open({ file, migrations: [{ number: 0, sql: "" }], pragmas }).close();
       const foreign = Database.open({ file, migrations: [], pragmas });
       foreign.prepare("CREATE TABLE resources (mine TEXT)").run();
       foreign.close();
@@ -179,7 +178,7 @@ test("stored state is still there after the file is reopened", () => {
 test("a file of a newer version is not deleted", () => {
   using folder = scratch();
   const file = folder.file("cache.db");
-  Database.open({ file, migrations: [{ number: 99, sql: "" }], pragmas }).close();
+  createNewerFile(file);
   expect(() => openCache({ file, pragmas })).toThrow(expect.objectContaining({ kind: "newer" }));
   expect(existsSync(file)).toBe(true);
 });
