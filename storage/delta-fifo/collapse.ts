@@ -10,6 +10,14 @@ export interface DeltaRow extends Identity {
   readonly hasObject: boolean;
 }
 
+/**
+ * Whether a delta is a deletion that follows a deletion of the same key. Such a delta is not queued: the older of two
+ * successive deletions is kept, because it ended the object that readers know. If the older one is a tombstone, which
+ * carries no object, it takes over the newer one's.
+ */
+export const isRepeatedDeletion = (last: Pick<DeltaRow, "type"> | undefined, type: DeltaType): boolean =>
+  last?.type === "Deleted" && type === "Deleted";
+
 /** The net result of one key's deltas. */
 export interface CollapseResult<T, Row extends DeltaRow> {
   readonly changes: readonly Change<T>[];

@@ -1,5 +1,6 @@
 import type { DecodeCache } from "../indexer/decode-cache.ts";
 import { type Delta, identityOf, type Key, keyOf, type StoredObject } from "../object.ts";
+import { isRepeatedDeletion } from "./collapse.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 
 /** Queues one group of deltas, inside a transaction of the DeltaFIFO. Reads the newest row of each key once. */
@@ -39,13 +40,12 @@ export class DeltaAppender<T extends StoredObject> {
     return this.#newestOf(key) !== undefined;
   }
 
-  /** The older of two successive deletions is kept, unless it is a tombstone. */
   append({ type, object }: Delta<T>): void {
     const key = keyOf(object);
     const last = this.#newestOf(key);
     const identity = identityOf(object);
     const text = JSON.stringify(object);
-    if (last?.type === "Deleted" && type === "Deleted") {
+    if (last !== undefined && isRepeatedDeletion(last, type)) {
       if (last.hasObject) return;
       this.#journal.overwrite(last.seq, identity, text);
       this.#newest.set(key, { ...last, ...identity, hasObject: true, bytes: text.length });

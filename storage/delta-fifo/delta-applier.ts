@@ -1,7 +1,7 @@
 import type { Indexer } from "../indexer/indexer.ts";
 import { mostBytes, upTo } from "../indexer/up-to.ts";
 import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
-import { type CollapseResult, collapse, type DeltaRow } from "./collapse.ts";
+import { type CollapseResult, collapse, type DeltaRow, isRepeatedDeletion } from "./collapse.ts";
 import type { Journal, JournalRow } from "./journal.ts";
 
 /** The result of taking keys off the queue. */
@@ -112,10 +112,7 @@ interface HeldRow<T> extends DeltaRow {
   readonly object: T;
 }
 
-/**
- * Groups deltas by key, in the order in which the journal would return them. As in the journal, the older of two
- * successive deletions is kept.
- */
+/** Groups deltas by key, as the journal would return them. */
 function heldRows<T extends StoredObject>(deltas: readonly Delta<T>[]): ReadonlyMap<Key, readonly HeldRow<T>[]> {
   const byKey = new Map<Key, HeldRow<T>[]>();
   for (const { type, object } of deltas) {
@@ -123,7 +120,7 @@ function heldRows<T extends StoredObject>(deltas: readonly Delta<T>[]): Readonly
     const rows = byKey.get(key);
     const row = { type, object, hasObject: true, ...identityOf(object) };
     if (rows === undefined) byKey.set(key, [row]);
-    else if (type !== "Deleted" || rows.at(-1)?.type !== "Deleted") rows.push(row);
+    else if (!isRepeatedDeletion(rows.at(-1), type)) rows.push(row);
   }
   return byKey;
 }

@@ -23,7 +23,18 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
  * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed
  *    leaves nothing behind.
  *
- * Every method that writes is a separate transaction and cannot be called inside another one.
+ * Every method that writes is a separate transaction and cannot be called inside another one. The fields in memory
+ * change after its commit. Between two calls:
+ *
+ * - `#storedPosition`, `#populated` and `#queued` are what the file says; they are kept only to save reading it. While
+ *   `#populated` is false, nothing is pending and no position is stored.
+ * - `#unreported` > 0 only after a first list. Until it is 0, nothing queued is applied, so the stored keys after
+ *   `#lastReported` are exactly the unreported ones.
+ * - `depth` = `#queued` + `#unreported`. A key that is both, because it changed before it was reported, counts twice.
+ * - `#initial` ≤ `depth`: the initial keys are the next ones that `pop` takes, since unreported ones come before queued
+ *   ones, and a queued key keeps its place whatever follows.
+ * - `#list` is defined while a list is under way: a FirstList while the Indexer hides its objects, a StagedList while
+ *   the journal stages new rows. A method that would queue deltas drops the list or refuses.
  */
 export class DeltaFIFO<T extends StoredObject> {
   readonly #database: Database;
@@ -33,8 +44,10 @@ export class DeltaFIFO<T extends StoredObject> {
   readonly #deltasPerObject: number;
   readonly #differsQuietly: ((stored: T, incoming: T) => boolean) | undefined;
   readonly #proof: ((position: string) => string) | undefined;
+  /** The newest position: the stored one, or a later one that waits for the next transaction. */
   #position: string | undefined;
   #storedPosition: string | undefined;
+  /** Whether there has ever been a delta or a whole list. */
   #populated: boolean;
   /** Number of keys with rows in the queue. */
   #queued: number;

@@ -1,5 +1,6 @@
 import type { Indexer } from "../indexer/indexer.ts";
 import { identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
+import { isRepeatedDeletion } from "./collapse.ts";
 import type { Journal } from "./journal.ts";
 
 /** A list of the whole resource, page by page. Readers see the old state until `commit`, even after a power cut. */
@@ -140,8 +141,8 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
     const rows = this.#journal.queuedKeys(after, ceiling, page);
     for (const { key } of rows) {
       const newest = this.#journal.newest(key);
-      // A staged row means that the key was listed, or that its deletion is staged. The older of two deletions is kept.
-      if (newest === undefined || newest.seq > ceiling || newest.type === "Deleted") continue;
+      // A staged row means that the key was listed, or that its deletion is staged.
+      if (newest === undefined || newest.seq > ceiling || isRepeatedDeletion(newest, "Deleted")) continue;
       this.#journal.put(key, "Deleted", newest, null);
     }
     const last = rows.at(-1);
