@@ -75,9 +75,9 @@ const resyncPause: Millis = 50;
  * the report, and quiet changes are never reported. A listener therefore reads all objects when it starts.
  */
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
+  readonly lister: Lister<T>;
   readonly #ambient: Ambient;
   readonly #deps: SharedInformerDeps<T>;
-  readonly #indexer: Indexer<T>;
   readonly #fifo: DeltaFIFO<T>;
   readonly #reflector: Reflector<T>;
   readonly #listeners: Listeners<T>;
@@ -96,14 +96,15 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     this.#ambient = { ...ambient, log };
     this.#deps = deps;
     this.#listeners = new Listeners(log);
-    this.#indexer = new Indexer({
+    const indexer = new Indexer<T>({
       ...{ database, resource: name, indices: kind.indices, decodedBytes },
       parse: parserOf(kind.resource),
     });
+    this.lister = indexer;
     this.#fifo = new DeltaFIFO({
       database,
       resource: name,
-      indexer: this.#indexer,
+      indexer,
       deltasPerObject,
       ...(kind.isQuiet && { isQuiet: kind.isQuiet }),
       ...(deps.history && { proof: (position: string) => this.#proofOf(position) }),
@@ -124,10 +125,6 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   get resource(): Resource<T> {
     return this.#deps.kind.resource;
-  }
-
-  get lister(): Lister<T> {
-    return this.#indexer;
   }
 
   get hasSynced(): boolean {
@@ -181,7 +178,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   shed(): void {
-    this.#indexer.decoded.clear();
+    this.#fifo.dropDecoded();
   }
 
   stats(): InformerStats {
@@ -197,7 +194,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       depth: this.#fifo.depth,
       behind: this.#backlog.at(now),
       merged: this.#fifo.merged,
-      objects: this.#indexer.size,
+      objects: this.lister.size,
       position: this.#fifo.resourceVersion,
     };
   }

@@ -76,7 +76,7 @@ export class DeltaApplier<T extends StoredObject> {
     for (const [key, rows] of heldRows(deltas)) {
       const before = quiet.get(key) ?? this.#indexer.get(key);
       const result = collapse(key, before, rows, ({ object }) => object);
-      this.#store(key, before, result, (after) => this.#indexer.put(key, before, after));
+      this.#store(key, before, result, (after) => this.#indexer.replace(key, before, after));
       reported.push(...result.changes);
     }
     return reported;
@@ -85,21 +85,21 @@ export class DeltaApplier<T extends StoredObject> {
   #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
     const before = this.#indexer.get(key);
     const result = collapse(key, before, rows, (row) => this.#object(key, row));
-    this.#store(key, before, result, (after, row) => this.#indexer.adopt(key, before, after, row));
+    this.#store(key, before, result, (after, row) => this.#indexer.replaceFromJournal(key, before, after, row));
     for (const { seq } of rows) this.#indexer.decoded.delete(seq);
     return result.changes;
   }
 
-  /** Stores the state after a key's deltas; calls `put` unless it is already stored. */
+  /** Stores the state after a key's deltas; calls `replace` unless it is already stored. */
   #store<Row extends DeltaRow>(
     key: Key,
     before: T | undefined,
     { after, row }: CollapseResult<T, Row>,
-    put: (after: T, row: Row) => void,
+    replace: (after: T, row: Row) => void,
   ): void {
     if (after === undefined) {
       if (before !== undefined) this.#indexer.remove(key, before);
-    } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) put(after, row);
+    } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) replace(after, row);
   }
 
   #object(key: Key, row: JournalRow): T {

@@ -236,6 +236,11 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#unreported = 0;
   }
 
+  /** Frees memory: drops decoded objects, which are decoded again when they are read. */
+  dropDecoded(): void {
+    this.#indexer.decoded.clear();
+  }
+
   /** Writes the states and the position that wait in memory. For a clean stop. */
   flush(): void {
     if (!this.#indexer.quiet.isEmpty || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
@@ -278,7 +283,7 @@ export class DeltaFIFO<T extends StoredObject> {
       this.#differsQuietly !== undefined &&
       stored.metadata.uid === incoming.metadata.uid &&
       this.#differsQuietly(stored, incoming) &&
-      this.#indexer.agree(stored, incoming)
+      this.#indexer.haveSameIndexValues(stored, incoming)
     );
   }
 
@@ -361,15 +366,15 @@ export class DeltaFIFO<T extends StoredObject> {
     let result: R;
     try {
       result = this.#database.transaction(() => {
-        this.#indexer.quiet.write(quiet);
+        this.#indexer.quiet.writeAll(quiet);
         if (position !== this.#storedPosition || populated !== this.#populated) this.#moveTo(position, populated);
         return work();
       });
     } catch (error) {
-      this.#indexer.forget();
+      this.#indexer.dropCaches();
       throw error;
     }
-    this.#indexer.quiet.wrote(quiet);
+    this.#indexer.quiet.clearWritten(quiet);
     this.#position = this.#storedPosition = position;
     this.#populated = populated;
     return result;

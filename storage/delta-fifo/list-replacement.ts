@@ -47,7 +47,7 @@ export class FirstList<T extends StoredObject> implements ListWriter<T> {
   }
 
   page(objects: readonly T[]): void {
-    for (const object of objects) this.#indexer.add(keyOf(object), object);
+    for (const object of objects) this.#indexer.insertHidden(keyOf(object), object);
   }
 
   stageDeletions(): boolean {

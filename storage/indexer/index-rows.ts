@@ -49,7 +49,7 @@ export class IndexRows<T> {
   }
 
   /** True if every index has the same values for both. */
-  agree(a: T, b: T): boolean {
+  haveSameValues(a: T, b: T): boolean {
     for (const { valuesOf } of this.#indices.values()) {
       const [left, right] = [new Set(valuesOf(a)), new Set(valuesOf(b))];
       if (left.size !== right.size || ![...left].every((value) => right.has(value))) return false;

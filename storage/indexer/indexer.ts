@@ -18,11 +18,34 @@ import { mostBytes, upTo } from "./up-to.ts";
 /** Number of keys read at once. The objects are then fetched one by one, so that only one of them is on the heap. */
 const page = 64;
 
+/** The read side of one resource's objects. They are shared and must not be changed. */
+export interface IndexReader<T> {
+  get(key: Key): T | undefined;
+  /** All objects in key order. A change made during the walk is visible if the walk has not reached its key yet. */
+  list(): IterableIterator<T>;
+  /** The objects with the value, in key order. Objects that lose the value during the walk are skipped. */
+  byIndex(index: string, value: string): IterableIterator<T>;
+  /**
+   * The identities of the objects with the value, in key order; decodes no object. Each object had the value in the
+   * returned version.
+   */
+  referencesByIndex(index: string, value: string): IterableIterator<StoredObject>;
+  /** The values that at least one object has, in order. Decodes no object. */
+  indexValues(index: string): IterableIterator<string>;
+  /** The number of objects with the value. Decodes no object. */
+  countByIndex(index: string, value: string): number;
+  readonly size: number;
+}
+
 /**
- * The objects of one resource in SQLite, with named indices. Returned objects are shared and must not be changed. The
- * DeltaFIFO is the only writer; methods that write are called inside its transactions.
+ * The objects of one resource in SQLite, with named indices. The DeltaFIFO is the only writer; methods that write are
+ * called inside its transactions.
+ *
+ * While the first list is stored, `hide` lets the methods of IndexReader answer as if there were no objects. All others
+ * ignore it: they serve the DeltaFIFO, which decides by the rows in the table. A list that names a key twice replaces
+ * the hidden row, and `clear` removes the hidden rows of a list that was not committed.
  */
-export class Indexer<T extends StoredObject> {
+export class Indexer<T extends StoredObject> implements IndexReader<T> {
   readonly #database: Database;
   readonly #resource: number;
   readonly #parse: (text: string) => unknown;
@@ -58,12 +81,10 @@ export class Indexer<T extends StoredObject> {
     return this.#isHidden ? undefined : this.#get(key);
   }
 
-  /** All objects in key order. A change made during the walk is visible if the walk has not reached its key yet. */
   *list(): IterableIterator<T> {
     for (const [, object] of this.#entries()) yield object;
   }
 
-  /** The objects with the value, in key order. Objects that lose the value during the walk are skipped. */
   *byIndex(name: string, value: string): IterableIterator<T> {
     for (const keys of this.#keysByIndex(name, value)) {
       for (const key of keys) {
@@ -73,10 +94,6 @@ export class Indexer<T extends StoredObject> {
     }
   }
 
-  /**
-   * The identities of the objects with the value, in key order; decodes no object. Each object had the value in the
-   * returned version.
-   */
   *referencesByIndex(name: string, value: string): IterableIterator<StoredObject> {
     for (const keys of this.#keysByIndex(name, value)) {
       yield* keys.flatMap((key) => {
@@ -86,12 +103,10 @@ export class Indexer<T extends StoredObject> {
     }
   }
 
-  /** The values that at least one object has, in order. Decodes no object. */
   *indexValues(name: string): IterableIterator<string> {
     if (!this.#isHidden) yield* this.#rows.values(name);
   }
 
-  /** The number of objects with the value. Decodes no object. */
   countByIndex(name: string, value: string): number {
     return this.#isHidden ? 0 : this.#rows.count(name, value);
   }
@@ -104,7 +119,7 @@ export class Indexer<T extends StoredObject> {
     return this.#size ?? 0;
   }
 
-  // The methods below are for the DeltaFIFO.
+  // The methods below are for the DeltaFIFO, and ignore `hide`.
 
   identity(key: Key): Identity | undefined {
     const quiet = this.quiet.get(key);
@@ -123,7 +138,7 @@ export class Indexer<T extends StoredObject> {
     );
   }
 
-  /** Hides all objects from readers until `show`. */
+  /** Hides all objects from the methods of IndexReader until `show`. */
   hide(): void {
     this.#isHidden = true;
   }
@@ -134,7 +149,7 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * The next objects after a key ("" for the first), hidden or not: at most `limit`, fewer if they are large, but at
+   * The next objects after a key ("" for the first): at most `limit`, fewer if they are large, but at
    * least one.
    */
   after(key: Key, limit: number): readonly (readonly [Key, T])[] {
@@ -150,12 +165,12 @@ export class Indexer<T extends StoredObject> {
   }
 
   /** Whether every index has the same values for both objects. */
-  agree(a: T, b: T): boolean {
-    return this.#rows.agree(a, b);
+  haveSameIndexValues(a: T, b: T): boolean {
+    return this.#rows.haveSameValues(a, b);
   }
 
   /** Stores `after` in place of `before`; `before` is undefined if the key is not stored. */
-  put(key: Key, before: T | undefined, after: T): void {
+  replace(key: Key, before: T | undefined, after: T): void {
     if (before === undefined) this.#size = undefined;
     const { uid, version } = identityOf(after);
     const text = JSON.stringify(after);
@@ -171,20 +186,25 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * Like `put`, for many objects of which few are already stored; does not cache the decoded object. Only used while
+   * Like `replace`, for many objects of which few are already stored; does not cache the decoded object. Only used while
    * objects are hidden; `show` causes a recount.
    */
-  add(key: Key, object: T): void {
+  insertHidden(key: Key, object: T): void {
     const { uid, version } = identityOf(object);
     const inserted = this.#database
       .prepare("INSERT OR IGNORE INTO objects (resource, key, uid, version, text) VALUES (?, ?, ?, ?, ?)")
       .run(this.#resource, key, uid, version, JSON.stringify(object));
     if (inserted > 0) this.#rows.write(key, undefined, object);
-    else this.put(key, this.#get(key), object);
+    else this.replace(key, this.#get(key), object);
   }
 
-  /** Like `put`, where the journal row `seq` holds the JSON of `after`, and SQLite copies it from there. */
-  adopt(key: Key, before: T | undefined, after: T, row: { readonly seq: number; readonly bytes: number }): void {
+  /** Like `replace`, where the journal row `seq` holds the JSON of `after`, and SQLite copies it from there. */
+  replaceFromJournal(
+    key: Key,
+    before: T | undefined,
+    after: T,
+    row: { readonly seq: number; readonly bytes: number },
+  ): void {
     if (before === undefined) this.#size = undefined;
     // The JSON never becomes a JavaScript string.
     this.#database
@@ -215,7 +235,7 @@ export class Indexer<T extends StoredObject> {
   }
 
   /** After a failed transaction: empties the cache, which may hold what was rolled back. */
-  forget(): void {
+  dropCaches(): void {
     this.#size = undefined;
     this.decoded.clear();
   }
@@ -228,7 +248,7 @@ export class Indexer<T extends StoredObject> {
     } catch (error) {
       throw this.#database.damaged(error);
     }
-    if (!isStored(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
+    if (!hasName(object) || keyOf(object) !== key || !isSame(identityOf(object), row)) {
       throw this.#database.damaged(
         new Error(`the JSON stored as ${key} belongs to a different object or version than its row`),
       );
@@ -287,7 +307,7 @@ export class Indexer<T extends StoredObject> {
 /**
  * Whether a value has a name, without which it has no key. Its other fields are checked by the code that fetched it.
  */
-function isStored(value: unknown): value is StoredObject {
+function hasName(value: unknown): value is StoredObject {
   if (typeof value !== "object" || value === null || !("metadata" in value)) return false;
   const { metadata } = value;
   return typeof metadata === "object" && metadata !== null && "name" in metadata && typeof metadata.name === "string";

@@ -39,14 +39,14 @@ export class QuietStates<T extends StoredObject> {
     }
   }
 
-  /** Writes all states; those in `more` replace kept ones of the same key. Call `wrote` after the commit. */
-  write(more: ReadonlyMap<Key, T>): void {
+  /** Writes all states; those in `more` replace kept ones of the same key. Call `clearWritten` after the commit. */
+  writeAll(more: ReadonlyMap<Key, T>): void {
     for (const [key, object] of this.#states) if (!more.has(key)) this.#overwrite(key, object);
     for (const [key, object] of more) this.#overwrite(key, object);
   }
 
-  /** Called after the transaction of `write` was committed: drops the kept states from memory. */
-  wrote(more: ReadonlyMap<Key, T>): void {
+  /** Called after the transaction of `writeAll` was committed: drops the kept states from memory. */
+  clearWritten(more: ReadonlyMap<Key, T>): void {
     this.#states.clear();
     for (const key of more.keys()) this.#decoded.delete(key);
   }
