@@ -15,13 +15,13 @@ const [area, key] = ["cache", "file"] as const;
 export function foreignCache(state: Database, cache: Database): StorageError | undefined {
   const memo = new Memo(state);
   const wanted = memo.get(area, key);
-  const found = cache.fresh<{ number: string }>("SELECT number FROM owner").get()?.number;
+  const found = cache.prepareOnce<{ number: string }>("SELECT number FROM owner").get()?.number;
   if (found !== undefined && found === wanted) return undefined;
   // An empty cache counts as new. A cache written before numbers existed is accepted once.
   if (isEmpty(cache) || (found === undefined && wanted === undefined)) {
-    const { number } = cache.fresh<{ number: string }>("SELECT lower(hex(randomblob(16))) AS number").get() ?? {};
+    const { number } = cache.prepareOnce<{ number: string }>("SELECT lower(hex(randomblob(16))) AS number").get() ?? {};
     if (number === undefined) throw new Error("SQLite returned no random number");
-    cache.fresh("INSERT OR REPLACE INTO owner (id, number) VALUES (0, ?)").run(number);
+    cache.prepareOnce("INSERT OR REPLACE INTO owner (id, number) VALUES (0, ?)").run(number);
     memo.set(area, key, number);
     // Checkpointed, because losing the number with a log would cost a list of the whole site.
     for (const database of [state, cache]) database.checkpoint();
@@ -30,4 +30,4 @@ export function foreignCache(state: Database, cache: Database): StorageError | u
   return new StorageError("foreign", { file: cache.file });
 }
 
-const isEmpty = (cache: Database): boolean => cache.fresh("SELECT 1 FROM resources LIMIT 1").get() === undefined;
+const isEmpty = (cache: Database): boolean => cache.prepareOnce("SELECT 1 FROM resources LIMIT 1").get() === undefined;

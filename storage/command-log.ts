@@ -104,8 +104,8 @@ export class CommandLog {
   /** The last `count` commands, newest first. */
   latest(count: number): readonly CommandRow[] {
     return this.#database
-      .prepare<CommandRow>(`SELECT ${columns} FROM commands ORDER BY seq DESC LIMIT ${Math.trunc(count)}`)
-      .all();
+      .prepare<CommandRow>(`SELECT ${columns} FROM commands ORDER BY seq DESC LIMIT ?`)
+      .all(Math.trunc(count));
   }
 
   /** The highest counter accepted from the key with this fingerprint. */

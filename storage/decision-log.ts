@@ -65,7 +65,7 @@ export class DecisionLog {
    */
   newest(subject: string | undefined, most: number): readonly string[] {
     const { sql, values } = newestDecisions(subject, most);
-    return textsOf(this.#database.fresh<DecisionText>(sql).all(...values));
+    return textsOf(this.#database.prepareOnce<DecisionText>(sql).all(...values));
   }
 
   usage(): DecisionBound {

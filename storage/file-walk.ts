@@ -69,13 +69,15 @@ const rankOf = (value: SqlValue): number => (value === null ? 0 : typeof value =
 
 function* treesOf(database: Database): Generator<Tree> {
   const tables = database
-    .fresh<{ name: string; wr: number }>(
+    .prepareOnce<{ name: string; wr: number }>(
       "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name",
     )
     .all();
   for (const { name, wr } of tables) {
     const columns = database
-      .fresh<{ name: string; pk: number; notnull: number }>(`SELECT name, pk, "notnull" FROM pragma_table_info(?)`)
+      .prepareOnce<{ name: string; pk: number; notnull: number }>(
+        `SELECT name, pk, "notnull" FROM pragma_table_info(?)`,
+      )
       .all(name);
     const keys = columns.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
     const primaryKey = wr === 1 ? keys.map((column) => column.name) : ["rowid"];
@@ -97,11 +99,13 @@ interface Table {
 function* indexesOf(database: Database, { name: table, columns, primaryKey }: Table): Generator<Tree> {
   const notNull = new Set(columns.filter(({ notnull }) => notnull === 1).map(({ name }) => name));
   const indexes = database
-    .fresh<{ name: string }>("SELECT name FROM pragma_index_list(?) WHERE origin = 'c' AND partial = 0 ORDER BY name")
+    .prepareOnce<{ name: string }>(
+      "SELECT name FROM pragma_index_list(?) WHERE origin = 'c' AND partial = 0 ORDER BY name",
+    )
     .all(table);
   for (const { name } of indexes) {
     const parts = database
-      .fresh<{ name: string | null }>("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
+      .prepareOnce<{ name: string | null }>("SELECT name FROM pragma_index_info(?) ORDER BY seqno")
       .all(name)
       .map((part) => part.name ?? "");
     if (!parts.every((part) => notNull.has(part))) continue;
@@ -139,7 +143,9 @@ function treeOf(
     name: of.name,
     keys: of.keys,
     select: (after, most) =>
-      after === undefined ? database.fresh<Entry>(first).all(most) : database.fresh<Entry>(further).all(...after, most),
+      after === undefined
+        ? database.prepareOnce<Entry>(first).all(most)
+        : database.prepareOnce<Entry>(further).all(...after, most),
   };
 }
 

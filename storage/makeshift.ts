@@ -33,7 +33,7 @@ export function makeMakeshift(at: string, of: string): Makeshift {
 export function openMakeshift(at: string, options: Omit<FolderOptions, "folder"> & { readonly standsIn: string }) {
   const folder = StateFolder.open({ ...options, folder: at });
   const { database } = folder.state;
-  database.fresh("DELETE FROM outbox").run();
+  database.prepareOnce("DELETE FROM outbox").run();
   giveBack(database);
   return folder;
 }
@@ -55,7 +55,7 @@ export function carryBack(makeshift: Makeshift, into: StateFolder, options: Omit
         }
       });
     } finally {
-      from.abandon();
+      from.closeWithoutCheckpoint();
     }
   }
   rmSync(at, { recursive: true, force: true });

@@ -21,7 +21,7 @@ export class Memo {
   }
 
   areas(): readonly string[] {
-    const rows = this.#database.fresh<{ area: string }>("SELECT DISTINCT area FROM memo ORDER BY area").all();
+    const rows = this.#database.prepareOnce<{ area: string }>("SELECT DISTINCT area FROM memo ORDER BY area").all();
     return rows.map(({ area }) => area);
   }
 

@@ -55,7 +55,7 @@ export class StateFolder {
       const cache = ownCache(state.database, { file: disposable, pragmas: normal });
       return new StateFolder(folder, state, cache, standsIn);
     } catch (error) {
-      state.database.abandon();
+      state.database.closeWithoutCheckpoint();
       throw error;
     }
   }
@@ -93,9 +93,9 @@ export class StateFolder {
   }
 
   /** Closes both files after one of them failed, without another write, so that their logs are not checkpointed. */
-  abandon(): void {
-    this.cache.database.abandon();
-    this.state.database.abandon();
+  closeWithoutCheckpoint(): void {
+    this.cache.database.closeWithoutCheckpoint();
+    this.state.database.closeWithoutCheckpoint();
   }
 }
 
@@ -125,13 +125,13 @@ function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
   try {
     const foreign = foreignCache(state, opened.database);
     if (foreign === undefined) return opened;
-    opened.database.abandon();
+    opened.database.closeWithoutCheckpoint();
     removeCache(opening.file);
     const { database } = openCache(opening);
     foreignCache(state, database);
     return { database, rebuilt: foreign };
   } catch (error) {
-    opened.database.abandon();
+    opened.database.closeWithoutCheckpoint();
     throw error;
   }
 }

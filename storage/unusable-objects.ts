@@ -14,7 +14,7 @@ export class UnusableObjects {
 
   entries(): readonly (readonly [Key, string])[] {
     return this.#database
-      .fresh<{ key: Key; why: string }>("SELECT key, why FROM unusable WHERE resource = ? ORDER BY key")
+      .prepareOnce<{ key: Key; why: string }>("SELECT key, why FROM unusable WHERE resource = ? ORDER BY key")
       .all(this.#resource)
       .map(({ key, why }) => [key, why]);
   }

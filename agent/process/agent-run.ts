@@ -73,7 +73,7 @@ export class AgentRun {
       status.write();
       folder.close();
     } catch (error) {
-      this.#folder?.abandon();
+      this.#folder?.closeWithoutCheckpoint();
       throw causeOf(error);
     } finally {
       this.#agent = undefined;
@@ -104,7 +104,7 @@ export class AgentRun {
   progress(now: Instant): readonly Progress[] {
     if (!this.#agent) return [];
     try {
-      this.#folder?.state.database.probe();
+      this.#folder?.state.database.checkWritable();
       this.#probed = now;
     } catch (error) {
       this.#ambient.log.debug("state.db does not accept writes", { error });

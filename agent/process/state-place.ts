@@ -82,7 +82,7 @@ export class StatePlace {
       this.#makeshift = undefined;
       return folder;
     } catch (error) {
-      folder.abandon();
+      folder.closeWithoutCheckpoint();
       throw error;
     }
   }
@@ -141,7 +141,7 @@ export class StatePlace {
       proveUsable(folder, this.#stamp);
       return folder;
     } catch (error) {
-      folder.abandon();
+      folder.closeWithoutCheckpoint();
       throw error;
     }
   }

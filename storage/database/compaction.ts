@@ -1,5 +1,5 @@
 import Sqlite from "better-sqlite3";
-import { firstProblem } from "./damage.ts";
+import { firstProblem } from "./error-translator.ts";
 import { faultOf, type Inspection, presentSize } from "./inspection.ts";
 
 export type Compaction =

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
 import { kindOf, StorageError } from "../errors.ts";
-import { DamageExam, type DatabaseFile, firstProblem } from "./damage.ts";
-import { migrate } from "./migrations.ts";
+import { type DatabaseFile, ErrorTranslator, firstProblem } from "./error-translator.ts";
+import { hasShape, migrate } from "./migrations.ts";
 import { type SqliteDriver, Statement } from "./statement.ts";
 
 export interface Pragmas {
@@ -38,7 +38,11 @@ export const pageSize = 1024;
 export class Database {
   readonly #driver: SqliteDriver;
   readonly #options: DatabaseOptions;
-  readonly #exam: DamageExam;
+  readonly #errors: ErrorTranslator;
+  /**
+   * By SQL string. The map cannot grow without limit, because every string given to `prepare` is a constant: values are
+   * bound as parameters, and SQL composed for a particular file goes to `prepareOnce`.
+   */
   readonly #statements = new Map<string, Statement<unknown>>();
   #inTransaction = false;
   /** The first error in a joined call of `transaction`, which forces the outer one to roll back. */
@@ -47,7 +51,7 @@ export class Database {
   private constructor(driver: SqliteDriver, options: DatabaseOptions) {
     this.#driver = driver;
     this.#options = options;
-    this.#exam = new DamageExam(driver, options);
+    this.#errors = new ErrorTranslator(driver, options);
   }
 
   /** Opens or creates the file and brings its tables up to date. */
@@ -56,7 +60,7 @@ export class Database {
     try {
       database.#configure();
       database.#migrate();
-      database.#exam.guard(() => database.#exam.checkShape());
+      database.#checkShape();
     } catch (error) {
       database.#driver.close();
       throw error;
@@ -73,23 +77,23 @@ export class Database {
   }
 
   /**
-   * Prepares a statement, once per SQL string. `Row` is the type of the rows that it selects; it is not checked,
-   * because only our own code writes them.
+   * Prepares a statement, once per SQL string. `Row` is the type of the rows that it selects; `statements.test.ts`
+   * compares its fields with the columns of each statement.
    */
   prepare<Row = unknown>(sql: string): Statement<Row> {
     let statement = this.#statements.get(sql);
     if (statement === undefined) {
-      statement = this.fresh(sql);
+      statement = this.prepareOnce(sql);
       this.#statements.set(sql, statement);
     }
     return statement as Statement<Row>;
   }
 
-  /** Like `prepare`, without keeping the statement: for rare queries. */
-  fresh<Row = unknown>(sql: string): Statement<Row> {
+  /** Like `prepare`, without keeping the statement: for rare or composed SQL. */
+  prepareOnce<Row = unknown>(sql: string): Statement<Row> {
     return new Statement(
-      this.#exam.guard(() => this.#driver.prepare(sql)),
-      (error) => this.#exam.translated(error),
+      this.#errors.translating(() => this.#driver.prepare(sql)),
+      (error) => this.#errors.toStorageError(error),
     );
   }
 
@@ -123,7 +127,7 @@ export class Database {
   }
 
   /** Throws if nothing can be committed now. Acquires and releases the write lock without writing anything. */
-  probe(): void {
+  checkWritable(): void {
     this.transaction(() => undefined);
   }
 
@@ -137,14 +141,14 @@ export class Database {
     try {
       this.checkpoint();
     } finally {
-      this.abandon();
+      this.closeWithoutCheckpoint();
     }
   }
 
   /** Closes the file without a checkpoint, because it is no longer needed, or a checkpoint would fail. */
-  abandon(): void {
+  closeWithoutCheckpoint(): void {
     this.#statements.clear();
-    this.#exam.guard(() => this.#driver.close());
+    this.#errors.translating(() => this.#driver.close());
   }
 
   sizes(): Sizes {
@@ -158,7 +162,7 @@ export class Database {
 
   /** The error for content that this program cannot have written. */
   damaged(cause: unknown): StorageError {
-    return this.#exam.error("damaged", cause);
+    return this.#errors.error("damaged", cause);
   }
 
   #joined<T>(work: () => T): T {
@@ -188,12 +192,12 @@ export class Database {
   }
 
   #migrate(): void {
-    const isChanged = this.#exam.guard(() =>
+    const isChanged = this.#errors.translating(() =>
       migrate(
         {
           driver: this.#driver,
           transaction: (work) => this.transaction(work),
-          error: (kind, cause) => this.#exam.error(kind, cause),
+          error: (kind, cause) => this.#errors.error(kind, cause),
         },
         this.#options.migrations,
       ),
@@ -202,12 +206,18 @@ export class Database {
     if (isChanged) this.checkpoint();
   }
 
+  /** Throws unless the tables are those that the migrations create. */
+  #checkShape(): void {
+    if (this.#errors.translating(() => hasShape(this.#driver, this.#options.migrations))) return;
+    throw this.damaged(new Error("its tables are not those that this version creates"));
+  }
+
   #run(sql: string): void {
     this.prepare(sql).run();
   }
 
   #exec(sql: string): void {
-    this.#exam.guard(() => this.#driver.exec(sql));
+    this.#errors.translating(() => this.#driver.exec(sql));
   }
 }
 

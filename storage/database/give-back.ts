@@ -9,7 +9,7 @@ export interface Room {
 
 export function roomIn(database: Database): Room {
   const number = (of: "page_count" | "freelist_count" | "page_size"): number =>
-    database.fresh<Readonly<Record<string, number>>>(`PRAGMA ${of}`).get()?.[of] ?? 0;
+    database.prepareOnce<Readonly<Record<string, number>>>(`PRAGMA ${of}`).get()?.[of] ?? 0;
   const size = number("page_size");
   return { bytes: number("page_count") * size, freeBytes: number("freelist_count") * size };
 }
@@ -35,6 +35,6 @@ export function giveBack(database: Database): number {
 
 /** Rewrites the whole file, however long that takes. Needs free disk space of the size of the file. */
 export function vacuum(database: Database): void {
-  database.fresh("VACUUM").run();
+  database.prepareOnce("VACUUM").run();
   database.checkpoint();
 }

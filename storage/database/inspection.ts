@@ -4,7 +4,7 @@ import path from "node:path";
 import Sqlite from "better-sqlite3";
 import { type DecisionText, newestDecisions, textsOf } from "../decision-log.ts";
 import { kindOf } from "../errors.ts";
-import { firstProblem } from "./damage.ts";
+import { firstProblem } from "./error-translator.ts";
 import type { SqliteDriver } from "./statement.ts";
 
 /** The result of inspecting a database from another process, without changing it. */

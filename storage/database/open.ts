@@ -41,7 +41,7 @@ export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
 }
 
 /**
- * Deletes cache.db with its log. A cache found to be damaged while open is first abandoned, then removed, then opened
+ * Deletes cache.db with its log. A cache found to be damaged while open is first closed without a checkpoint, then removed, then opened
  * again.
  */
 export function removeCache(file: string): void {
@@ -95,7 +95,7 @@ function keepLog(database: Database, stamp: string): NonNullable<OpenedState["se
     });
     return { file: aside, why: database.damaged(new Error("its log has an invalid header")) };
   } catch (error) {
-    database.abandon();
+    database.closeWithoutCheckpoint();
     throw error;
   }
 }
@@ -107,7 +107,7 @@ function checked(database: Database): Database {
     if (problem !== undefined) throw database.damaged(new Error(problem));
     return database;
   } catch (error) {
-    database.abandon();
+    database.closeWithoutCheckpoint();
     throw error;
   }
 }

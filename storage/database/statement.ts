@@ -17,18 +17,18 @@ export type SqlValue = string | number | null;
 /** A prepared statement. `all` holds every row in memory at once, so it is only for queries that limit their rows. */
 export class Statement<Row> {
   readonly #statement: SqliteStatement;
-  readonly #translated: (error: unknown) => unknown;
+  readonly #toStorageError: (error: unknown) => unknown;
 
-  constructor(statement: SqliteStatement, translated: (error: unknown) => unknown) {
+  constructor(statement: SqliteStatement, toStorageError: (error: unknown) => unknown) {
     this.#statement = statement;
-    this.#translated = translated;
+    this.#toStorageError = toStorageError;
   }
 
   get(...values: readonly SqlValue[]): Row | undefined {
     try {
       return this.#statement.get(...values) as Row | undefined;
     } catch (error) {
-      throw this.#translated(error);
+      throw this.#toStorageError(error);
     }
   }
 
@@ -36,7 +36,7 @@ export class Statement<Row> {
     try {
       return this.#statement.all(...values) as readonly Row[];
     } catch (error) {
-      throw this.#translated(error);
+      throw this.#toStorageError(error);
     }
   }
 
@@ -45,7 +45,7 @@ export class Statement<Row> {
     try {
       return this.#statement.run(...values).changes;
     } catch (error) {
-      throw this.#translated(error);
+      throw this.#toStorageError(error);
     }
   }
 }

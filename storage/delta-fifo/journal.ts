@@ -69,7 +69,7 @@ export class Journal {
     this.#first = this.#resource * range;
     this.#end = this.#first + range;
     const last = database
-      .fresh<{ seq: number | null }>("SELECT max(seq) AS seq FROM journal WHERE seq > ? AND seq < ?")
+      .prepareOnce<{ seq: number | null }>("SELECT max(seq) AS seq FROM journal WHERE seq > ? AND seq < ?")
       .get(this.#first, this.#end);
     this.#next = (last?.seq ?? this.#first) + 1;
   }

@@ -10,7 +10,7 @@ export const storedResources = (database: Database): readonly string[] =>
 /** The stored proofs of the watch positions of all resources. */
 export const storedProofs = (database: Database): readonly string[] =>
   database
-    .fresh<{ proof: string }>("SELECT proof FROM resources WHERE proof IS NOT NULL")
+    .prepareOnce<{ proof: string }>("SELECT proof FROM resources WHERE proof IS NOT NULL")
     .all()
     .map(({ proof }) => proof);
 

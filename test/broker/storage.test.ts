@@ -89,7 +89,7 @@ function accept(folder: string, id: string): void {
     payload: JSON.stringify({ v: 1, id, name: "log.level", args: debug, by: "ops:alice", reason: "a test" }),
     ...{ answer: "{}", lapses: end, keep: end },
   });
-  for (const { database } of [cache, state]) database.abandon();
+  for (const { database } of [cache, state]) database.closeWithoutCheckpoint();
 }
 
 const open = (folder: string): StateFolder => StateFolder.open({ folder, pragmas: statePragmas, stamp: "1" });

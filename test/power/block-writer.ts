@@ -27,6 +27,6 @@ for (let start = 0; start < starts; start++) {
   }
   // One clean stop, and one that leaves the logs behind.
   if (start % 2 === 0) state.close();
-  else state.abandon();
+  else state.closeWithoutCheckpoint();
 }
 closeSync(marks);

@@ -85,7 +85,7 @@ function check(
     expectSound(store, seed);
     return position;
   } finally {
-    cache.database.abandon();
-    state.database.abandon();
+    cache.database.closeWithoutCheckpoint();
+    state.database.closeWithoutCheckpoint();
   }
 }

@@ -62,8 +62,8 @@ export function readFolder(folder: string, scratch: string): Folder {
     const facts = new Map(["leader", "memory/taint-eviction"].flatMap((area) => [...memo.entries(area)]));
     return { resources, facts, problems };
   } finally {
-    cache.database.abandon();
-    state.database.abandon();
+    cache.database.closeWithoutCheckpoint();
+    state.database.closeWithoutCheckpoint();
   }
 }
 

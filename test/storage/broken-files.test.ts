@@ -77,7 +77,7 @@ describe.each([
       // Only what the log alone knew can be lost without a word: the watch tells it again.
       if (found === "an earlier moment") expect([when, what in damagesBeside]).toEqual(["a kill", true]);
       if (found !== "damage in use") return folder.close();
-      folder.abandon();
+      folder.closeWithoutCheckpoint();
       removeCache(path.join(at, "cache.db"));
       const again = open(at);
       expect(cacheFound(again)).toBe("an earlier moment");
@@ -101,7 +101,7 @@ describe.each([
         expect(readdirSync(at)).toContainEqual(expect.stringMatching(/^state\.db.*\.damaged-1$/));
       }
       new Memo(folder.state.database).set("leader", "term", "7");
-      folder.abandon();
+      folder.closeWithoutCheckpoint();
       const again = open(at, "2");
       expect(again.state.setAside).toBeUndefined();
       expect(new Memo(again.state.database).get("leader", "term")).toBe("7");

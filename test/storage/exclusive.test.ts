@@ -44,7 +44,7 @@ test("rows written under the lock survive a crash, and no shared memory file is 
   const first = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp: "a", exclusive: true });
   new Memo(first.database).set("leader", "term", "7");
   expect(readdirSync(path.dirname(file)).sort()).toEqual(["state.db", "state.db-wal"]);
-  first.database.abandon();
+  first.database.closeWithoutCheckpoint();
   const second = openState({ file, pragmas, stamp: "b", exclusive: true });
   expect(new Memo(second.database).get("leader", "term")).toBe("7");
   second.database.close();

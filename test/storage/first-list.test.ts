@@ -157,7 +157,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     let database = open();
     let { fifo, indexer } = store(database);
     begin(fifo).page([thing("a@1", on("pi-1"))]);
-    database.abandon();
+    database.closeWithoutCheckpoint();
     database = open();
     ({ fifo, indexer } = store(database));
     expect([indexer.size, fifo.resourceVersion, fifo.hasSynced]).toEqual([0, undefined, false]);
@@ -166,7 +166,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     list.page([thing("b@2"), thing("c@3")]);
     list.commit("3");
     fifo.pop(1);
-    database.abandon();
+    database.closeWithoutCheckpoint();
     database = open();
     ({ fifo, indexer } = store(database));
     popAll(fifo);

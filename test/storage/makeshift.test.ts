@@ -27,7 +27,7 @@ function lived(folder: string): void {
   abandon();
 }
 
-const bound = (folder: StateFolder) => ({ state: folder.state, abandon: () => folder.abandon() });
+const bound = (folder: StateFolder) => ({ state: folder.state, abandon: () => folder.closeWithoutCheckpoint() });
 
 const files = (folder: string): readonly string[] =>
   readdirSync(folder).map((name) => `${name} ${statSync(path.join(folder, name)).size}`);
@@ -71,7 +71,7 @@ test("state written in the meantime is carried back, the messages that waited on
   expect(memo.get("cache", "cluster")).toBe("uid:a");
   expect(new Outbox(back.state.database, bounds).next("event", 10)).toHaveLength(1);
   expect(existsSync(at)).toBe(false);
-  back.abandon();
+  back.closeWithoutCheckpoint();
 });
 
 test("unreadable state is left out, and then nothing is carried back over it", () => {
@@ -87,7 +87,7 @@ test("unreadable state is left out, and then nothing is carried back over it", (
   new Memo(back.state.database).set("outbox", "session", "7");
   carryBack(makeshift, back, options);
   expect(new Memo(back.state.database).get("outbox", "session")).toBe("7");
-  back.abandon();
+  back.closeWithoutCheckpoint();
 });
 
 test("a missing folder has a makeshift too, and leftovers of an earlier process are removed", () => {

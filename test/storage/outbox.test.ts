@@ -33,7 +33,7 @@ describe("events", () => {
     const before = new Outbox(first, bounds);
     for (const name of ["a", "b"]) before.event((seq) => message(`${name}${seq}`), at(0));
     // The power goes: nothing is closed.
-    first.abandon();
+    first.closeWithoutCheckpoint();
     const after = new Outbox(open(file), bounds);
     expect(after.event((seq) => message(`c${seq}`), at(0))).toBe(3);
     expect(events(after)).toEqual(["1:a1", "2:b2", "3:c3"]);

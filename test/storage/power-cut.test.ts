@@ -60,7 +60,7 @@ test.each([3, 4, 5])(
       expectSound(cache, seed);
       opened.database.close();
     }
-    database.abandon();
+    database.closeWithoutCheckpoint();
     expect(positions.size).toBeGreaterThan(10);
   },
 );

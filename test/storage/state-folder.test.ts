@@ -27,7 +27,7 @@ test("a missing folder is created, with both files in it; stored state is there 
   expect(readdirSync(at).sort()).toEqual(["cache.db", "state.db"]);
   const second = open(at);
   expect(new Memo(second.state.database).get("leader", "term")).toBe("3");
-  second.abandon();
+  second.closeWithoutCheckpoint();
 });
 
 test("a folder that cannot be created is an error that a person has to fix", () => {
@@ -44,7 +44,7 @@ test("a folder in which nothing can be stored at present reports why", () => {
   expect(folder.obstacle()).toBeUndefined();
   rmSync(place.file("state"), { recursive: true });
   expect(folder.obstacle()).toMatch(/state cannot be written: ENOENT/);
-  folder.abandon();
+  folder.closeWithoutCheckpoint();
 });
 
 test.skipIf(!canMount())("a folder on a disk that is almost full reports that as well", () => {
@@ -56,7 +56,7 @@ test.skipIf(!canMount())("a folder on a disk that is almost full reports that as
     const { bavail, bsize } = statfsSync(disk);
     writeFileSync(path.join(disk, "filler"), Buffer.alloc(bavail * bsize - 900_000));
     expect(folder.obstacle()).toBe(`less than 1 MiB is left on the disk of ${disk}`);
-    folder.abandon();
+    folder.closeWithoutCheckpoint();
   } finally {
     unmount(disk);
   }
@@ -77,12 +77,12 @@ test("if one of the files cannot be opened, the other one is closed as well", ()
 /** A folder whose cache holds something; closed, so that each file is whole by itself. */
 function filled(folder: string): void {
   const opened = open(folder);
-  opened.cache.database.fresh("INSERT INTO resources (name, position) VALUES ('pods', '7')").run();
+  opened.cache.database.prepareOnce("INSERT INTO resources (name, position) VALUES ('pods', '7')").run();
   opened.close();
 }
 
 const positions = ({ cache }: StateFolder): readonly unknown[] =>
-  cache.database.fresh("SELECT position FROM resources").all();
+  cache.database.prepareOnce("SELECT position FROM resources").all();
 
 test("a cache that was filled beside another state is deleted, once, and reported", () => {
   using place = scratch();
@@ -136,7 +136,7 @@ test("a state.db that another program removes, replaces or truncates while it is
   expect(folder.loss()).toBe("truncated");
   rmSync(at, { recursive: true });
   expect(folder.loss()).toBe("removed");
-  folder.abandon();
+  folder.closeWithoutCheckpoint();
 });
 
 test("a deleted cache is recreated without a report, and belongs to its state", () => {
@@ -175,14 +175,14 @@ test("a cache of a version without owners is adopted if the state has no owner e
   const folder = place.file("state");
   filled(folder);
   const former = open(folder);
-  former.cache.database.fresh("DELETE FROM owner").run();
+  former.cache.database.prepareOnce("DELETE FROM owner").run();
   new Memo(former.state.database).delete("cache", "file");
   former.close();
   const taken = open(folder);
   expect([taken.cache.rebuilt, positions(taken)]).toEqual([undefined, [{ position: "7" }]]);
   taken.close();
   const cut = open(folder);
-  cut.cache.database.fresh("DELETE FROM owner").run();
+  cut.cache.database.prepareOnce("DELETE FROM owner").run();
   cut.close();
   const foreign = open(folder);
   expect(foreign.cache.rebuilt?.kind).toBe("foreign");

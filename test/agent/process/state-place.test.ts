@@ -61,7 +61,7 @@ test("a life on a full disk is followed by one on a makeshift, and by one on the
   const first = place.open(config);
   expect(first.standsIn).toBeUndefined();
   new Memo(first.state.database).set("outbox", "session", "7");
-  first.abandon();
+  first.closeWithoutCheckpoint();
   expect(board.fails()).toBe(true);
   const second = place.open(config);
   expect(second.standsIn).toMatch(/cache\.db: the disk is full$/);

@@ -187,7 +187,7 @@ test("damage found at night ends the agent's life, so that the next one rebuilds
   });
   await clock.advance("2h");
   expect(failure).toMatchObject({ name: "StorageError", kind: "damaged", disposition: "rebuild" });
-  database.abandon();
+  database.closeWithoutCheckpoint();
   opened.state.database.close();
 });
 

@@ -57,15 +57,15 @@ export class BoardStorage {
 
   losePower(loss: CacheLoss): void {
     if (loss === "none") return;
-    this.#cache.abandon();
+    this.#cache.closeWithoutCheckpoint();
     this.#cache = openCache();
     this.#changes = -1;
     if (loss === "recent") putRows(this.#cache, this.#earlier);
   }
 
   close(): void {
-    this.#state.abandon();
-    this.#cache.abandon();
+    this.#state.closeWithoutCheckpoint();
+    this.#cache.closeWithoutCheckpoint();
   }
 }
 

@@ -81,7 +81,7 @@ export class SimulatedApi {
 
   close(): void {
     this.stop();
-    this.#database.abandon();
+    this.#database.closeWithoutCheckpoint();
   }
 
   #start(): Site {

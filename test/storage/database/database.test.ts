@@ -122,7 +122,7 @@ test("changes by another program to a file in use are damage, whatever SQLite ca
   other.exec("DROP TABLE facts");
   other.close();
   expect(() => insert(database, "b")).toThrow(expect.objectContaining({ kind: "damaged", disposition: "rebuild" }));
-  database.abandon();
+  database.closeWithoutCheckpoint();
 });
 
 test("a bug in a statement is not blamed on the file", () => {
@@ -132,19 +132,19 @@ test("a bug in a statement is not blamed on the file", () => {
   expect(() => database.prepare("SELECT nonsense")).toThrow(expect.objectContaining({ code: "SQLITE_ERROR" }));
 });
 
-test("a probe proves that a change could be committed, and writes nothing", () => {
+test("checkWritable proves that a change could be committed, and writes nothing", () => {
   using folder = scratch();
   const options = { file: folder.file("x.db"), migrations, pragmas };
   const database = Database.open(options);
   insert(database, "a");
   const before = database.sizes();
-  for (let count = 0; count < 100; count++) database.probe();
+  for (let count = 0; count < 100; count++) database.checkWritable();
   expect(database.sizes()).toEqual(before);
   const other = Database.open(options);
   other.prepare("BEGIN IMMEDIATE").run();
-  expect(() => database.probe()).toThrow();
+  expect(() => database.checkWritable()).toThrow();
   other.prepare("ROLLBACK").run();
-  database.probe();
+  database.checkWritable();
   other.close();
   database.close();
 });

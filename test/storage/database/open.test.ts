@@ -97,7 +97,7 @@ test("damage that shows only in use requests a rebuild, and the file can then be
   expect(() => [...store(database).indexer.list()]).toThrow(
     expect.objectContaining({ kind: "damaged", disposition: "rebuild" }),
   );
-  database.abandon();
+  database.closeWithoutCheckpoint();
   removeCache(file);
   expect(existsSync(file)).toBe(false);
   const fresh = openCache({ file, pragmas });
@@ -168,7 +168,7 @@ test("stored state is still there after the file is reopened", () => {
   const file = folder.file("state.db");
   const first = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp });
   new Memo(first.database).set("commands", "17", "done");
-  first.database.abandon();
+  first.database.closeWithoutCheckpoint();
   const second = openState({ file, pragmas: { ...pragmas, synchronous: "FULL" }, stamp });
   expect(second.setAside).toBeUndefined();
   expect(new Memo(second.database).get("commands", "17")).toBe("done");
@@ -191,7 +191,7 @@ test("a folder in place of the cache is moved away with its content, and only th
     writeFileSync(path.join(file, content), "");
     const { database, rebuilt } = openCache({ file, pragmas });
     expect(rebuilt?.cause).toMatchObject({ message: `${file} is not a file but a folder` });
-    database.abandon();
+    database.closeWithoutCheckpoint();
     removeCache(file);
   }
   expect(readdirSync(path.dirname(file))).toEqual(["cache.db.moved-away"]);

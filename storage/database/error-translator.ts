@@ -12,8 +12,8 @@ export interface DatabaseFile {
   readonly exclusive?: boolean;
 }
 
-/** Turns errors of the SQLite binding into StorageErrors, and checks the file where an error may mean damage. */
-export class DamageExam {
+/** Translates errors of the SQLite binding into StorageErrors; checks the file where an error may mean damage. */
+export class ErrorTranslator {
   readonly #driver: SqliteDriver;
   readonly #file: DatabaseFile;
   /** The file was checked after an unexpected error and is sound, so such errors are our own bugs. */
@@ -25,11 +25,11 @@ export class DamageExam {
   }
 
   /** Runs a call of the binding and translates its error. */
-  guard<T>(run: () => T): T {
+  translating<T>(run: () => T): T {
     try {
       return run();
     } catch (error) {
-      throw this.translated(error);
+      throw this.toStorageError(error);
     }
   }
 
@@ -37,7 +37,7 @@ export class DamageExam {
    * The StorageError for an error from the binding. Returns other errors, and those that are not the file's fault,
    * unchanged.
    */
-  translated(error: unknown): unknown {
+  toStorageError(error: unknown): unknown {
     const kind = kindOf(error);
     if (kind !== undefined) return this.error(kind, error);
     return isOfSqlite(error) && !this.#examine() ? this.error("damaged", error) : error;
@@ -47,12 +47,6 @@ export class DamageExam {
     const { file, disposable = true, exclusive = false } = this.#file;
     const hint = kind === "busy" && exclusive ? { hint: lockedHint } : {};
     return new StorageError(kind, { file, cause, disposable, ...hint });
-  }
-
-  /** Throws unless the tables are those that the migrations create. */
-  checkShape(): void {
-    if (hasShape(this.#driver, this.#file.migrations)) return;
-    throw this.error("damaged", new Error("its tables are not those that this version creates"));
   }
 
   /** True if the file is sound. Reads the whole file at the first call. */
