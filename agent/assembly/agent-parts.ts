@@ -6,7 +6,7 @@ import type { ApiLinkView } from "../client/api-link.ts";
 import type { MissingPermission } from "../client/permissions.ts";
 import type { Config } from "../config/settings.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
-import type { ElectorView } from "../election/leader-elector.ts";
+import type { ElectorView } from "../election/elector-view.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { type Hold, type Holds, isRunning } from "../holds/holds.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";

@@ -1,6 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
+import { longestTakeover } from "./follower-pace.ts";
+import { type ClaimRest, FruitlessClaims } from "./fruitless-claims.ts";
 import type { Candidate } from "./lease-rules.ts";
 import type { TermEnding } from "./term.ts";
 
@@ -30,28 +32,11 @@ export interface CandidacyDeps {
   readonly formerRest?: Rest | undefined;
 }
 
-/** After this many fruitless claims in a row, and after each further one, the board rests. */
-const mostFruitless = 2;
-
-/**
- * A little longer than a takeover takes: after the last write to the Lease, another board claims it within two durations
- * and a retry (`FollowerPace`).
- */
-export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
-
-/** How long it rests where no other board used the last such rest. */
-const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
-
-/** After this many brief rests in a row there is a whole one again, for a board that stands by only now. */
-const mostBriefRests = 3;
-
-/** A term that lasted for so many lease durations was worth its claim, however it ended. */
-const heldDurations = 5;
-
 /** Whether this board stands for election: not while it rests, and not while `whyNotToStand` objects. */
 export class Candidacy {
   readonly #ambient: Ambient;
   readonly #deps: CandidacyDeps;
+  readonly #fruitless: FruitlessClaims;
   /** `isStored`: later processes of this board observe the rest too. */
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
@@ -67,19 +52,11 @@ export class Candidacy {
   #shownFree: Millis = 0;
   /** The reason at the last `check`. */
   #reason: string | undefined;
-  /**
-   * Claims in a row that were written to the Lease and won no term that lasted. They keep the other boards from leading,
-   * while this one does not lead either.
-   */
-  #fruitless = 0;
-  /** The rests after fruitless claims since another board held the Lease, or a term of this one lasted. */
-  #rests = 0;
-  /** The last claim, or the term that it won, is among `#fruitless`. */
-  #isCounted = false;
 
   constructor(ambient: Ambient, deps: CandidacyDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
+    this.#fruitless = new FruitlessClaims(deps.timing);
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
@@ -120,52 +97,39 @@ export class Candidacy {
 
   /** Why this board does not lead although its claims are written to the Lease; undefined if it is not so. */
   get fruitless(): string | undefined {
-    return this.#fruitless === 0 ? undefined : tooLate;
+    return this.#fruitless.isEmpty ? undefined : tooLate;
   }
 
   /** This board is about to send a claim. */
-  claims(): void {
-    this.#isCounted = false;
+  onClaimSent(): void {
+    this.#fruitless.onClaimSent();
   }
 
   /** A read showed a claim, or a renewal, whose answer did not arrive in time. */
-  foundUnanswered(): void {
-    const now = this.#ambient.clock.now();
-    if (!this.#isCounted) this.#countFruitless();
-    // The write arrived after the rest had begun: the others wait from then on.
-    else if (this.#rest?.why === tooLate && this.#isResting(now))
-      this.#rest = { ...this.#rest, until: shifted(now, this.#lengthOfRest(this.#rests - 1)) };
+  onUnansweredClaim(): void {
+    this.#restAfterClaim(this.#fruitless.onUnansweredClaim(this.#isResting(this.#ambient.clock.now())));
   }
 
-  /**
-   * A term of this board is over. `isRenewed`: a renewal was answered in it. An expired one that was renewed only for a
-   * while counts as fruitless if the next read shows that its last renewals were written.
-   */
-  termEnded({ is }: TermEnding, { isRenewed, lasted }: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
-    if (!isRenewed) {
-      if (is === "expired") this.#countFruitless();
-    } else if (is !== "expired" || lasted >= heldDurations * this.#deps.timing.duration) this.#endRow();
+  /** A term of this board has ended. `isRenewed`: whether a renewal was answered during it. */
+  onTermEnded(ending: TermEnding, term: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
+    const isResting = this.#isResting(this.#ambient.clock.now());
+    this.#restAfterClaim(this.#fruitless.onTermEnded(ending, { ...term, isResting }));
   }
 
-  /** Another board holds the Lease, so that this one keeps it from no board. */
-  otherHolds(): void {
-    this.#endRow();
-  }
-
-  #endRow(): void {
-    this.#fruitless = 0;
-    this.#rests = 0;
+  /** Another board holds the Lease. */
+  onOtherHolder(): void {
+    this.#fruitless.onOtherHolder();
   }
 
   /** The Lease is not free to claim. */
-  leaseIsHeld(): void {
+  onLeaseNotFree(): void {
     this.#freeSince = undefined;
     this.#freeAt = undefined;
     this.#shownFree = 0;
   }
 
   /** The Lease could not be read or claimed. */
-  attemptFailed(): void {
+  onAttemptFailed(): void {
     this.#freeAt = undefined;
   }
 
@@ -181,29 +145,18 @@ export class Candidacy {
     this.#rest = { ...rest, isStored: true };
   }
 
-  #countFruitless(): void {
+  #restAfterClaim(rest: ClaimRest | undefined): void {
     const { clock, log } = this.#ambient;
-    this.#fruitless++;
-    this.#isCounted = true;
-    if (this.#fruitless < mostFruitless || this.#isResting(clock.now())) return;
-    const duration = this.#lengthOfRest(this.#rests++);
-    // Only the first rest of a row is stored: an outage of days would otherwise cost a write to flash every few minutes.
-    if (this.#fruitless > mostFruitless) {
-      this.rest(tooLate, duration);
-      return;
-    }
-    try {
-      this.storeRest(tooLate, duration);
-    } catch (error) {
-      log.warn("this board's rest from leading cannot be stored", { error });
-      this.rest(tooLate, duration);
-    }
-  }
-
-  /** A whole rest in which no other board took the Lease shows that none stands by. */
-  #lengthOfRest(before: number): Millis {
-    const isWhole = before % (mostBriefRests + 1) === 0;
-    return isWhole ? longestTakeover(this.#deps.timing) : briefRest(this.#deps.timing);
+    if (rest?.do === "begin" && rest.isStored) {
+      try {
+        this.storeRest(tooLate, rest.duration);
+      } catch (error) {
+        log.warn("this board's rest from leading cannot be stored", { error });
+        this.rest(tooLate, rest.duration);
+      }
+    } else if (rest?.do === "begin") this.rest(tooLate, rest.duration);
+    else if (rest?.do === "prolong" && this.#rest?.why === tooLate && this.#isResting(clock.now()))
+      this.#rest = { ...this.#rest, until: shifted(clock.now(), rest.duration) };
   }
 
   #isResting(now: Instant): boolean {

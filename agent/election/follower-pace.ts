@@ -17,6 +17,12 @@ export interface FollowerPaceDeps {
  */
 const [firstRetry, laterRetry, retrySpread] = [1, 3, 4];
 
+/**
+ * Slightly longer than a takeover, in which another board claims the Lease within two durations and a retry after the
+ * last write to it (`FollowerPace`).
+ */
+export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
+
 /** How long a follower pauses between two reads of the Lease. With followers "poll", always for a `period`. */
 export class FollowerPace {
   readonly #ambient: Ambient;

@@ -9,6 +9,7 @@ import { isOfLink, isOvertaken } from "../client/api-error.ts";
 import type { ObjectRef } from "../execution/actions.ts";
 import { FencedError } from "../execution/fence.ts";
 import { Candidacy, type CandidacyDeps, candidateProblems } from "./candidacy.ts";
+import { type ElectorView, electorView } from "./elector-view.ts";
 import { FollowerPace, type FollowerPaceDeps } from "./follower-pace.ts";
 import { type Carried, type ElectionFailure, Leadership, type LeadershipDeps, type Won } from "./leadership.ts";
 import type { LeaderLock } from "./lease-lock.ts";
@@ -37,56 +38,6 @@ export interface LeaderCallbacks {
   readonly carried: Carried;
   /** Receives the Lease's annotations after every read by this board, whether or not it leads. */
   readonly onRead?: LeadershipDeps["onRead"];
-}
-
-export interface ElectorView {
-  readonly role: "leader" | "follower";
-  readonly identity: string;
-  /** The holder that the Lease names; undefined if none, or the Lease is not known. */
-  readonly holder: string | undefined;
-  /** The Lease exists, and names no holder. */
-  readonly isFree: boolean;
-  /** The number of the Lease's term; undefined if there is no Lease, or it has not been read yet. */
-  readonly term: number | undefined;
-  /** When this board first saw the current holder. */
-  readonly since: Instant | undefined;
-  /** Time since this board last saw the Lease change. */
-  readonly leaseAge: Millis | undefined;
-  readonly leaseDuration: Millis;
-  /** True if another process renews the Lease under our identity. */
-  readonly namesake: boolean;
-  /** 95th percentile of the time that a renewal takes; undefined if there was none. */
-  readonly renewP95: Millis | undefined;
-  /** Failed renewals in the current term, or in this process's last one. */
-  readonly missedRenewals: number;
-  /** Why this board does not stand for election; undefined if it stands. */
-  readonly notStanding: string | undefined;
-  /**
-   * Until when it does not stand because an operator ordered that, if the Lease stays as it is; undefined if no
-   * operator did.
-   */
-  readonly orderedUntil: Instant | undefined;
-  /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
-  readonly isLeaderless: boolean;
-  /**
-   * Why this board stands, and does not lead although its claims are written to the Lease; undefined if it is not so.
-   */
-  readonly fruitless: string | undefined;
-  /**
-   * The failure of the last attempt to acquire or renew the Lease; undefined if it succeeded, or another board was
-   * faster.
-   */
-  readonly lastError: ElectionError | undefined;
-  /** How the last term of this process ended; undefined if this process leads, or has never led. */
-  readonly ended: { readonly at: Instant; readonly why: string } | undefined;
-}
-
-interface ElectionError {
-  readonly message: string;
-  readonly hint: string | undefined;
-  readonly at: Instant;
-  /** No answer arrived. The status shows this as a problem of the link, not of the election. */
-  readonly isOfLink: boolean;
 }
 
 /** The result of an attempt to acquire the Lease: it was acquired, or the next attempt follows after a pause. */
@@ -128,7 +79,8 @@ export class LeaderElector {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#pace = new FollowerPace(ambient, deps);
-    this.#candidate = { ...deps, headStart: this.#pace.longest };
+    const { identity, board, timing, formerIdentity, formerTerm } = deps;
+    this.#candidate = { identity, board, timing, headStart: this.#pace.longest, formerIdentity, formerTerm };
     this.#candidacy = new Candidacy(ambient, deps);
     this.#observer = new LeaseObserver(ambient, {
       candidate: this.#candidate,
@@ -153,39 +105,10 @@ export class LeaderElector {
   }
 
   view(): ElectorView {
-    const now = this.#ambient.clock.now();
-    const { seen, holderSince } = this.#observer;
-    const record = seen?.state.record;
-    const leads = this.#leadership?.term.standsAt(now) ?? false;
-    const renewals = this.#leadership?.stats();
-    const failure = leads ? renewals?.failure : this.#error;
-    const notStanding = leads ? undefined : this.#candidacy.reason(now);
-    const fruitless = leads || notStanding !== undefined ? undefined : this.#candidacy.fruitless;
-    const over = leads ? undefined : this.#leadership?.term.over;
-    return {
-      role: leads ? "leader" : "follower",
-      identity: this.#deps.identity,
-      holder: record?.holder,
-      isFree: record !== undefined && record.holder === undefined,
-      term: record?.term,
-      since: holderSince,
-      leaseAge: seen && elapsed(seen.since, now),
-      leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : this.#deps.timing.duration,
-      namesake: seen?.state.is === "contested",
-      renewP95: renewals?.renewP95,
-      missedRenewals: renewals?.missed ?? 0,
-      notStanding,
-      orderedUntil: leads ? undefined : this.#candidacy.orderedUntil(now),
-      isLeaderless: !leads && this.#candidacy.isLeaderless,
-      fruitless,
-      lastError: failure && {
-        message: sentenceOf(failure.error),
-        hint: hintOf(failure.error),
-        at: failure.at,
-        isOfLink: isOfLink(failure.error),
-      },
-      ended: over && { at: over.at, why: over.ending.why },
-    };
+    const { identity, timing } = this.#deps;
+    const [observer, candidacy, leadership] = [this.#observer, this.#candidacy, this.#leadership];
+    const parts = { identity, timing, observer, candidacy, leadership, failure: this.#error };
+    return electorView(parts, this.#ambient.clock.now());
   }
 
   /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
@@ -257,10 +180,10 @@ export class LeaderElector {
       this.#error = undefined;
       const written = seen.since;
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
-      if (unanswered) this.#candidacy.foundUnanswered();
-      if (seen.state.is === "held") this.#candidacy.otherHolds();
+      if (unanswered) this.#candidacy.onUnansweredClaim();
+      if (seen.state.is === "held") this.#candidacy.onOtherHolder();
       if (step.do === "wait") {
-        this.#candidacy.leaseIsHeld();
+        this.#candidacy.onLeaseNotFree();
         // While the Lease is missing, keep reading at short intervals: otherwise a Lease that is created and deleted in
         // between would go unnoticed.
         if (seen.state.is === "absent") return { pause: period };
@@ -268,7 +191,7 @@ export class LeaderElector {
       }
       const began = clock.now();
       if (!this.#candidacy.check(began)) return { pause: period };
-      this.#candidacy.claims();
+      this.#candidacy.onClaimSent();
       const record = await this.#within(longestClaim(timing), signal, (bound) =>
         this.#observer.write(began, () => this.#claim(step, began, bound)),
       );
@@ -278,7 +201,7 @@ export class LeaderElector {
       if (signal.aborted) return { pause: period };
       // This is a bug: the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
-      this.#candidacy.attemptFailed();
+      this.#candidacy.onAttemptFailed();
       return { pause: this.#failed(error, period) };
     }
   }
@@ -325,9 +248,9 @@ export class LeaderElector {
     const deps = { lock, blip, lead, carried, onRead, announce, candidate, observer };
     const leadership = new Leadership(this.#ambient, deps, won);
     // The answer came too late to trust the term: the next attempt reads the Lease again.
-    if (!leadership.term.standsAt(clock.now())) return this.#candidacy.foundUnanswered();
+    if (!leadership.term.standsAt(clock.now())) return this.#candidacy.onUnansweredClaim();
     this.#leadership = leadership;
-    this.#candidacy.leaseIsHeld();
+    this.#candidacy.onLeaseNotFree();
     try {
       const work = leadership.run(signal);
       this.#leading = work.catch(() => {});
@@ -342,7 +265,7 @@ export class LeaderElector {
       const isRenewed = leadership.stats().renewP95 !== undefined;
       if (term.over) {
         const { ending, at } = term.over;
-        this.#candidacy.termEnded(ending, { isRenewed, lasted: elapsed(won.began, at) });
+        this.#candidacy.onTermEnded(ending, { isRenewed, lasted: elapsed(won.began, at) });
       }
       this.#progressDue = clock.now();
     }

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
-import { longestTakeover } from "../../election/candidacy.ts";
+import { longestTakeover } from "../../election/follower-pace.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,

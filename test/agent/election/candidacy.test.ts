@@ -45,7 +45,7 @@ test("the time without a leader counts from the first free Lease, and again afte
   board.check(clock.now());
   await clock.advance(500);
   expect(board.reason(clock.now())).toBe("for 500 ms");
-  board.leaseIsHeld();
+  board.onLeaseNotFree();
   await clock.advance(500);
   expect(board.reason(clock.now())).toBe("for 0 ms");
 });
@@ -58,8 +58,8 @@ describe("a board whose claims are written, but answered too late,", () => {
 
   function fruitless(board: Candidacy, claims: number): void {
     for (let claim = 0; claim < claims; claim++) {
-      board.claims();
-      board.foundUnanswered();
+      board.onClaimSent();
+      board.onUnansweredClaim();
     }
   }
 
@@ -92,7 +92,7 @@ describe("a board whose claims are written, but answered too late,", () => {
     const { clock, stored, candidacy: board } = candidacyWith();
     fruitless(board, 2);
     await clock.advance(10_000);
-    board.foundUnanswered();
+    board.onUnansweredClaim();
     await clock.advance(rest - 1);
     expect(board.reason(clock.now())).toBe(tooLate);
     await clock.advance(1);
@@ -103,19 +103,19 @@ describe("a board whose claims are written, but answered too late,", () => {
 
   test("counts a term without an answered renewal as such a claim, and what is read after it only once", () => {
     const { clock, candidacy: board } = candidacyWith();
-    board.claims();
-    board.termEnded(expired, { isRenewed: false, lasted: 40_000 });
-    board.foundUnanswered();
+    board.onClaimSent();
+    board.onTermEnded(expired, { isRenewed: false, lasted: 40_000 });
+    board.onUnansweredClaim();
     expect(board.reason(clock.now())).toBeUndefined();
-    board.claims();
-    board.termEnded(expired, { isRenewed: false, lasted: 40_000 });
+    board.onClaimSent();
+    board.onTermEnded(expired, { isRenewed: false, lasted: 40_000 });
     expect(board.reason(clock.now())).toBe(tooLate);
   });
 
   test.each<[string, (board: Candidacy) => void]>([
-    ["a term of five lease durations", (board) => board.termEnded(expired, { isRenewed: true, lasted: 300_000 })],
-    ["a renewed term that it left by itself", (board) => board.termEnded(left, { isRenewed: true, lasted: 1000 })],
-    ["another board held the Lease", (board) => board.otherHolds()],
+    ["a term of five lease durations", (board) => board.onTermEnded(expired, { isRenewed: true, lasted: 300_000 })],
+    ["a renewed term that it left by itself", (board) => board.onTermEnded(left, { isRenewed: true, lasted: 1000 })],
+    ["another board held the Lease", (board) => board.onOtherHolder()],
   ])("counts anew after %s", (_, happens) => {
     const { clock, candidacy: board } = candidacyWith();
     fruitless(board, 1);
@@ -129,18 +129,18 @@ describe("a board whose claims are written, but answered too late,", () => {
     const { clock, candidacy: board } = candidacyWith();
     for (let term = 0; term < 2; term++) {
       expect(board.reason(clock.now())).toBeUndefined();
-      board.claims();
-      board.termEnded(expired, { isRenewed: true, lasted: 299_999 });
+      board.onClaimSent();
+      board.onTermEnded(expired, { isRenewed: true, lasted: 299_999 });
       expect(board.reason(clock.now())).toBeUndefined();
-      board.foundUnanswered();
+      board.onUnansweredClaim();
     }
     expect(board.reason(clock.now())).toBe(tooLate);
   });
 
   test("does not count a term that it left by itself", () => {
     const { candidacy: board } = candidacyWith();
-    board.claims();
-    board.termEnded(left, { isRenewed: false, lasted: 40_000 });
+    board.onClaimSent();
+    board.onTermEnded(left, { isRenewed: false, lasted: 40_000 });
     expect(board.fruitless).toBeUndefined();
   });
 
