@@ -31,14 +31,33 @@ export interface WrittenEvent {
   readonly count: number;
 }
 
+/** How an Event relates to earlier ones. */
+export interface Correlation {
+  /** The message to write: the Event's own, or a combined one once there are many similar Events. */
+  readonly message: string;
+  /** Events with the same key are one: it is written once, and its count grows. */
+  readonly key: string;
+}
+
 interface Subject {
   bucket: TokenBucket;
+  /** By `Correlation.key`. */
   readonly written: Map<string, WrittenEvent>;
   /** The distinct messages for each severity and reason, and the start of their collection. */
   readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
 }
 
-/** Finds Events that repeat or exceed a limit. Remembers only the objects with the most recent Events. */
+/**
+ * Finds Events that repeat or exceed a limit. Remembers only the objects with the most recent Events.
+ *
+ * An Event passes through these methods, in this order:
+ *
+ * 1. `correlate`, once, when it is recorded: counts it among the similar ones. If an Event with its key still waits to be
+ *    sent, that one takes its message and count, and it goes no further.
+ * 2. `admits`, once, before it is queued: takes a token. Without one, the Event is dropped.
+ * 3. `lastWritten`, when it is sent: the Event that its key wrote before is patched, or else a new one is created.
+ * 4. `recordWritten`, after the answer. If the Event to be patched no longer exists: `forgetWritten`, and 3 again.
+ */
 export class EventCorrelator {
   readonly #limits: EventLimits;
   readonly #subjects = new Map<string, Subject>();
@@ -47,8 +66,7 @@ export class EventCorrelator {
     this.#limits = limits;
   }
 
-  /** The message to write: the Event's own, or a combined one once there are many similar Events. */
-  messageOf({ about, severity, reason, message }: EventAction, now: Instant): string {
+  correlate({ about, severity, reason, message }: EventAction, now: Instant): Correlation {
     const { similar, similarWindow, messagesPerObject } = this.#limits;
     const { reasons } = this.#subject(about.uid, now);
     const kind = `${severity} ${reason}`;
@@ -56,7 +74,9 @@ export class EventCorrelator {
     if (!seen || elapsed(seen.since, now) > similarWindow) seen = { since: now, messages: new Set() };
     remember(reasons, kind, seen, messagesPerObject);
     if (seen.messages.size < similar) seen.messages.add(message);
-    return seen.messages.size < similar ? message : `(combined from similar events): ${message}`;
+    const prefix = `${about.uid} ${kind}`;
+    if (seen.messages.size < similar) return { message, key: `${prefix} ${message}` };
+    return { message: `(combined from similar events): ${message}`, key: `${prefix} *` };
   }
 
   /** Takes a token of the object's allowance; false if there is none. */
@@ -68,16 +88,16 @@ export class EventCorrelator {
     return granted;
   }
 
-  written(uid: string, text: string): WrittenEvent | undefined {
-    return this.#subjects.get(uid)?.written.get(text);
+  lastWritten({ about }: EventAction, key: string): WrittenEvent | undefined {
+    return this.#subjects.get(about.uid)?.written.get(key);
   }
 
-  wrote(uid: string, text: string, event: WrittenEvent, now: Instant): void {
-    remember(this.#subject(uid, now).written, text, event, this.#limits.messagesPerObject);
+  recordWritten({ about }: EventAction, key: string, written: WrittenEvent, now: Instant): void {
+    remember(this.#subject(about.uid, now).written, key, written, this.#limits.messagesPerObject);
   }
 
-  lost(uid: string, text: string): void {
-    this.#subjects.get(uid)?.written.delete(text);
+  forgetWritten({ about }: EventAction, key: string): void {
+    this.#subjects.get(about.uid)?.written.delete(key);
   }
 
   #subject(uid: string, now: Instant): Subject {

@@ -22,7 +22,8 @@ const longestMessage = 1024;
 /** An Event that has not been sent yet, with the number of its repetitions until then. */
 interface Pending {
   readonly event: EventAction;
-  readonly text: string;
+  /** By which the EventCorrelator knows it. */
+  readonly key: string;
   readonly first: Instant;
   message: string;
   last: Instant;
@@ -58,10 +59,8 @@ export class EventRecorder implements Events {
 
   record(event: EventAction, term: Term): void {
     const now = this.#ambient.clock.now();
-    const message = this.#correlator.messageOf(event, now);
-    const combined = message !== event.message;
-    const text = `${event.severity} ${event.reason} ${combined ? "*" : message}`;
-    const pending = this.#pending.get(`${event.about.uid} ${text}`);
+    const { message, key } = this.#correlator.correlate(event, now);
+    const pending = this.#pending.get(key);
     if (pending) {
       Object.assign(pending, { message, last: now, count: pending.count + 1, term });
       return;
@@ -70,8 +69,8 @@ export class EventRecorder implements Events {
       this.#dropped++;
       return;
     }
-    const entry = { event, text, first: now, message, last: now, count: 1, term };
-    this.#pending.set(`${event.about.uid} ${text}`, entry);
+    const entry = { event, key, first: now, message, last: now, count: 1, term };
+    this.#pending.set(key, entry);
     this.#queue.push(entry);
     this.#bell.ring();
   }
@@ -83,7 +82,7 @@ export class EventRecorder implements Events {
         await this.#bell.wait(signal);
         continue;
       }
-      this.#pending.delete(`${next.event.about.uid} ${next.text}`);
+      this.#pending.delete(next.key);
       await this.#deliver(next, signal);
     }
   }
@@ -111,9 +110,8 @@ export class EventRecorder implements Events {
     const guard = fence(this.#ambient.clock, pending.term);
     guard();
     const write = { signal, guard, lane: "events" } as const;
-    const { event, text, last, message } = pending;
-    const { uid } = event.about;
-    const written = this.#correlator.written(uid, text);
+    const { event, key, last, message } = pending;
+    const written = this.#correlator.lastWritten(event, key);
     const at = { namespace: namespaceOf(event), name: written?.name ?? this.#newName(event) };
     const count = (written?.count ?? 0) + pending.count;
     if (written) {
@@ -122,14 +120,14 @@ export class EventRecorder implements Events {
         await this.#client.patch(events, at, "merge", patch, { ...write, metadataOnly: true });
       } catch (error) {
         if (!isNotFound(error)) throw error;
-        this.#correlator.lost(uid, text);
+        this.#correlator.forgetWritten(event, key);
         await this.#send(pending, signal);
         return;
       }
     } else {
       await this.#client.create(events, at.namespace, this.#body(pending, at), write);
     }
-    this.#correlator.wrote(uid, text, { name: at.name, count }, this.#ambient.clock.now());
+    this.#correlator.recordWritten(event, key, { name: at.name, count }, this.#ambient.clock.now());
   }
 
   #newName({ about }: EventAction): string {
