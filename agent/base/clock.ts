@@ -26,6 +26,20 @@ export const elapsed = (from: Instant, to: Instant): Millis => to.mono - from.mo
 
 export const isAfter = (a: Instant, b: Instant): boolean => a.mono > b.mono;
 
+/** The later of two instants; undefined counts as earlier than any instant. */
+export function laterOf(a: Instant, b: Instant | undefined): Instant;
+export function laterOf(a: Instant | undefined, b: Instant | undefined): Instant | undefined;
+export function laterOf(a: Instant | undefined, b: Instant | undefined): Instant | undefined {
+  return a === undefined || (b !== undefined && isAfter(b, a)) ? b : a;
+}
+
+/** The earlier of two instants; undefined counts as later than any instant. */
+export function earlierOf(a: Instant, b: Instant | undefined): Instant;
+export function earlierOf(a: Instant | undefined, b: Instant | undefined): Instant | undefined;
+export function earlierOf(a: Instant | undefined, b: Instant | undefined): Instant | undefined {
+  return a === undefined || (b !== undefined && isAfter(a, b)) ? b : a;
+}
+
 /** The instant `delay` milliseconds later, or earlier if `delay` is negative. */
 export const shifted = (instant: Instant, delay: Millis): Instant => ({
   mono: instant.mono + delay,

@@ -1,5 +1,5 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { earlierOf, elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
 import { longestTakeover } from "./follower-pace.ts";
 import { type ClaimRest, FruitlessClaims } from "./fruitless-claims.ts";
@@ -66,7 +66,7 @@ export class Candidacy {
     const { until } = this.#rest;
     if (this.#freeAt === undefined) return until;
     const unused = shifted(this.#freeAt, Math.max(0, longestTakeover(this.#deps.timing) - this.#shownFree));
-    return isAfter(until, unused) ? unused : until;
+    return earlierOf(until, unused);
   }
 
   /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, longestLease } from "../base/lease-timing.ts";
 import { type LeaseRecord, lastTerm } from "./lease-record.ts";
 
@@ -120,7 +120,7 @@ function holderMayLeadUntil(
 ): Instant {
   const own = shifted(at, believedFor(record, candidate.timing.duration));
   const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, candidate, at);
-  return former && isAfter(former, own) ? former : own;
+  return laterOf(own, former);
 }
 
 /**

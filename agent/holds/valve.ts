@@ -1,4 +1,4 @@
-import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
+import { elapsed, type Instant, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { type Foreign, recordIn } from "../base/json.ts";
 
 /** The acts counted within the minute that begins at `at`. */
@@ -75,12 +75,10 @@ export function roomAt(valve: Valve, limit: number, now: Instant): Instant | und
   if (left < 0) return known;
   for (const { at, count } of recent(valve.acts, now)) {
     left -= count;
-    if (left < 0) return later(shifted(at, counts), known);
+    if (left < 0) return laterOf(shifted(at, counts), known);
   }
   return undefined;
 }
-
-const later = (a: Instant, b: Instant): Instant => (a.mono > b.mono ? a : b);
 
 const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedActs[] =>
   acts.filter(({ at }) => isCounted(at, now));

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
+import { earlierOf, elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 
 /** The health of the Node and Lease watches taken together, as a value. */
@@ -20,20 +20,12 @@ export function linkOf(watches: { nodes: WatchHealth; leases: WatchHealth }, lim
   const down = both.filter((watch) => !isLive(watch, limits, now));
   return {
     live: down.length === 0,
-    notLiveSince: down.map((watch) => watch.notLiveSince ?? watch.lastReceived).reduce(earlier, undefined),
-    restoredAt: both.map((watch) => watch.restoredAt).reduce(later, undefined),
+    notLiveSince: down.map((watch) => watch.notLiveSince ?? watch.lastReceived).reduce(earlierOf, undefined),
+    restoredAt: both.map((watch) => watch.restoredAt).reduce(laterOf, undefined),
     proof: { nodes: watches.nodes.lastProof, leases: watches.leases.lastProof },
     lastBeat: watches.leases.lastNews,
   };
 }
-
-/** The later of two instants; undefined counts as earlier than any instant. */
-export const later = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
-  a === undefined || (b !== undefined && b.mono > a.mono) ? b : a;
-
-/** The earlier of two instants; undefined counts as later than any instant. */
-export const earlier = (a: Instant | undefined, b: Instant | undefined): Instant | undefined =>
-  a === undefined || (b !== undefined && b.mono < a.mono) ? b : a;
 
 /**
  * Whether an observation made at `since` is outdated, because an outage ended after it or is still going on. An

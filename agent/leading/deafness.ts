@@ -1,9 +1,9 @@
 import type { Ambient } from "../base/ambient.ts";
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis } from "../base/clock.ts";
 import type { Sickness } from "../board/board-health.ts";
 import type { Config } from "../config/settings.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
-import { later, linkOf } from "../judgement/link.ts";
+import { linkOf } from "../judgement/link.ts";
 import { lastingFor, NewConnections } from "./new-connections.ts";
 
 export interface DeafnessDeps {
@@ -71,7 +71,7 @@ function deafSince(
   const { nodes, leases } = watches;
   if (before && ![nodes, leases].every((watch) => hasWorked(watch, before, limits, now))) return before;
   const since = linkOf(watches, limits, now).notLiveSince ?? stuckSince(leases, limits, now);
-  return since && later(since, before ?? now);
+  return since && laterOf(since, before ?? now);
 }
 
 /** Whether a watch has delivered news since `before`, works now, or is still receiving its first list. */

@@ -1,9 +1,8 @@
 import type { KubeObject } from "../api/meta.ts";
 import { leases, type Resource, resourceName } from "../api/resources.ts";
-import type { Clock, Instant, Millis } from "../base/clock.ts";
+import { type Clock, earlierOf, type Instant, laterOf, type Millis } from "../base/clock.ts";
 import { interruptedSince, isInterrupted, type WriteHealth } from "../election/write-health.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
-import { earlier, later } from "../judgement/link.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
 
 /** Where the health of writes comes from, and the longest interruption that is not an outage. */
@@ -49,12 +48,12 @@ export class WritableLeases implements Caches {
 
 /** The health of the watch of Leases, given the health of writes. */
 export function whileWritable(watch: WatchHealth, writes: WriteHealth, blip: Millis, now: Instant): WatchHealth {
-  const restoredAt = later(watch.restoredAt, writes.restoredAt);
+  const restoredAt = laterOf(watch.restoredAt, writes.restoredAt);
   if (!isInterrupted(writes, blip, now)) return restoredAt === watch.restoredAt ? watch : { ...watch, restoredAt };
   return {
     ...watch,
     connected: false,
     restoredAt,
-    notLiveSince: earlier(watch.notLiveSince, interruptedSince(writes)),
+    notLiveSince: earlierOf(watch.notLiveSince, interruptedSince(writes)),
   };
 }

@@ -1,4 +1,4 @@
-import { elapsed, type Instant } from "../base/clock.ts";
+import { elapsed, type Instant, laterOf } from "../base/clock.ts";
 import { asRecord, type JsonRecord } from "../base/json.ts";
 import type { Schema } from "../base/schema.ts";
 import { isoTime } from "../base/time/iso-time.ts";
@@ -107,9 +107,7 @@ export function substance(status: Status): string {
 /** The later end of the site's freeze and the zone's. */
 function frozenUntil(zone: string, holds: Parts["holds"]): Instant | undefined {
   const ends = holds?.freezes.filter(({ scope, target }) => scope === "site" || (scope === "zone" && target === zone));
-  return ends
-    ?.map(({ until }) => until)
-    .reduce<Instant | undefined>((a, b) => (a && a.mono > b.mono ? a : b), undefined);
+  return ends?.map(({ until }) => until).reduce(laterOf, undefined);
 }
 
 function pauseOf(name: string, holds: Parts["holds"]) {

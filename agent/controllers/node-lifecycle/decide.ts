@@ -1,11 +1,11 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { timestamp } from "../../api/timestamps.ts";
-import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { earlierOf, type Instant, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import { type Action, type Outcome, OutdatedError } from "../../execution/actions.ts";
-import { earlier, isHeld, type Link, later, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { nextRespites } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
@@ -211,9 +211,9 @@ function lastHeard(boards: readonly Examined[], { restoredAt, lastBeat }: Link):
   const present = boards.filter(({ observed }) => observed !== "Unknown");
   const reported = present.filter((board) => hasReported(board, restoredAt));
   if (reported.length === 0 || 2 * reported.length < present.length) return undefined;
-  const last = reported.map(({ health }) => health.reportedAt).reduce(later, undefined);
+  const last = reported.map(({ health }) => health.reportedAt).reduce(laterOf, undefined);
   // A pass sees a heartbeat some seconds after it arrived.
-  return lastBeat && earlier(lastBeat, last);
+  return lastBeat && earlierOf(lastBeat, last);
 }
 
 /**

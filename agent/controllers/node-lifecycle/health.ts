@@ -1,9 +1,9 @@
 import { conditionOf } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
-import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
-import { type Link, later } from "../../judgement/link.ts";
+import type { Link } from "../../judgement/link.ts";
 import { type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
@@ -119,7 +119,7 @@ function evidenceOf(
   const since = silentSince(health, link);
   const silentUpTo = (to: Instant): Millis => Math.max(0, Math.ceil(elapsed(since, to)));
   const byWatches = lease === undefined ? link.proof.nodes : health.byStatus ? both(link.proof) : link.proof.leases;
-  const proof = later(byWatches, health.answered?.at);
+  const proof = laterOf(byWatches, health.answered?.at);
   const silentMs = silentUpTo(now);
   return {
     live: link.live,
@@ -154,7 +154,7 @@ function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis 
 
 /** When the measured part of a board's silence began. */
 export const silentSince = ({ probe }: Pick<NodeHealth, "probe">, { restoredAt }: Pick<Link, "restoredAt">): Instant =>
-  later(probe, restoredAt) ?? probe;
+  laterOf(probe, restoredAt);
 
 /** How long a board may be silent. */
 export const graceOf = (

@@ -1,4 +1,4 @@
-import { elapsed, type Instant, isAfter, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, laterOf, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { Outcome } from "../../execution/actions.ts";
@@ -49,7 +49,7 @@ export function settle(
 
 /** When the last outcome arrived. */
 export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
-  outcomes.reduce((last, { at }) => (at !== undefined && isAfter(at, last) ? at : last), now);
+  outcomes.reduce((last, { at }) => laterOf(last, at), now);
 
 /** Ends the pass. The next one is due at the next monitor pass or turn, whichever comes first. */
 function ended(
