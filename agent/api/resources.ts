@@ -52,6 +52,12 @@ export const services = resource<Service>("v1", "Service", "services", true);
 export const endpoints = resource<Endpoints>("v1", "Endpoints", "endpoints", true);
 export const endpointSlices = resource<EndpointSlice>("discovery.k8s.io/v1", "EndpointSlice", "endpointslices", true);
 
+/** The namespace of the Leases that kubelets renew, each named like its Node. */
+export const boardLeaseNamespace = "kube-node-lease";
+
+/** The key of a board's Lease in a cache. */
+export const boardLeaseKey = (board: string): string => `${boardLeaseNamespace}/${board}`;
+
 export const apiVersionOf = ({ group, version }: Resource<KubeObject>): string =>
   group === "" ? version : `${group}/${version}`;
 

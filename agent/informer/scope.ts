@@ -1,5 +1,6 @@
 import type { KubeObject } from "../api/meta.ts";
 import {
+  boardLeaseNamespace,
   controllerRevisions,
   daemonSets,
   endpointSlices,
@@ -29,7 +30,7 @@ export interface Selection {
 }
 
 /** The Leases of kubelets. All other Leases are read by name. */
-const nodeLeases: Selection = { namespace: "kube-node-lease", metadataOnly: true };
+const nodeLeases: Selection = { namespace: boardLeaseNamespace, metadataOnly: true };
 
 export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, namespaceSelector }: SiteScope): Selection {
   if (isSame(resource, nodes)) return labelled(nodeSelector);

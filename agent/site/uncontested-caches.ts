@@ -1,6 +1,6 @@
 import { placeOf } from "../api/index-values.ts";
 import type { KubeObject } from "../api/meta.ts";
-import { leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
+import { boardLeaseNamespace, leases, nodes, pods, type Resource, resourceName } from "../api/resources.ts";
 import { fieldOf } from "../api/selectors.ts";
 import type { Caches } from "../loop/site-view.ts";
 import { FilteredCaches } from "./filtered-caches.ts";
@@ -8,7 +8,7 @@ import type { SiteClaims } from "./site-claims.ts";
 
 /** Functions that return the board of an object ("" without one), by the name of the resource. */
 const boardOf: Readonly<Record<string, (object: KubeObject) => string>> = {
-  [resourceName(leases)]: ({ metadata }) => (metadata.namespace === "kube-node-lease" ? metadata.name : ""),
+  [resourceName(leases)]: ({ metadata }) => (metadata.namespace === boardLeaseNamespace ? metadata.name : ""),
   [resourceName(pods)]: (pod) => fieldOf(pod, "spec.nodeName"),
 };
 

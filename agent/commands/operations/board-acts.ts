@@ -1,5 +1,5 @@
 import type { Lease, Node } from "../../api/core.ts";
-import { leases, nodes } from "../../api/resources.ts";
+import { boardLeaseNamespace, leases, nodes } from "../../api/resources.ts";
 import { taintOf } from "../../api/taints.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isNotFound } from "../../client/api-error.ts";
@@ -117,7 +117,7 @@ async function changeNode(
 
 async function leaseOf(name: string, { client }: OperationsDeps): Promise<Lease | undefined> {
   try {
-    return await client.get(leases, { namespace: "kube-node-lease", name }, new AbortController().signal);
+    return await client.get(leases, { namespace: boardLeaseNamespace, name }, new AbortController().signal);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

@@ -1,5 +1,5 @@
 import type { Node } from "../../api/core.ts";
-import { leases } from "../../api/resources.ts";
+import { boardLeaseKey, leases } from "../../api/resources.ts";
 import { type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
@@ -218,10 +218,7 @@ export class HoldControls {
 
 /** The last sign of life that the cache shows, on which the verdict on a silent board rests. */
 export const lastSignInCache = (node: Node, caches: OperationsDeps["caches"]): string =>
-  lastSignOf(
-    node,
-    caches.informer(leases).lister.get(`kube-node-lease/${node.metadata.name}`)?.metadata.resourceVersion,
-  );
+  lastSignOf(node, caches.informer(leases).lister.get(boardLeaseKey(node.metadata.name))?.metadata.resourceVersion);
 
 /**
  * The refusal to confirm boards as dead: one of them is alive, or their silence is not proven. Undefined if they may be

@@ -1,5 +1,5 @@
 import type { Node } from "../../api/core.ts";
-import { leases, nodes, pods } from "../../api/resources.ts";
+import { boardLeaseKey, boardLeaseNamespace, leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import { endsStep, type Steps } from "../../base/steps.ts";
@@ -36,7 +36,6 @@ export interface NodeLifecycleDeps {
 /** One key for the whole site, because whether a board may be tainted depends on all other boards. */
 export const siteKey = "site";
 
-const leaseNamespace = "kube-node-lease";
 /** Maximum number of pods marked per pass, because a silent zone can have more pods than fit into memory. */
 const mostPods = 500;
 /** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
@@ -99,7 +98,7 @@ export const nodeLifecycle = ({
 function sightings(site: SiteView, memory: SiteMemory, wordOf: WordOf): readonly Sighting[] {
   const versions = new Map<string, string>();
   for (const { metadata } of site.lister(leases).list()) {
-    if (metadata.namespace === leaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
+    if (metadata.namespace === boardLeaseNamespace) versions.set(metadata.name, metadata.resourceVersion);
   }
   const boards: Sighting[] = [];
   for (const node of site.lister(nodes).list()) {
@@ -154,7 +153,7 @@ async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteStat
   await forEachConcurrently(open, async ({ sighting }) => {
     const { name, uid } = sighting.node.metadata;
     const node = await site.fetch(nodes, name);
-    const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
+    const lease = site.lister(leases).get(boardLeaseKey(name));
     if (node?.metadata.uid === uid) boards.push({ ...sighting, node, lease: lease?.metadata.resourceVersion });
   });
   return { kind: "retry", pass, boards };
@@ -184,7 +183,7 @@ async function observeTurns(
   const gone: string[] = [];
   for (const name of names) {
     const node = site.lister(nodes).get(name);
-    const lease = site.lister(leases).get(`${leaseNamespace}/${name}`);
+    const lease = site.lister(leases).get(boardLeaseKey(name));
     if (node === undefined) gone.push(name);
     else {
       const seen = sighting(node, lease?.metadata.resourceVersion, memory.boards.get(name));

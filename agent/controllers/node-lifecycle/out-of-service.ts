@@ -1,5 +1,5 @@
 import type { Lease, Node } from "../../api/core.ts";
-import { leases, nodes } from "../../api/resources.ts";
+import { boardLeaseKey, leases, nodes } from "../../api/resources.ts";
 import { changeTaints, outOfServiceKey, type TaintName, taintOf, taintsOf } from "../../api/taints.ts";
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
@@ -51,7 +51,7 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
     const node = site.lister(nodes).get(name);
     const mark = node && markOf(node);
     if (node === undefined || mark === undefined) return undefined;
-    const { lease, heartbeat } = signsOf(node, site.lister(leases).get(`kube-node-lease/${name}`));
+    const { lease, heartbeat } = signsOf(node, site.lister(leases).get(boardLeaseKey(name)));
     return { node, mark, hasReported: mark.lease !== lease || mark.heartbeat !== heartbeat };
   },
   decide({ node, mark, hasReported }, memory) {

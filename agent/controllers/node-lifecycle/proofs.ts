@@ -1,4 +1,4 @@
-import { leases, nodes } from "../../api/resources.ts";
+import { boardLeaseKey, leases, nodes } from "../../api/resources.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
 import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
@@ -32,7 +32,7 @@ export async function readProofs(
 
 async function reread({ sighting, health }: Examined, site: SiteView): Promise<Sighting> {
   const { name, uid } = sighting.node.metadata;
-  const lease = await site.fetch(leases, `kube-node-lease/${name}`);
+  const lease = await site.fetch(leases, boardLeaseKey(name));
   const answer = { lease: lease?.metadata.resourceVersion };
   if (lease !== undefined && !health.byStatus) return { ...sighting, answer };
   const node = await site.fetch(nodes, name);

@@ -1,5 +1,5 @@
 import type { Node } from "../../api/core.ts";
-import { leases } from "../../api/resources.ts";
+import { boardLeaseKey, leases } from "../../api/resources.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { silenceFacts } from "../../judgement/ruling.ts";
 import type { SiteView } from "../../loop/controller.ts";
@@ -17,7 +17,7 @@ export function verdictNow(
   { wordOf, ...circumstances }: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
 ): SilenceFacts {
   const { name, resourceVersion } = node.metadata;
-  const lease = site.lister(leases).get(`kube-node-lease/${name}`)?.metadata.resourceVersion;
+  const lease = site.lister(leases).get(boardLeaseKey(name))?.metadata.resourceVersion;
   const sighting = { node, cached: resourceVersion, lease, word: wordOf(name) };
   const { verdict, evidence } = examine(record.health, sighting, { ...circumstances, now: site.now });
   return silenceFacts(verdict, evidence);

@@ -4,6 +4,7 @@ import { isOfSqlite } from "../../../storage/errors.ts";
 import type { KubeObject } from "../../api/meta.ts";
 import { compareVersions } from "../../api/resource-version.ts";
 import {
+  boardLeaseNamespace,
   controllerRevisions,
   daemonSets,
   endpointSlices,
@@ -130,7 +131,7 @@ async function compared(api: ApiProbe, file: string): Promise<Compared | string>
   const undone: string[] = [];
   for (const kind of kinds) {
     const name = resourceName(kind);
-    const namespace = kind === leases ? "kube-node-lease" : undefined;
+    const namespace = kind === leases ? boardLeaseNamespace : undefined;
     const path = `${pathOf(kind, { namespace })}?limit=${most}`;
     const { status, body } = await get(api, path, "PartialObjectMetadataList");
     if (status !== 200 || !Array.isArray(body?.items)) continue;

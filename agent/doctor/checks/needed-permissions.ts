@@ -1,3 +1,4 @@
+import { boardLeaseNamespace } from "../../api/resources.ts";
 import { leaseNamespaces } from "../../config/claim-settings.ts";
 import type { Config } from "../../config/settings.ts";
 
@@ -45,7 +46,7 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
     ["", "pods/status", "patch"],
     ["", "pods/eviction", "create", { optional: "the command board.drain is refused" }],
     ["", "events", "create patch", { optional: "no Events are written" }],
-    [ofLeases, "leases", "get list watch", { namespace: "kube-node-lease" }],
+    [ofLeases, "leases", "get list watch", { namespace: boardLeaseNamespace }],
     [ofLeases, "leases", "get list create patch", { namespace: leader.namespace }],
     ...leaseNamespaces(leader)
       .slice(1)
