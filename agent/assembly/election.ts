@@ -1,19 +1,17 @@
 import type { Ambient } from "../base/ambient.ts";
+import { budgetAnnotation } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
 import { type LeaderCallbacks, LeaderElector } from "../election/leader-elector.ts";
-import {
-  budgetAnnotation,
-  countersAnnotation,
-  holdsAnnotation,
-  LeaseLock,
-  valveAnnotation,
-} from "../election/lease-lock.ts";
+import { LeaseLock } from "../election/lease-lock.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { type EndedHold, HoldBook } from "../holds/hold-book.ts";
+import { holdsAnnotation } from "../holds/holds.ts";
+import { valveAnnotation } from "../holds/valve.ts";
 import { ValveBook } from "../holds/valve-book.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
 import type { Fitness } from "../leading/fitness.ts";
 import type { TermWork } from "../leading/term-work.ts";
 import { CounterBook } from "../site/counter-book.ts";
+import { countersAnnotation } from "../site/site-counters.ts";
 import { siteAnnotations, siteLabels } from "../site/site-lease.ts";
 import type { Edges } from "./edges.ts";
 import type { Seat } from "./seat.ts";

@@ -8,15 +8,6 @@ import type { Write, Writer } from "../execution/executor.ts";
 import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
 import { isManaged, type LeaseRecord, recordOf, renewalMark, successorAnnotation } from "./lease-record.ts";
 
-/** Annotation that passes the site's zone budgets from leader to leader. */
-export const budgetAnnotation = "siteward.dev/budget";
-/** Annotation that passes the operators' holds from leader to leader. */
-export const holdsAnnotation = "siteward.dev/holds";
-/** Annotation that passes the harmful acts of the last hour from leader to leader. */
-export const valveAnnotation = "siteward.dev/valve";
-/** Annotation that passes, from leader to leader, the highest counter accepted from each signing key. */
-export const countersAnnotation = "siteward.dev/counters";
-
 /** The fields that a new holder writes. */
 export interface LeaseClaim {
   readonly holder: string;

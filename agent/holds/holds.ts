@@ -197,6 +197,9 @@ const longestHold: Millis = 7 * 86_400_000;
 export const longestBy = 128;
 export const longestReason = 256;
 
+/** Annotation of the Lease that passes the operators' holds from leader to leader. */
+export const holdsAnnotation = "siteward.dev/holds";
+
 /**
  * Encodes the remaining time of each hold, not its end, because boards share no clock. The field `until` is for human
  * readers only.

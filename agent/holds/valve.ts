@@ -149,6 +149,9 @@ const mostEntries = 100;
 const longestText = 4096;
 const mostActs = 1_000_000_000;
 
+/** Annotation of the Lease that passes the harmful acts of the last hour from leader to leader. */
+export const valveAnnotation = "siteward.dev/valve";
+
 /**
  * Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count too briefly.
  * Unknown fields are left out if the next leader could not read the text with them.

@@ -6,10 +6,11 @@ import { elapsed, type Instant, type Millis, sleep } from "../base/clock.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import { isNotFound, isOvertaken } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
-import { countersAnnotation, LeaseLock } from "../election/lease-lock.ts";
+import { LeaseLock } from "../election/lease-lock.ts";
 import type { LeaseRecord } from "../election/lease-record.ts";
 import type { Lister } from "../informer/lister.ts";
 import { SiteClaims } from "../site/site-claims.ts";
+import { countersAnnotation } from "../site/site-counters.ts";
 import { siteAnnotations, siteLabels } from "../site/site-lease.ts";
 import {
   isNothing,

@@ -1,6 +1,9 @@
+/** Annotation of the Lease that passes, from leader to leader, the highest counter accepted from each signing key. */
+export const countersAnnotation = "siteward.dev/counters";
+
 /**
- * The highest used counter of each key that signs commands of a site. An annotation of the site's Lease passes these
- * counters from leader to leader.
+ * The highest used counter of each key that signs commands of a site. `countersAnnotation` passes these counters from
+ * leader to leader.
  */
 export interface SiteCounters {
   /** The counters, by the beginning of the key's fingerprint. All are above the floor. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { leases } from "../../../agent/api/resources.ts";
-import { budgetAnnotation, LeaseLock } from "../../../agent/election/lease-lock.ts";
+import { budgetAnnotation } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
+import { LeaseLock } from "../../../agent/election/lease-lock.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { LeaseLink, LeaseServer } from "../../support/lease-server.ts";
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { type Instant, type Millis, shifted } from "../../../agent/base/clock.ts";
 import { TaskGroup } from "../../../agent/base/concurrency/tasks.ts";
-import { holdsAnnotation } from "../../../agent/election/lease-lock.ts";
 import { type EndedHold, HoldBook, type QuietHours } from "../../../agent/holds/hold-book.ts";
 import { HoldMemory } from "../../../agent/holds/hold-memory.ts";
-import { freezeOn, type Holds, isRunning } from "../../../agent/holds/holds.ts";
+import { freezeOn, type Holds, holdsAnnotation, isRunning } from "../../../agent/holds/holds.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Board, Election } from "../election/support/election.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { sleep } from "../../../agent/base/clock.ts";
-import { countersAnnotation } from "../../../agent/election/lease-lock.ts";
 import { CounterBook } from "../../../agent/site/counter-book.ts";
+import { countersAnnotation } from "../../../agent/site/site-counters.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
 import { type Board, Election } from "../election/support/election.ts";

@@ -5,6 +5,9 @@ import type { Budget, RunningTaint, ZoneBudget } from "./budget.ts";
 import { levelAt } from "./eviction-queue.ts";
 import type { ZoneState } from "./zones.ts";
 
+/** Annotation of the Lease that passes the site's zone budgets from leader to leader. */
+export const budgetAnnotation = "siteward.dev/budget";
+
 /**
  * Limits of the annotation, in boards and bytes: all annotations of an object share 256 KiB, and a Lease above that
  * could not be renewed. If a board is left out, its toleration times restart; if a zone is left out, it starts like a

@@ -1,12 +1,8 @@
 import { type Clock, type Millis, sleep } from "../../../../agent/base/clock.ts";
 import type { LeaseTiming } from "../../../../agent/base/lease-timing.ts";
+import { budgetAnnotation } from "../../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { type ElectorDeps, type LeaderCallbacks, LeaderElector } from "../../../../agent/election/leader-elector.ts";
-import {
-  budgetAnnotation,
-  type LeaderLock,
-  type LeaseClient,
-  LeaseLock,
-} from "../../../../agent/election/lease-lock.ts";
+import { type LeaderLock, type LeaseClient, LeaseLock } from "../../../../agent/election/lease-lock.ts";
 import { FencedError } from "../../../../agent/execution/fence.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
 import { LeaseLink, LeaseServer } from "../../../support/lease-server.ts";
