@@ -43,11 +43,19 @@ export interface GateFacts {
   readonly nodeDeleted?: true;
   /** The cached pod or taints may be outdated. */
   readonly doubtful?: true;
+  /**
+   * The out-of-service taint is ours, set because an operator confirmed the board dead. heard: the board has given a
+   * sign of life since.
+   */
+  readonly confirmed?: Confirmed;
   /** The limit because of which the safety valve admits no further act; absent: it admits one. */
   readonly valve?: ValveLimit;
   /** No kubelet has taken up the pod. */
   readonly newPod?: true;
 }
+
+/** What is known of a board since an operator confirmed it dead. */
+export type Confirmed = "silent" | "heard";
 
 /**
  * What limits harmful acts: those of the last hour, the boards that are tainted, or that those of the last hour are
@@ -75,7 +83,11 @@ export type Because =
   /** The pod's board has no Node any more; the API confirmed that. */
   | { readonly kind: "node-deleted" }
   /** The pod was being deleted on a board that an operator declared out of service. */
-  | { readonly kind: "out-of-service" };
+  | {
+      readonly kind: "out-of-service";
+      /** Our verdict about the board; absent if the declaration does not depend on it, or this agent judges no boards. */
+      readonly silence?: SilenceFacts;
+    };
 
 /** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
 export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";

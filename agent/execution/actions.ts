@@ -54,6 +54,8 @@ export interface Cause {
   readonly rule: string;
   /** Set if the act harms nothing even if the verdict is wrong: no kubelet has taken up the pod. */
   readonly isHarmless?: true;
+  /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
+  readonly isOrdered?: true;
 }
 
 /**

@@ -253,7 +253,7 @@ export class Executor {
       stands();
       if (restsOnSilence(action) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
-      if (evicts(action) && this.#isFrozen(action.cause.board)) {
+      if (evicts(action) && !action.cause.isOrdered && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }
     };

@@ -1,4 +1,4 @@
-import { taintKeys } from "../api/taints.ts";
+import { isLifecycleKey, outOfServiceKey, taintKeys } from "../api/taints.ts";
 import { hasToken } from "../base/token-bucket.ts";
 import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
 import { type Evidence, isSilent, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
@@ -23,7 +23,8 @@ export function rulingOf({ act, because, gate }: Grounds): Ruling {
       return freezeOf(gate) ?? restraintBy(because, gate) ?? "act";
     case "pod-collected":
       if (because.kind === "node-deleted") return valveOn(undefined, gate) ?? "act";
-      return because.kind === "out-of-service" ? "act" : "not-due";
+      if (because.kind !== "out-of-service") return "not-due";
+      return (gate.confirmed && restraintOnWord(because.silence, gate)) ?? "act";
     default:
       return act satisfies never;
   }
@@ -98,6 +99,7 @@ type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
+  if (restsOnWord(taints, gate)) return restraintOnWord(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
   if (taints.every(isLifecycleKey)) {
     const hold = freezeOf(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
@@ -108,7 +110,27 @@ function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gat
   return gate.doubtful ? "not-due" : "act";
 }
 
-export const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+/**
+ * Whether an eviction rests on an operator's word that the board is dead: our out-of-service taint carries it out, and
+ * no taint of another client asks for the eviction.
+ */
+export const restsOnWord = (taints: readonly string[], { confirmed }: Pick<GateFacts, "confirmed">): boolean =>
+  confirmed !== undefined &&
+  taints.includes(outOfServiceKey) &&
+  taints.every((key) => key === outOfServiceKey || isLifecycleKey(key));
+
+/**
+ * Why an act that an operator's word ordered is held. The word was about a silent board. So under both policies the board
+ * has to be silent still, by this leader's own verdict, and must have given no sign of life since.
+ */
+function restraintOnWord(
+  silence: JudgedBy | undefined,
+  gate: Pick<GateFacts, "notLive" | "quarantine" | "confirmed">,
+): "not-live" | "quarantine" | "verdict" | undefined {
+  if (gate.confirmed === "heard") return "verdict";
+  const { notLive, quarantine } = gate;
+  return restraintBy(silence, { policy: "evidence", ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
+}
 
 /**
  * Whether taints are our verdict: unreachable always, not-ready only if the board has fallen silent since or its Node is
@@ -177,7 +199,8 @@ export function decideAgain(grounds: Grounds): RepeatedDecision {
       const { verdict, rule } = judged;
       return { ruling: rulingOf({ ...grounds, because: judged }), verdict, rule };
     }
-    case "taints": {
+    case "taints":
+    case "out-of-service": {
       const { silence } = because;
       if (silence === undefined) return { ruling: rulingOf(grounds) };
       const judged = { ...silence, ...verdictAgain(silence) };

@@ -1,12 +1,13 @@
 import type { Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
+import { isLifecycleKey } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
 import {
   type Action,
@@ -19,10 +20,11 @@ import {
   subjectOf,
 } from "../../execution/actions.ts";
 import { heldUntil } from "../../judgement/link.ts";
-import { isCausedByUs, isLifecycleKey, type Ruling, rulingOf } from "../../judgement/ruling.ts";
+import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
+import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
@@ -131,14 +133,17 @@ function decideBound(
   const due = windows.filter(({ length }) => length <= ran);
   if (due.length === 0) return waiting(timer, now);
   const keys = due.map(({ taint }) => taint.key);
-  const isFromCaches = isAtOnce(timer, due) && state.isInStep;
+  const word = restsOnWord(keys, state) ? state.confirmed : undefined;
+  // An operator's word holds only for a board that is still silent, and the caches may lack its last sign of life.
+  const isFromCaches = isAtOnce(timer, due) && state.isInStep && word === undefined;
   const isCertain = state.isRead || (!state.mayBeFormer && (keys.every(isLifecycleKey) || isFromCaches));
   const gate = {
     ...readyFact(state.ready),
     ...(timer.former && { former: true as const }),
     ...(!isCertain && { doubtful: true as const }),
+    ...(word && { confirmed: word }),
   };
-  const cause = isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
+  const cause = word ? confirmedCause(state.board) : isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
   return decideDue(state, { timer, keys, gate, cause }, settings, now);
 }
 
@@ -285,7 +290,7 @@ function decideDue(
   if (ruling === "valve" && shut) {
     return heldBack(pod, timer, { grounds, restraint: shut.restraint }, untilOpen(shut, now));
   }
-  const restraint = restraintOf(ruling, { hold, silence });
+  const restraint = restraintOf(ruling, { hold, silence, confirmed: gate.confirmed });
   if (restraint) {
     const end = ruling === "quarantine" ? (missed ? undefined : quarantine) : hold?.until;
     const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
@@ -294,20 +299,29 @@ function decideDue(
   const isRead = state.kind === "bound" && state.isRead;
   if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
   // The first deletion after a read names the version, in case a toleration was added since.
-  const isOfVersion = isOfLifecycle(grounds) || (isRead && timer.tries === 0);
+  const isOfVersion = isOfLifecycle(grounds) || gate.confirmed !== undefined || (isRead && timer.tries === 0);
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
 /** The ruling as a restraint with its details; undefined if nothing but perhaps the safety valve holds the eviction. */
 function restraintOf(
   ruling: Ruling,
-  { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },
+  {
+    hold,
+    silence,
+    confirmed,
+  }: {
+    readonly hold: EvictionHold | undefined;
+    readonly silence: SilenceFacts | undefined;
+    readonly confirmed: Confirmed | undefined;
+  },
 ): Restraint | undefined {
   switch (ruling) {
     case "freeze":
     case "turn":
       return hold?.restraint;
     case "verdict":
+      if (confirmed === "heard") return { why: ruling, ...heardSince };
       return silence && { why: ruling, verdict: silence.verdict, rule: silence.rule };
     case "not-live":
     case "quarantine":
@@ -316,6 +330,11 @@ function restraintOf(
       return undefined;
   }
 }
+
+const heardSince = {
+  verdict: "alive",
+  rule: "the board has given a sign of life since an operator confirmed it dead",
+} as const;
 
 /** The hold that currently applies to evictions because of our own taints; undefined if there is none. */
 const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>

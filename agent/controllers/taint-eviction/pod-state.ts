@@ -1,5 +1,5 @@
 import type { Pod, Taint } from "../../api/core.ts";
-import type { SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import type { ObjectRef } from "../../execution/actions.ts";
 import type { Link } from "../../judgement/link.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
@@ -31,6 +31,11 @@ export type PodState =
       readonly taints: readonly Taint[];
       /** The pod and taints were read from the API for this pass. */
       readonly isRead: boolean;
+      /**
+       * Set if the board's out-of-service taint is ours: what its signs of life say, which were read from the API if the
+       * taints were.
+       */
+      readonly confirmed?: Confirmed;
       /** The API no longer has the pod, which the cache still shows. */
       readonly isGone: boolean;
       /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */

@@ -122,6 +122,30 @@ describe("a pod is evicted", () => {
     expect(evict(gate, { taints: [unreachable, "ops/drain"], facts: alive })).toBe("act");
   });
 
+  const outOfService = "node.kubernetes.io/out-of-service";
+
+  test.each([
+    ["silent since", { confirmed: "silent" }, {}, "act"],
+    ["heard since", { confirmed: "heard" }, {}, "verdict"],
+    ["silent since, under a freeze and a shut valve", { confirmed: "silent", frozenMs: 9, valve: "acts" }, {}, "act"],
+    ["silent since, while the watches are not live", { confirmed: "silent", notLive: true }, {}, "not-live"],
+    ["silent since, in the quarantine", { confirmed: "silent", quarantine: true }, {}, "quarantine"],
+    ["silent since, but not for a grace period of ours", { confirmed: "silent" }, { facts: alive }, "verdict"],
+    ["the same under policy kubernetes", { confirmed: "silent", policy: "kubernetes" }, { facts: alive }, "verdict"],
+    ["silent since, and not read yet", { confirmed: "silent", doubtful: true }, {}, "not-due"],
+    ["silent since, where no board is judged", { confirmed: "silent" }, { facts: undefined }, "act"],
+    ["heard since, where no board is judged", { confirmed: "heard" }, { facts: undefined }, "verdict"],
+    ["heard since, within the window", { confirmed: "heard" }, { ranMs: 0 }, "not-due"],
+  ] as const)("from a board that an operator confirmed dead, and that is %s", (_when, gate, window, ruling) => {
+    for (const taints of [[outOfService], [unreachable, outOfService]])
+      expect(evict(gate, { ...window, taints })).toBe(ruling);
+  });
+
+  test("for a taint of another client too whatever was heard of a confirmed board", () => {
+    expect(evict({ confirmed: "heard" }, { taints: [outOfService, "ops/drain"], facts: alive })).toBe("act");
+    expect(evict({}, { taints: [outOfService], facts: alive })).toBe("act");
+  });
+
   test("for the taint that its kubelet's report caused, held by freezes only", () => {
     const gate = { ready: "False", notLive: true, quarantine: true, valve: "acts" } as const;
     expect([evict(gate, { taints: [notReady] }), evict({ ...gate, frozenMs: 1 }, { taints: [notReady] })]).toEqual([
@@ -155,6 +179,17 @@ test("a pod is collected if its Node is gone, or its board out of service", () =
   expect(ruled("pod-collected", { kind: "node-deleted" })).toBe("act");
   expect(ruled("pod-collected", { kind: "out-of-service" })).toBe("act");
   expect(ruled("pod-collected", { kind: "reported" })).toBe("not-due");
+});
+
+test("a pod of a board that an operator confirmed dead is collected only if the board is silent since", () => {
+  const collect = (confirmed: "silent" | "heard", facts?: SilenceFacts) =>
+    ruled("pod-collected", { kind: "out-of-service", ...(facts && { silence: facts }) }, { confirmed });
+  expect([collect("silent", silence), collect("silent"), collect("silent", alive), collect("heard", silence)]).toEqual([
+    "act",
+    "act",
+    "verdict",
+    "verdict",
+  ]);
 });
 
 test("a pod without a Node is kept while the safety valve is shut, if a kubelet has taken it up", () => {
