@@ -27,6 +27,11 @@ export interface GateFacts {
   readonly notLive?: true;
   /** Since the last outage, not every board has sent a heartbeat. */
   readonly quarantine?: true;
+  /**
+   * The board's kubelet has not reported its status since the last outage, or since an earlier leader began to count the
+   * pod's window, and may be about to: its grace period from then on is not over.
+   */
+  readonly awaited?: true;
   /** How long the freeze that covers the board lasts. */
   readonly frozenMs?: Millis;
   /** After a freeze: how long until the board's turn. */
@@ -37,7 +42,7 @@ export interface GateFacts {
   readonly level?: number;
   /** The taint needs no token: it replaces our other taint, or an earlier try has paid. */
   readonly free?: "swap" | "paid";
-  /** The pod's window began in an earlier term. */
+  /** The pod's window began in an earlier term, or before the last outage. */
   readonly former?: true;
   /** The board's Node was deleted; the API confirmed that. */
   readonly nodeDeleted?: true;

@@ -100,6 +100,7 @@ const given = record({
     ready: optional(word("True", "False", "Unknown")),
     notLive: optional(yes),
     quarantine: optional(yes),
+    awaited: optional(yes),
     frozenMs: optional(ms),
     turnInMs: optional(ms),
     rate: optional(number({ min: 0 })),

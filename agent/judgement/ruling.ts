@@ -94,7 +94,7 @@ function taintRuling(because: Because, gate: GateFacts): Ruling {
 type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
 
 /**
- * The ruling on the eviction of a pod. Freezes hold back what our own taints cause; the link, the verdict and the
+ * The ruling on the eviction of a pod. Freezes and the link hold back what our own taints cause; the verdict and the
  * safety valve only what our verdict causes. A taint set by another client is an order.
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
@@ -103,12 +103,24 @@ function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gat
   if (taints.every(isLifecycleKey)) {
     const hold = freezeOf(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
-    if (gate.former && silence && isBack(silence, gate)) return "verdict";
+    const isUpstreams = gate.policy === "kubernetes" && !gate.former;
+    if (silence && !isUpstreams && isBack(silence, gate)) return "verdict";
+    const restraint = isCausedByUs(taints, gate)
+      ? (restraintBy(silence, gate) ?? valveOn(silence, gate))
+      : restraintOnReport(gate);
+    if (restraint) return restraint;
   }
-  const restraint = isCausedByUs(taints, gate) ? (restraintBy(silence, gate) ?? valveOn(silence, gate)) : undefined;
-  if (restraint) return restraint;
   return gate.doubtful ? "not-due" : "act";
 }
+
+/**
+ * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot
+ * withdraw it, and afterwards it needs a moment to.
+ */
+const restraintOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
+  if (notLive) return "not-live";
+  return awaited ? "quarantine" : undefined;
+};
 
 /**
  * Whether an eviction rests on an operator's word that the board is dead: our out-of-service taint carries it out, and
@@ -146,7 +158,8 @@ export const isCausedByUs = (
 
 /**
  * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
- * taint. A new kube-controller-manager would remove it too, and start a new window if it came back.
+ * taint. kube-controller-manager evicts until then, if the window ends; a new one, after an outage too, would remove the
+ * taint first, and start a new window if it came back.
  */
 const isBack = (silence: JudgedBy, { ready }: GateFacts): boolean =>
   ready === "True" && !permitsHarm(silence, "evidence");

@@ -10,6 +10,7 @@ import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isInStep } from "../../informer/watch-health.ts";
 import { linkOf } from "../../judgement/link.ts";
+import { silenceFacts } from "../../judgement/ruling.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
@@ -17,7 +18,7 @@ import { type Circumstances, noWord, readyOf, type WordOf } from "../node-lifecy
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
 import { isMarked, leaseKeyOf, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
-import { verdictNow } from "../node-lifecycle/verdict-now.ts";
+import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
@@ -96,7 +97,7 @@ export const taintEviction = ({
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
       const confirmed = await confirmedNow(node, isDoubted, site);
-      const silence = silenceOf(node, record, site, { link, holds, settings, wordOf });
+      const { silence, watched } = judged(node, record, site, { link, holds, settings, wordOf });
       return {
         kind: "bound",
         pod,
@@ -110,6 +111,8 @@ export const taintEviction = ({
         ready,
         link,
         silence,
+        watched,
+        isNodeInStep: isInStep(site.watch(nodes), settings, site.now),
         missed: missedBy(record, silence),
         hold,
         shut,
@@ -154,15 +157,16 @@ function reduced(pod: Pod, taints: readonly Taint[]): Pod {
   return tolerations.length === 0 ? bare : { ...bare, spec: { containers: [], ...bare.spec, tolerations } };
 }
 
-function silenceOf(
+function judged(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
   context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
-): SilenceFacts | undefined {
-  if (record === "no judge") return undefined;
-  if (record === undefined) return notJudged;
-  return verdictNow(node, record, site, context);
+): Pick<Extract<PodState, { kind: "bound" }>, "silence" | "watched"> {
+  if (record === "no judge") return { silence: undefined, watched: undefined };
+  if (record === undefined) return { silence: notJudged, watched: undefined };
+  const { verdict, evidence, health } = examinedNow(node, record, site, context);
+  return { silence: silenceFacts(verdict, evidence), watched: health };
 }
 
 /** What the judge has concluded from the time that the board missed (docs/judgement.md#links-that-flap). */

@@ -14,12 +14,13 @@ import {
   anyStateOf,
   type Cause,
   isConflict,
+  isEvictionOfLifecycle,
   type ObjectRef,
   type Outcome,
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
-import { heldUntil } from "../../judgement/link.ts";
+import { heldUntil, later } from "../../judgement/link.ts";
 import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
@@ -136,15 +137,40 @@ function decideBound(
   const word = restsOnWord(keys, state) ? state.confirmed : undefined;
   // An operator's word holds only for a board that is still silent, and the caches may lack its last sign of life.
   const isFromCaches = isAtOnce(timer, due) && state.isInStep && word === undefined;
-  const isCertain = state.isRead || (!state.mayBeFormer && (keys.every(isLifecycleKey) || isFromCaches));
+  const ready = readyFact(state.ready);
+  const isOfLifecycle = keys.every(isLifecycleKey);
+  const isOurs = isOfLifecycle && isCausedByUs(keys, ready);
+  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet.
+  const isShown = isOfLifecycle ? isOurs || state.isNodeInStep : isFromCaches;
   const gate = {
-    ...readyFact(state.ready),
-    ...(timer.former && { former: true as const }),
-    ...(!isCertain && { doubtful: true as const }),
+    ...ready,
+    ...(isFormer(timer, state) && { former: true as const }),
+    ...(isOfLifecycle && !isOurs && isAwaited(state, timer, settings, now) && { awaited: true as const }),
+    ...(!state.isRead && (state.mayBeFormer || !isShown) && { doubtful: true as const }),
     ...(word && { confirmed: word }),
   };
-  const cause = word ? confirmedCause(state.board) : isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
+  const cause = word ? confirmedCause(state.board) : isOurs ? causeOf(state, keys) : undefined;
   return decideDue(state, { timer, keys, gate, cause }, settings, now);
+}
+
+/** Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not survive. */
+const isFormer = ({ former, start }: EvictionTimer, { link: { restoredAt } }: Bound): boolean =>
+  former || (restoredAt !== undefined && isAfter(restoredAt, start));
+
+/**
+ * Whether the kubelet may be about to report a status other than the one that the cache shows: it has not reported since
+ * the end of the last outage, or since this leader began to watch the board if an earlier one began the pod's window.
+ */
+function isAwaited(
+  { link, silence, watched }: Bound,
+  { former }: EvictionTimer,
+  { gracePeriod }: EvictionSettings,
+  now: Instant,
+): boolean {
+  const taken = former && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
+  const since = later(link.restoredAt, taken);
+  if (since === undefined || elapsed(since, now) >= gracePeriod) return false;
+  return watched?.statusAt === undefined || isAfter(since, watched.statusAt);
 }
 
 /**
@@ -292,14 +318,14 @@ function decideDue(
   }
   const restraint = restraintOf(ruling, { hold, silence, confirmed: gate.confirmed });
   if (restraint) {
-    const end = ruling === "quarantine" ? (missed ? undefined : quarantine) : hold?.until;
+    const end = ruling === "quarantine" ? (missed || gate.awaited ? undefined : quarantine) : hold?.until;
     const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
     return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
   }
   const isRead = state.kind === "bound" && state.isRead;
   if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
   // The first deletion after a read names the version, in case a toleration was added since.
-  const isOfVersion = isOfLifecycle(grounds) || gate.confirmed !== undefined || (isRead && timer.tries === 0);
+  const isOfVersion = isEvictionOfLifecycle(grounds) || gate.confirmed !== undefined || (isRead && timer.tries === 0);
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
@@ -461,10 +487,6 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
 /** Ends the timer: no taint limits the pod's stay any longer. */
 const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
-
-/** Whether our own taints are the only reason. */
-const isOfLifecycle = ({ because }: Grounds): boolean =>
-  because.kind === "taints" && because.taints.every(isLifecycleKey);
 
 const causeOf = ({ board, silence, pod }: Bound, keys: readonly string[]): Cause => ({
   board,

@@ -146,21 +146,35 @@ describe("a pod is evicted", () => {
     expect(evict({}, { taints: [outOfService], facts: alive })).toBe("act");
   });
 
-  test("for the taint that its kubelet's report caused, held by freezes only", () => {
-    const gate = { ready: "False", notLive: true, quarantine: true, valve: "acts" } as const;
-    expect([evict(gate, { taints: [notReady] }), evict({ ...gate, frozenMs: 1 }, { taints: [notReady] })]).toEqual([
-      "act",
-      "freeze",
-    ]);
-    expect(evict({ ...gate, ready: "Unknown" }, { taints: [notReady] })).toBe("not-live");
-    expect(evict({ ...gate, nodeDeleted: true }, { taints: [notReady] })).toBe("not-live");
+  test.each([
+    ["while the link is up", {}, "act"],
+    ["under a freeze", { frozenMs: 1 }, "freeze"],
+    ["while the safety valve is shut: it is no verdict of ours", { valve: "acts" }, "act"],
+    ["while the watches are not live", { notLive: true }, "not-live"],
+    ["while its kubelet may be about to withdraw the report", { awaited: true }, "quarantine"],
+    ["in the quarantine of other boards, after its kubelet has reported", { quarantine: true }, "act"],
+    ["while the watches are not live, though it is awaited", { notLive: true, awaited: true }, "not-live"],
+    ["where the cache of Nodes may be late", { doubtful: true }, "not-due"],
+    ["that has fallen silent since, while the watches are not live", { ready: "Unknown", notLive: true }, "not-live"],
+    ["whose Node is gone, while the safety valve is shut", { nodeDeleted: true, valve: "acts" }, "valve"],
+  ] as const)("by its kubelet's report %s", (_when, gate, ruling) => {
+    for (const facts of [silence, alive, undefined])
+      if (facts !== alive || !("nodeDeleted" in gate))
+        expect(evict({ ready: "False", ...gate }, { taints: [notReady], facts })).toBe(ruling);
   });
 
-  test("not by a window of an earlier term while its board is ready", () => {
-    const back = { ready: "True", policy: "kubernetes" } as const;
-    expect(evict({ ...back, former: true }, { facts: alive })).toBe("verdict");
-    expect(evict(back, { facts: alive })).toBe("act");
-    expect(evict({ ...back, former: true }, { facts: undefined })).toBe("act");
+  test.each([
+    [unreachable, {}, "verdict"],
+    [notReady, {}, "verdict"],
+    [notReady, { former: true }, "verdict"],
+    [unreachable, { policy: "kubernetes" }, "act"],
+    [notReady, { policy: "kubernetes" }, "act"],
+    [unreachable, { policy: "kubernetes", former: true }, "verdict"],
+    [notReady, { policy: "kubernetes", former: true }, "verdict"],
+  ] as const)("for %s while its board is ready, with %o: %s", (taint, gate, ruling) => {
+    expect(evict({ ready: "True", ...gate }, { taints: [taint], facts: alive })).toBe(ruling);
+    // Without a judge, nothing shows that the report is not old.
+    expect(evict({ ready: "True", ...gate }, { taints: [taint], facts: undefined })).toBe("act");
   });
 });
 
