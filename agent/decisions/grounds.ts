@@ -29,7 +29,8 @@ export interface GateFacts {
   readonly quarantine?: true;
   /**
    * The board's kubelet has not reported its status since the last outage, or since an earlier leader began to count the
-   * pod's window, and may be about to: its grace period from then on is not over.
+   * pod's window, and may be about to: its grace period from then on is not over. Policy `kubernetes`: or the window, counted
+   * from the end of the outage, is not over.
    */
   readonly awaited?: true;
   /** How long the freeze that covers the board lasts. */

@@ -160,15 +160,18 @@ const isFormer = ({ former, start }: EvictionTimer, { link: { restoredAt } }: Bo
 /**
  * Whether the kubelet may be about to report a status other than the one that the cache shows: it has not reported since
  * the end of the last outage, or since this leader began to watch the board if an earlier one began the pod's window.
+ * Under policy `kubernetes` an outage begins the window anew: kube-controller-manager exits in it.
  */
 function isAwaited(
-  { link, silence, watched }: Bound,
-  { former }: EvictionTimer,
-  { gracePeriod }: EvictionSettings,
+  { link: { restoredAt }, silence, watched }: Bound,
+  { former, start, length }: EvictionTimer,
+  { policy, gracePeriod }: EvictionSettings,
   now: Instant,
 ): boolean {
+  const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, start);
+  if (isRestarted && elapsed(restoredAt, now) < length) return true;
   const taken = former && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
-  const since = later(link.restoredAt, taken);
+  const since = later(restoredAt, taken);
   if (since === undefined || elapsed(since, now) >= gracePeriod) return false;
   return watched?.statusAt === undefined || isAfter(since, watched.statusAt);
 }

@@ -158,20 +158,24 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       },
     );
 
-    test("evicts them once it reports again that it is not ready", async () => {
+    test("evicts them once it reports again that it is not ready, under kubernetes when the time is over", async () => {
       const site = await restarting();
       site.restore();
       await site.run("10s");
       expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
       site.report("a", { Ready: "False" });
       await site.run("10s");
+      expect(site.exists("web")).toBe(policy === "kubernetes");
+      await site.run("38s");
+      expect(site.exists("web")).toBe(policy === "kubernetes");
+      await site.run("8s");
       expect(site.exists("web")).toBe(false);
     });
 
-    test("evicts them a grace period afterwards if it reports nothing new", async () => {
+    test("evicts them a grace period afterwards if it reports nothing new, under kubernetes after their whole time", async () => {
       const site = await restarting();
       site.restore();
-      await site.run("39s");
+      await site.run(policy === "kubernetes" ? "59s" : "39s");
       expect(site.exists("web")).toBe(true);
       await site.run("7s");
       expect(site.exists("web")).toBe(false);
