@@ -27,6 +27,12 @@ export interface GateFacts {
   readonly notLive?: true;
   /** Since the last outage, not every board has sent a heartbeat. */
   readonly quarantine?: true;
+  /**
+   * The board's kubelet has not reported its status since the last outage, or since an earlier leader began to count the
+   * pod's window, and may be about to: its grace period from then on is not over. Policy `kubernetes`: or the window, counted
+   * from the end of the outage, is not over.
+   */
+  readonly awaited?: true;
   /** How long the freeze that covers the board lasts. */
   readonly frozenMs?: Millis;
   /** After a freeze: how long until the board's turn. */
@@ -37,17 +43,25 @@ export interface GateFacts {
   readonly level?: number;
   /** The taint needs no token: it replaces our other taint, or an earlier try has paid. */
   readonly free?: "swap" | "paid";
-  /** The pod's window began in an earlier term. */
+  /** The pod's window began in an earlier term, or before the last outage. */
   readonly former?: true;
   /** The board's Node was deleted; the API confirmed that. */
   readonly nodeDeleted?: true;
   /** The cached pod or taints may be outdated. */
   readonly doubtful?: true;
+  /**
+   * The out-of-service taint is ours, set because an operator confirmed the board dead. heard: the board has given a
+   * sign of life since.
+   */
+  readonly confirmed?: Confirmed;
   /** The limit because of which the safety valve admits no further act; absent: it admits one. */
   readonly valve?: ValveLimit;
   /** No kubelet has taken up the pod. */
   readonly newPod?: true;
 }
+
+/** What is known of a board since an operator confirmed it dead. */
+export type Confirmed = "silent" | "heard";
 
 /**
  * What limits harmful acts: those of the last hour, the boards that are tainted, or that those of the last hour are
@@ -75,7 +89,11 @@ export type Because =
   /** The pod's board has no Node any more; the API confirmed that. */
   | { readonly kind: "node-deleted" }
   /** The pod was being deleted on a board that an operator declared out of service. */
-  | { readonly kind: "out-of-service" };
+  | {
+      readonly kind: "out-of-service";
+      /** Our verdict about the board; absent if the declaration does not depend on it, or this agent judges no boards. */
+      readonly silence?: SilenceFacts;
+    };
 
 /** Our conclusion about a board (`Verdict` in judgement/verdict.ts). */
 export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";

@@ -147,7 +147,7 @@ function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts
 
 /** The facts behind the reason: the verdict and its rule, the proof, the zone. */
 function evidenceOf({ because }: Pick<DecisionRecord, "because">): readonly string[] {
-  const facts = because.kind === "silence" ? because : because.kind === "taints" ? because.silence : undefined;
+  const facts = because.kind === "silence" ? because : "silence" in because ? because.silence : undefined;
   if (facts === undefined) return [];
   const { verdict, rule, provenMs, zone } = facts;
   return [

@@ -246,7 +246,10 @@ export class LeaderElector {
     const { lead, carried, onRead = () => {} } = callbacks;
     const [candidate, observer] = [this.#candidate, this.#observer];
     const deps = { lock, blip, lead, carried, onRead, announce, candidate, observer };
-    const leadership = new Leadership(this.#ambient, deps, won);
+    const last = this.#leadership;
+    // Renewals that failed until the last term ended may have begun an outage, which only this claim ends.
+    const before = last?.term.number === won.record.term ? last.writes : undefined;
+    const leadership = new Leadership(this.#ambient, deps, won, before);
     // The answer came too late to trust the term: the next attempt reads the Lease again.
     if (!leadership.term.standsAt(clock.now())) return this.#candidacy.onUnansweredClaim();
     this.#leadership = leadership;

@@ -95,7 +95,8 @@ export class Leadership {
   #failure: ElectionFailure | undefined;
   #writes: WriteHealth;
 
-  constructor(ambient: Ambient, deps: LeadershipDeps, won: Won) {
+  /** `before`: the health of writes when this process's last term ended, if no other board has led since. */
+  constructor(ambient: Ambient, deps: LeadershipDeps, won: Won, before: WriteHealth | undefined) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
@@ -103,7 +104,8 @@ export class Leadership {
     this.#found = { lease: won.record.uid, annotations: won.record.annotations, written: won.written };
     this.#renewed = won.began;
     this.#progressDue = won.began;
-    this.#writes = firstWrite(won.began, ambient.clock.now());
+    const now = ambient.clock.now();
+    this.#writes = before ? succeeded(before, won.began, deps.blip, now) : firstWrite(won.began, now);
     const limits = limitsOf(won.began, deps.candidate.timing);
     this.term = new LeaseTerm(ambient.clock, { number: won.record.term, ...limits });
   }

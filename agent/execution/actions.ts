@@ -1,5 +1,6 @@
 import { type KubeObject, keyOf, type NewObject } from "../api/meta.ts";
 import type { Resource } from "../api/resources.ts";
+import { isLifecycleKey } from "../api/taints.ts";
 import type { Instant } from "../base/clock.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import type { Subject } from "../decisions/decision-record.ts";
@@ -54,6 +55,8 @@ export interface Cause {
   readonly rule: string;
   /** Set if the act harms nothing even if the verdict is wrong: no kubelet has taken up the pod. */
   readonly isHarmless?: true;
+  /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
+  readonly isOrdered?: true;
 }
 
 /**
@@ -100,9 +103,16 @@ export type Action = Common &
       }
   );
 
-/** Whether the action says or concludes that a board is silent: an outage since the site was read makes it void. */
-export const restsOnSilence = ({ cause, grounds }: Action): boolean =>
-  cause !== undefined || grounds?.act === "board-marked";
+/**
+ * Whether the action says or concludes that a board is silent, or evicts because its kubelet reports it as not ready: an
+ * outage since the site was read makes it void.
+ */
+export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
+  cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
+
+/** Whether a pod is evicted because of nothing but our own taints. */
+export const isEvictionOfLifecycle = ({ act, because }: Grounds): boolean =>
+  act === "pod-evicted" && because.kind === "taints" && because.taints.every(isLifecycleKey);
 
 /** The action was not sent, because of an outage after the site was observed: our verdict may no longer permit it. */
 export class OutdatedError extends Error implements HasDisposition {

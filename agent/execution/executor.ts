@@ -19,7 +19,7 @@ import {
   type Outcome,
   OutdatedError,
   placeOf,
-  restsOnSilence,
+  restsOnHearing,
   subjectOf,
 } from "./actions.ts";
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
@@ -251,9 +251,9 @@ export class Executor {
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
-      if (restsOnSilence(action) && this.#isOutdated(since))
+      if (restsOnHearing(action) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
-      if (evicts(action) && this.#isFrozen(action.cause.board)) {
+      if (evicts(action) && !action.cause.isOrdered && this.#isFrozen(action.cause.board)) {
         throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
       }
     };

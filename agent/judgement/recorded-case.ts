@@ -83,6 +83,8 @@ const because = mapped(
           ranMs: ranMs ?? 0,
           ...(silence && { silence }),
         };
+      case "out-of-service":
+        return { kind, ...(silence && { silence }) };
       default:
         return { kind };
     }
@@ -98,6 +100,7 @@ const given = record({
     ready: optional(word("True", "False", "Unknown")),
     notLive: optional(yes),
     quarantine: optional(yes),
+    awaited: optional(yes),
     frozenMs: optional(ms),
     turnInMs: optional(ms),
     rate: optional(number({ min: 0 })),
@@ -106,6 +109,7 @@ const given = record({
     former: optional(yes),
     nodeDeleted: optional(yes),
     doubtful: optional(yes),
+    confirmed: optional(word("silent", "heard")),
     valve: optional(word("acts", "boards", "unknown")),
     newPod: optional(yes),
   }),
@@ -151,7 +155,7 @@ export function caseOf(
 ): WrittenCase | undefined {
   if (gate === undefined) return undefined;
   const held = state === "held" || state === "lapsed" ? restraints.at(-1)?.why : undefined;
-  const facts = because.kind === "silence" ? because : because.kind === "taints" ? because.silence : undefined;
+  const facts = because.kind === "silence" ? because : "silence" in because ? because.silence : undefined;
   return {
     id,
     family,
@@ -167,6 +171,7 @@ function withoutVerdict(because: Because): object {
     case "silence":
       return evidenceOf(because);
     case "taints":
+    case "out-of-service":
       return because.silence ? { ...because, silence: evidenceOf(because.silence) } : because;
     default:
       return because;

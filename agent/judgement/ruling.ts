@@ -1,4 +1,4 @@
-import { taintKeys } from "../api/taints.ts";
+import { isLifecycleKey, outOfServiceKey, taintKeys } from "../api/taints.ts";
 import { hasToken } from "../base/token-bucket.ts";
 import type { Because, GateFacts, Grounds, Restraint, SilenceFacts } from "../decisions/grounds.ts";
 import { type Evidence, isSilent, permitsHarm, type Verdict, verdictOf } from "./verdict.ts";
@@ -23,7 +23,8 @@ export function rulingOf({ act, because, gate }: Grounds): Ruling {
       return freezeOf(gate) ?? restraintBy(because, gate) ?? "act";
     case "pod-collected":
       if (because.kind === "node-deleted") return valveOn(undefined, gate) ?? "act";
-      return because.kind === "out-of-service" ? "act" : "not-due";
+      if (because.kind !== "out-of-service") return "not-due";
+      return (gate.confirmed && restraintOnWord(because.silence, gate)) ?? "act";
     default:
       return act satisfies never;
   }
@@ -93,22 +94,55 @@ function taintRuling(because: Because, gate: GateFacts): Ruling {
 type TaintFacts = Extract<Because, { readonly kind: "taints" }>;
 
 /**
- * The ruling on the eviction of a pod. Freezes hold back what our own taints cause; the link, the verdict and the
+ * The ruling on the eviction of a pod. Freezes and the link hold back what our own taints cause; the verdict and the
  * safety valve only what our verdict causes. A taint set by another client is an order.
  */
 function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gate: GateFacts): Ruling {
   if (ranMs < toleratedMs) return "not-due";
+  if (restsOnWord(taints, gate)) return restraintOnWord(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
   if (taints.every(isLifecycleKey)) {
     const hold = freezeOf(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
-    if (gate.former && silence && isBack(silence, gate)) return "verdict";
+    const isUpstreams = gate.policy === "kubernetes" && !gate.former;
+    if (silence && !isUpstreams && isBack(silence, gate)) return "verdict";
+    const restraint = isCausedByUs(taints, gate)
+      ? (restraintBy(silence, gate) ?? valveOn(silence, gate))
+      : restraintOnReport(gate);
+    if (restraint) return restraint;
   }
-  const restraint = isCausedByUs(taints, gate) ? (restraintBy(silence, gate) ?? valveOn(silence, gate)) : undefined;
-  if (restraint) return restraint;
   return gate.doubtful ? "not-due" : "act";
 }
 
-export const isLifecycleKey = (key: string): boolean => key === taintKeys.unreachable || key === taintKeys.notReady;
+/**
+ * Why the report of a kubelet permits no eviction now. It may be outdated: while the link is down the kubelet cannot
+ * withdraw it, and afterwards it needs a moment to.
+ */
+const restraintOnReport = ({ notLive, awaited }: GateFacts): "not-live" | "quarantine" | undefined => {
+  if (notLive) return "not-live";
+  return awaited ? "quarantine" : undefined;
+};
+
+/**
+ * Whether an eviction rests on an operator's word that the board is dead: our out-of-service taint carries it out, and
+ * no taint of another client asks for the eviction.
+ */
+export const restsOnWord = (taints: readonly string[], { confirmed }: Pick<GateFacts, "confirmed">): boolean =>
+  confirmed !== undefined &&
+  taints.includes(outOfServiceKey) &&
+  taints.every((key) => key === outOfServiceKey || isLifecycleKey(key));
+
+/**
+ * Why an act that an operator's word ordered is held. The word was about a silent board. So under both policies the board
+ * has to be silent still, by this leader's own verdict, and must have given no sign of life since.
+ */
+function restraintOnWord(
+  silence: JudgedBy | undefined,
+  gate: Pick<GateFacts, "notLive" | "quarantine" | "confirmed">,
+): "not-live" | "quarantine" | "verdict" | undefined {
+  if (gate.confirmed === "heard") return "verdict";
+  const { notLive, quarantine } = gate;
+  return restraintBy(silence, { policy: "evidence", ...(notLive && { notLive }), ...(quarantine && { quarantine }) });
+}
 
 /**
  * Whether taints are our verdict: unreachable always, not-ready only if the board has fallen silent since or its Node is
@@ -124,7 +158,8 @@ export const isCausedByUs = (
 
 /**
  * Whether the kubelet reports ready and no evidence contradicts it: in that case the next monitor pass removes the
- * taint. A new kube-controller-manager would remove it too, and start a new window if it came back.
+ * taint. kube-controller-manager evicts until then, if the window ends; a new one, after an outage too, would remove the
+ * taint first, and start a new window if it came back.
  */
 const isBack = (silence: JudgedBy, { ready }: GateFacts): boolean =>
   ready === "True" && !permitsHarm(silence, "evidence");
@@ -177,7 +212,8 @@ export function decideAgain(grounds: Grounds): RepeatedDecision {
       const { verdict, rule } = judged;
       return { ruling: rulingOf({ ...grounds, because: judged }), verdict, rule };
     }
-    case "taints": {
+    case "taints":
+    case "out-of-service": {
       const { silence } = because;
       if (silence === undefined) return { ruling: rulingOf(grounds) };
       const judged = { ...silence, ...verdictAgain(silence) };

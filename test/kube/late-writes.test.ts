@@ -169,6 +169,8 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       ready: "Unknown",
       link,
       silence: undefined,
+      watched: undefined,
+      isNodeInStep: true,
       hold: undefined,
       shut: undefined,
       inherited: undefined,

@@ -116,6 +116,12 @@ class Story {
     return text === undefined || JSON.parse(text).metadata.deletionTimestamp !== undefined;
   }
 
+  /** The uids of the pods on a board. A pod that was evicted and made anew has another one. */
+  podsOn(board: string): readonly string[] {
+    const all = this.site.api.all("pods/").map((text) => JSON.parse(text));
+    return all.filter(({ spec }) => spec.nodeName === board).map(({ metadata }) => metadata.uid);
+  }
+
   get events(): readonly { readonly reason: string; readonly message: string }[] {
     return this.site.api.all("events/").map((text) => JSON.parse(text));
   }
@@ -425,6 +431,32 @@ describe("an operator", () => {
     await site.run(2 * minute);
     expect(site.taints(name)).toEqual([]);
     expect(site.events.map(({ reason }) => reason)).not.toContain("BoardConfirmedDead");
+  });
+
+  test("can confirm that a board is dead, and harms none of its pods if it comes back while the links are down", async () => {
+    const site = await begun(7);
+    const victim = site.follower();
+    const { name } = victim.plate;
+    await site.done((controls) => controls.freeze({ scope: "site" }, 2 * hour, alice, false));
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    const { leader } = site;
+    const before = site.podsOn(name);
+    void site.agent.siteControls.confirmBoardDead(name, alice, false);
+    while (!site.taints(name).includes("out-of-service:NoExecute")) await site.run(1);
+    const [mend, mendLater] = [leader.agentEdge, victim.kubeletEdge].map((edge) =>
+      edge.impair({ is: "refused" }, "reset"),
+    );
+    victim.powerOn(realWall);
+    await site.run(25 * second);
+    mend?.();
+    await site.run(15 * second);
+    mendLater?.();
+    await site.run(3 * minute);
+    expect(site.leader).toBe(leader);
+    expect(site.podsOn(name)).toEqual(before);
+    expect(site.taints(name)).toEqual([]);
+    expect(site.events.map(({ reason }) => reason)).toContain("BoardBackInService");
   });
 
   test("can confirm that a board is dead: its pods are force-deleted, and its next heartbeat returns it to service", async () => {

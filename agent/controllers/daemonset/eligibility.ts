@@ -1,6 +1,7 @@
 import type { DaemonSet, Node } from "../../api/core.ts";
 import { isSelected } from "../../api/node-affinity.ts";
-import { taintsOf } from "../../api/taints.ts";
+import { isSameTaint, taintsOf } from "../../api/taints.ts";
+import { isMarked, outOfService } from "../node-lifecycle/out-of-service.ts";
 import { isTolerated } from "./tolerations.ts";
 
 /** run: the board should have a pod of the set. stay: an existing pod may stay. */
@@ -13,7 +14,8 @@ const neither: Eligibility = { run: false, stay: false };
 
 /**
  * Whether a set's pods belong on a board (docs/kubernetes-rules.md#daemon-eligibility). Free capacity, readiness and
- * cordons do not matter: daemon pods are created regardless.
+ * cordons do not matter: daemon pods are created regardless. Our own out-of-service taint keeps new pods away, and leaves
+ * those that exist to taint eviction, which checks whether the board is still silent.
  */
 export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const template = spec?.template.spec;
@@ -22,5 +24,9 @@ export function eligibilityOf({ spec }: DaemonSet, node: Node): Eligibility {
   const refusing = taintsOf(node)
     .filter(({ effect }) => effect === "NoSchedule" || effect === "NoExecute")
     .filter((taint) => !isTolerated(template, taint));
-  return { run: refusing.length === 0, stay: refusing.every(({ effect }) => effect === "NoSchedule") };
+  const evicting = refusing.filter(({ effect }) => effect === "NoExecute");
+  return {
+    run: refusing.length === 0,
+    stay: evicting.every((taint) => isMarked(node) && isSameTaint(taint, outOfService)),
+  };
 }

@@ -40,8 +40,12 @@ export interface NodeHealth {
   readonly probe: Instant;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
+  /** When we began to watch the board. */
+  readonly seenAt: Instant;
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
+  /** When its kubelet last reported its status; undefined if it has not since we began to watch it. */
+  readonly statusAt: Instant | undefined;
   /** Timestamps of the Ready condition; undefined if the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
   /** resourceVersion of the board's Lease when it was last seen; undefined if none was seen. */
@@ -189,7 +193,9 @@ function firstSight(node: Node, settings: NodeLifecycleSettings, now: Instant): 
     uid: node.metadata.uid,
     probe: since,
     transition: since,
+    seenAt: now,
     reportedAt: undefined,
+    statusAt: undefined,
     ready: beatOf(ready),
     lease: undefined,
     byStatus: false,
@@ -215,11 +221,11 @@ function withStatus(last: NodeHealth, node: Node, now: Instant): NodeHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   if (last.ready === undefined) {
-    return { ...last, ready: beat, probe: now, transition: now, reportedAt: now, byStatus: true };
+    return { ...last, ready: beat, probe: now, transition: now, reportedAt: now, statusAt: now, byStatus: true };
   }
   if (beat.heartbeat === last.ready.heartbeat) return last;
   const transition = beat.transition === last.ready.transition ? last.transition : now;
-  return { ...last, ready: beat, probe: now, transition, reportedAt: now, byStatus: true };
+  return { ...last, ready: beat, probe: now, transition, reportedAt: now, statusAt: now, byStatus: true };
 }
 
 const beatOf = (ready: NodeCondition | undefined): NodeHealth["ready"] =>

@@ -4,7 +4,8 @@ import { changeTaints, outOfServiceKey, type TaintName, taintOf, taintsOf } from
 import { timestamp } from "../../api/timestamps.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
-import { type Action, refTo } from "../../execution/actions.ts";
+import type { Confirmed } from "../../decisions/grounds.ts";
+import { type Action, type Cause, refTo } from "../../execution/actions.ts";
 import { type Controller, wake } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { nodeEvent } from "./pass.ts";
@@ -38,7 +39,7 @@ export interface OutOfService {
   readonly hasReported: boolean;
 }
 
-/** How often a board out of service is checked. Heartbeats enqueue nothing, because such boards are few. */
+/** How often a board out of service is checked: a mere heartbeat is no change of the cache that could enqueue it. */
 const checkPeriod: Millis = 5000;
 
 /** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
@@ -51,8 +52,8 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
     const node = site.lister(nodes).get(name);
     const mark = node && markOf(node);
     if (node === undefined || mark === undefined) return undefined;
-    const { lease, heartbeat } = signsOf(node, site.lister(leases).get(boardLeaseKey(name)));
-    return { node, mark, hasReported: mark.lease !== lease || mark.heartbeat !== heartbeat };
+    const lease = site.lister(leases).get(boardLeaseKey(name));
+    return { node, mark, hasReported: sinceConfirmed(node, lease) === "heard" };
   },
   decide({ node, mark, hasReported }, memory) {
     if (!hasReported) return { actions: [], memory, requeueAfter: checkPeriod };
@@ -84,8 +85,31 @@ function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   return text === undefined ? undefined : (recordIn(text) ?? {});
 }
 
-/** The board's signs of life, which are only compared for change. */
+/** Whether the out-of-service taint of a Node, if it has one, is ours. */
+export const isMarked = ({ metadata: { annotations } }: Node): boolean =>
+  annotations?.[outOfServiceAnnotation] !== undefined;
+
+/** What the board's last signs of life say about an operator's word that it is dead; undefined if the taint is not ours. */
+export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed | undefined {
+  const mark = markOf(node);
+  if (mark === undefined) return undefined;
+  const signs = signsOf(node, lease);
+  return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
+}
+
+/** The cause of an act that an operator's word about a board ordered. */
+export const confirmedCause = (board: string): Cause => ({
+  board,
+  verdict: "dead",
+  rule: "an operator confirmed it dead, and it has given no sign of life since",
+  isOrdered: true,
+});
+
+/**
+ * The board's signs of life, which are only compared for change. A board that never reported gets its creation as
+ * heartbeat when it is marked as silent, so that is the same sign.
+ */
 const signsOf = (node: Node, lease: Lease | undefined) => ({
   lease: lease?.metadata.resourceVersion ?? "",
-  heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? ""),
+  heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? ""),
 });

@@ -3,22 +3,29 @@ import { boardLeaseKey, leases } from "../../api/resources.ts";
 import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { silenceFacts } from "../../judgement/ruling.ts";
 import type { SiteView } from "../../loop/controller.ts";
-import { type Circumstances, examine, type WordOf } from "./health.ts";
+import { type Circumstances, type Examined, examine, type WordOf } from "./health.ts";
 import type { BoardRecord } from "./memory.ts";
+
+type VerdictContext = Omit<Circumstances, "now"> & { readonly wordOf: WordOf };
 
 /**
  * The verdict that a monitor pass would give now, with its evidence. May differ from the last monitor pass's verdict,
  * because the board may have reported since.
  */
-export function verdictNow(
+export function verdictNow(node: Node, record: BoardRecord, site: SiteView, context: VerdictContext): SilenceFacts {
+  const { verdict, evidence } = examinedNow(node, record, site, context);
+  return silenceFacts(verdict, evidence);
+}
+
+/** The board as a monitor pass would examine it now. */
+export function examinedNow(
   node: Node,
   record: BoardRecord,
   site: SiteView,
-  { wordOf, ...circumstances }: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
-): SilenceFacts {
+  { wordOf, ...circumstances }: VerdictContext,
+): Examined {
   const { name, resourceVersion } = node.metadata;
   const lease = site.lister(leases).get(boardLeaseKey(name))?.metadata.resourceVersion;
   const sighting = { node, cached: resourceVersion, lease, word: wordOf(name) };
-  const { verdict, evidence } = examine(record.health, sighting, { ...circumstances, now: site.now });
-  return silenceFacts(verdict, evidence);
+  return examine(record.health, sighting, { ...circumstances, now: site.now });
 }

@@ -1,7 +1,7 @@
 import type { Node, Pod } from "../../api/core.ts";
 import { boardOf, hasEnded, isKeptByFinalizers, isTerminating } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
-import { leases, nodes, pods } from "../../api/resources.ts";
+import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
 import { outOfServiceKey, taintsOf } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 import { forEachConcurrently } from "../../base/concurrency/for-each-concurrently.ts";
@@ -10,8 +10,10 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
+import { isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
 import { openValve } from "../safety-valve.ts";
 import {
+  type Abandoned,
   decide,
   firstGcMemory,
   type GcMemory,
@@ -58,10 +60,11 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const isEarly = memory.passAt !== undefined && now.mono < memory.passAt.mono - early;
     if (isEarly && memory.overtaken.size === 0) return { kind: "early" };
     if (verdictDeps.judge() === undefined) return { kind: "unchecked" };
-    const { held, freezeOn } = boardVerdicts(verdictDeps, site);
+    const verdicts = boardVerdicts(verdictDeps, site);
+    const { held, freezeOn } = verdicts;
     if (held !== undefined) return { kind: "held", why: held };
     const { shut } = verdictDeps.valve?.(now) ?? openValve;
-    if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, freezeOn, site)) };
+    if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, verdicts, site)) };
     const missing = await site.inTurns(missingBoards(site));
     // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay the
     // others.
@@ -71,7 +74,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const next = inTurns(due).slice(0, mostRequests);
     const fates = await fatesOf(names(next), site);
     const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
-    const outOfService = await stillOutOfService(toGo.outOfService, site);
+    const outOfService = await stillOutOfService(toGo.outOfService, verdicts, site);
     return { kind: "pass", shut, ...toGo, outOfService, missing: names(missing), fates };
   },
   decide,
@@ -100,14 +103,14 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
  */
 async function stillToGo(
   overtaken: ReadonlySet<string>,
-  freezeOn: BoardVerdicts["freezeOn"],
+  verdicts: BoardVerdicts,
   site: SiteView,
 ): Promise<Pick<GcPass, "outOfService" | "orphans">> {
   const live: { readonly pod: Pod; readonly board: string }[] = [];
   await forEachConcurrently([...overtaken].slice(0, mostRequests), async (key) => {
     const pod = await site.fetch(pods, key);
     const board = pod && boardOf(pod);
-    if (pod && board !== undefined && freezeOn(board) === undefined) live.push({ pod: barePod(pod), board });
+    if (pod && board !== undefined && verdicts.freezeOn(board) === undefined) live.push({ pod: barePod(pod), board });
   });
   const lost = new Set(live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined));
   const fates = await fatesOf([...lost], site);
@@ -119,6 +122,7 @@ async function stillToGo(
     orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], isPart: false })),
     outOfService: await stillOutOfService(
       outOfService.map(({ pod }) => pod),
+      verdicts,
       site,
     ),
   };
@@ -126,25 +130,47 @@ async function stillToGo(
 
 /**
  * The pods whose board was out of service when they were last written. The cached Node may be older, from before the
- * board came back, so the board's Node is then read from the API. A pod whose board is not known now waits for a later
- * pass.
+ * board came back, so the board's Node is then read from the API. A board that we took out of service ourselves is always
+ * read, with its Lease. A pod whose board is not known now waits for a later pass.
  */
-async function stillOutOfService(found: readonly Pod[], site: SiteView): Promise<readonly Pod[]> {
+async function stillOutOfService(
+  found: readonly Pod[],
+  { verdictOn }: BoardVerdicts,
+  site: SiteView,
+): Promise<readonly Abandoned[]> {
   const position = site.position(nodes);
   const isCovered = ({ metadata }: Pod): boolean => covers(position, metadata.resourceVersion);
-  const doubtful = new Set(found.flatMap((pod) => (isCovered(pod) ? [] : (boardOf(pod) ?? []))));
-  const confirmed = new Set<string>();
-  await forEachConcurrently([...doubtful].slice(0, mostRequests), async (board) => {
-    if (isOutOfService(await site.fetch(nodes, board))) confirmed.add(board);
+  const isOurs = (board: string): boolean => {
+    const node = site.lister(nodes).get(board);
+    return node !== undefined && isMarked(node);
+  };
+  const onBoard = new Map<string, Pod[]>();
+  for (const pod of found) {
+    const board = boardOf(pod) ?? "";
+    const others = onBoard.get(board);
+    if (others) others.push(pod);
+    else onBoard.set(board, [pod]);
+  }
+  const toRead = [...onBoard].flatMap(([board, on]) => (isOurs(board) || !on.every(isCovered) ? [board] : []));
+  const read = new Map<string, Omit<Abandoned, "pod">>();
+  await forEachConcurrently(toRead.slice(0, mostRequests), async (board) => {
+    const node = await site.fetch(nodes, board);
+    if (node === undefined || !isOutOfService(node)) return;
+    const confirmed = isMarked(node) && sinceConfirmed(node, await site.fetch(leases, boardLeaseKey(board)));
+    read.set(board, confirmed ? { word: { confirmed, silence: verdictOn(board) } } : {});
   });
-  return found.filter((pod) => isCovered(pod) || confirmed.has(boardOf(pod) ?? ""));
+  return [...onBoard].flatMap(([board, on]) => {
+    const answer = read.get(board);
+    const still = answer ? on : isOurs(board) ? [] : on.filter(isCovered);
+    return still.map((pod) => ({ pod, ...answer }));
+  });
 }
 
 function* podsToGo(
   site: SiteView,
   threshold: number,
   fates: GcPass["fates"],
-): Steps<Pick<GcPass, "ended" | "outOfService" | "orphans" | "unbound">> {
+): Steps<Pick<GcPass, "ended" | "orphans" | "unbound"> & { readonly outOfService: readonly Pod[] }> {
   const cached = site.lister(pods);
   const budget = new Budget(mostPods);
   const isAbove = threshold > 0 && cached.countByIndex("byEnd", "ended") > threshold;

@@ -3,7 +3,7 @@ import { boardOf, isFinished } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { Grounds } from "../../decisions/grounds.ts";
+import type { Confirmed, Grounds, SilenceFacts } from "../../decisions/grounds.ts";
 import {
   type Action,
   anyStateOf,
@@ -16,6 +16,7 @@ import {
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
+import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
@@ -50,7 +51,7 @@ export interface GcPass {
   /** Terminated pods above the threshold, in the order of their deletion. */
   readonly ended: readonly Pod[];
   /** Terminating pods on boards that are out of service. */
-  readonly outOfService: readonly Pod[];
+  readonly outOfService: readonly Abandoned[];
   /** Boards that pods name and that have no Node in the cache. */
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
@@ -61,6 +62,15 @@ export interface GcPass {
   readonly orphans: readonly Orphans[];
   /** Terminating pods that were never bound. */
   readonly unbound: readonly Pod[];
+}
+
+export interface Abandoned {
+  readonly pod: Pod;
+  /**
+   * Set if our own taint, on an operator's word, has the board out of service: what its signs of life, read from the API,
+   * say since, and our verdict on the board.
+   */
+  readonly word?: { readonly confirmed: Confirmed; readonly silence: SilenceFacts | undefined };
 }
 
 export interface Orphans {
@@ -144,11 +154,11 @@ const orphaned = (pod: Pod, board: string, shut: ValveNow["shut"]): Grounds => (
 });
 
 /** The grounds for deleting a pod whose board is out of service. */
-const abandoned = (board: string): Grounds => ({
+const abandoned = ({ pod, word }: Abandoned): Grounds => ({
   act: "pod-collected",
-  board,
-  because: { kind: "out-of-service" },
-  gate: {},
+  board: boardOf(pod) ?? "",
+  because: { kind: "out-of-service", ...(word?.silence && { silence: word.silence }) },
+  gate: word ? { confirmed: word.confirmed } : {},
 });
 
 const untilPass = ({ passAt }: GcMemory, now: Instant): Millis =>
@@ -198,19 +208,20 @@ function collect(
 ): readonly Action[] {
   const seen = new Set<string>();
   const actions: Action[] = [];
-  const remove = (found: readonly Pod[], why: Why): void => {
-    for (const pod of found) {
-      if (seen.has(pod.metadata.uid)) continue;
-      seen.add(pod.metadata.uid);
-      actions.push(...failAndDelete(pod, why, now));
-    }
+  const remove = (pod: Pod, why: Why): void => {
+    if (seen.has(pod.metadata.uid)) return;
+    seen.add(pod.metadata.uid);
+    actions.push(...failAndDelete(pod, why, now));
   };
-  remove(ended, { anyState: true });
-  remove(outOfService, { anyState: false, grounds: (pod) => abandoned(boardOf(pod) ?? "") });
-  for (const { board, pods: found } of orphans) {
-    remove(found, { anyState: false, grounds: (pod) => orphaned(pod, board, shut) });
+  for (const pod of ended) remove(pod, { anyState: true });
+  for (const found of outOfService) {
+    const grounds = abandoned(found);
+    if (rulingOf(grounds) === "act") remove(found.pod, { anyState: false, grounds });
   }
-  remove(unbound, { anyState: true });
+  for (const { board, pods: found } of orphans) {
+    for (const pod of found) remove(pod, { anyState: false, grounds: orphaned(pod, board, shut) });
+  }
+  for (const pod of unbound) remove(pod, { anyState: true });
   return actions;
 }
 
@@ -222,7 +233,7 @@ interface Why {
    */
   readonly anyState: boolean;
   /** The grounds, if the state of the pod's board is the reason; absent if the pod's own state is. */
-  readonly grounds?: (pod: Pod) => Grounds;
+  readonly grounds?: Grounds;
 }
 
 /**
@@ -230,17 +241,16 @@ interface Why {
  * is left to set the phase. If that write fails the pod is not deleted, because the executor skips the actions that
  * follow a failed one on the same object.
  */
-function failAndDelete(pod: Pod, { anyState, grounds: groundsOn }: Why, now: Instant): readonly Action[] {
+function failAndDelete(pod: Pod, { anyState, grounds }: Why, now: Instant): readonly Action[] {
   const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
   const board = boardOf(pod) ?? "";
-  const grounds = groundsOn?.(pod);
   const isOrphan = grounds?.because.kind === "node-deleted";
-  const cause: Cause = { board, verdict: "deleted", rule: "its Node no longer exists", ...harmlessIfNew(pod) };
+  const cause = isOrphan ? orphanCause(pod, board) : grounds?.gate.confirmed && confirmedCause(board);
   const deletion: Action = {
     do: "delete",
     target,
     gracePeriodSeconds: 0,
-    ...(isOrphan && { cause }),
+    ...(cause && { cause }),
     ...(grounds && { grounds }),
   };
   if (isFinished(pod)) return [deletion];
@@ -251,7 +261,22 @@ function failAndDelete(pod: Pod, { anyState, grounds: groundsOn }: Why, now: Ins
     ...(generation !== undefined && { observedGeneration: generation }),
     ...(condition && { conditions: [condition] }),
   };
-  return [{ do: "patch", target, type: "strategic", patch: { status }, subresource: "status" }, deletion];
+  const failing: Action = {
+    do: "patch",
+    target,
+    type: "strategic",
+    patch: { status },
+    subresource: "status",
+    ...(cause && { cause }),
+  };
+  return [failing, deletion];
 }
+
+const orphanCause = (pod: Pod, board: string): Cause => ({
+  board,
+  verdict: "deleted",
+  rule: "its Node no longer exists",
+  ...harmlessIfNew(pod),
+});
 
 const whyOrphaned = { reason: "DeletionByPodGC", message: "PodGC: node no longer exists" };

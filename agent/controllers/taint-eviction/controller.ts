@@ -3,20 +3,22 @@ import { isSameJson } from "../../api/json.ts";
 import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
-import { leases, nodes, pods } from "../../api/resources.ts";
-import { noExecuteTaints } from "../../api/taints.ts";
+import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
+import { noExecuteTaints, taintOf } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
-import type { SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
 import { isInStep } from "../../informer/watch-health.ts";
 import { linkOf } from "../../judgement/link.ts";
+import { silenceFacts } from "../../judgement/ruling.ts";
 import { type Controller, type Seen, type SiteView, wake } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { livePod } from "../live-pod.ts";
 import { type Circumstances, noWord, readyOf, type WordOf } from "../node-lifecycle/health.ts";
 import type { BoardRecord } from "../node-lifecycle/memory.ts";
+import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
-import { verdictNow } from "../node-lifecycle/verdict-now.ts";
+import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
@@ -77,14 +79,15 @@ export const taintEviction = ({
         const released = memory !== undefined && (await isReleased(key, memory, site));
         return memory && { kind: "gone", pod: refOfKey(key, memory.uid), released };
       }
-      const { board, node } = seen;
+      const { board } = seen;
       if (board === undefined) return memory && { kind: "unbound", pod: seen.pod };
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       const holds = holdsAt(site.now);
       const { shut } = valve(site.now);
-      const hold = thaw.holdOn(holds, { board, node }, site);
+      const hold = thaw.holdOn(holds, { board, node: seen.node }, site);
       const isDoubted = memory?.doubted === true;
-      const taints = node && isDoubted ? noExecuteTaints((await site.fetch(nodes, board)) ?? node) : seen.taints;
+      const node = seen.node && isDoubted ? ((await site.fetch(nodes, board)) ?? seen.node) : seen.node;
+      const taints = node && isDoubted ? noExecuteTaints(node) : seen.taints;
       const isRead = isDoubted || (memory?.overtaken === true && link.live);
       const live = isRead ? await livePod(seen.pod, site) : undefined;
       const pod = live ? reduced(live, taints) : seen.pod;
@@ -93,19 +96,23 @@ export const taintEviction = ({
       if (taints.length === 0 && memory === undefined) return undefined;
       const ready = readyOf(node)?.status;
       const record = recordOf(board);
-      const silence = silenceOf(node, record, site, { link, holds, settings, wordOf });
+      const confirmed = await confirmedNow(node, isDoubted, site);
+      const { silence, watched } = judged(node, record, site, { link, holds, settings, wordOf });
       return {
         kind: "bound",
         pod,
         board,
         taints,
         isRead: isDoubted,
+        ...(confirmed && { confirmed }),
         isGone: live === seen.pod,
         isInStep: isOneMoment(node, pod, site, settings),
         mayBeFormer: mayBeFormer(),
         ready,
         link,
         silence,
+        watched,
+        isNodeInStep: isInStep(site.watch(nodes), settings, site.now),
         missed: missedBy(record, silence),
         hold,
         shut,
@@ -150,15 +157,16 @@ function reduced(pod: Pod, taints: readonly Taint[]): Pod {
   return tolerations.length === 0 ? bare : { ...bare, spec: { containers: [], ...bare.spec, tolerations } };
 }
 
-function silenceOf(
+function judged(
   node: Node,
   record: BoardRecord | "no judge" | undefined,
   site: SiteView,
   context: Omit<Circumstances, "now"> & { readonly wordOf: WordOf },
-): SilenceFacts | undefined {
-  if (record === "no judge") return undefined;
-  if (record === undefined) return notJudged;
-  return verdictNow(node, record, site, context);
+): Pick<Extract<PodState, { kind: "bound" }>, "silence" | "watched"> {
+  if (record === "no judge") return { silence: undefined, watched: undefined };
+  if (record === undefined) return { silence: notJudged, watched: undefined };
+  const { verdict, evidence, health } = examinedNow(node, record, site, context);
+  return { silence: silenceFacts(verdict, evidence), watched: health };
 }
 
 /** What the judge has concluded from the time that the board missed (docs/judgement.md#links-that-flap). */
@@ -168,6 +176,13 @@ function missedBy(
 ): Extract<PodState, { kind: "bound" }>["missed"] {
   if (record === undefined || record === "no judge" || record.health.missed === undefined) return undefined;
   return record.mayTaint && silence?.missedMs !== undefined ? "released" : "quarantined";
+}
+
+/** The signs of life of a board that we took out of service, read from the API if `isDoubted`. */
+async function confirmedNow(node: Node, isDoubted: boolean, site: SiteView): Promise<Confirmed | undefined> {
+  if (taintOf(node, outOfService) === undefined || !isMarked(node)) return undefined;
+  const key = boardLeaseKey(node.metadata.name);
+  return sinceConfirmed(node, isDoubted ? await site.fetch(leases, key) : site.lister(leases).get(key));
 }
 
 const notJudged: SilenceFacts = { verdict: "alive", rule: "the board has not been checked yet" };

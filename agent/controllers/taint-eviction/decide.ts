@@ -1,28 +1,31 @@
 import type { Pod } from "../../api/core.ts";
 import { isTerminating } from "../../api/pods.ts";
 import { pods } from "../../api/resources.ts";
+import { isLifecycleKey } from "../../api/taints.ts";
 import { backoff } from "../../base/backoff.ts";
-import { elapsed, type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { DueAct } from "../../decisions/decision-record.ts";
-import type { GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, GateFacts, Grounds, Restraint, SilenceFacts } from "../../decisions/grounds.ts";
 import { becauseText } from "../../decisions/sentences.ts";
 import {
   type Action,
   anyStateOf,
   type Cause,
   isConflict,
+  isEvictionOfLifecycle,
   type ObjectRef,
   type Outcome,
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
 import { heldUntil } from "../../judgement/link.ts";
-import { isCausedByUs, isLifecycleKey, type Ruling, rulingOf } from "../../judgement/ruling.ts";
+import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
+import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
@@ -131,15 +134,46 @@ function decideBound(
   const due = windows.filter(({ length }) => length <= ran);
   if (due.length === 0) return waiting(timer, now);
   const keys = due.map(({ taint }) => taint.key);
-  const isFromCaches = isAtOnce(timer, due) && state.isInStep;
-  const isCertain = state.isRead || (!state.mayBeFormer && (keys.every(isLifecycleKey) || isFromCaches));
+  const word = restsOnWord(keys, state) ? state.confirmed : undefined;
+  // An operator's word holds only for a board that is still silent, and the caches may lack its last sign of life.
+  const isFromCaches = isAtOnce(timer, due) && state.isInStep && word === undefined;
+  const ready = readyFact(state.ready);
+  const isOfLifecycle = keys.every(isLifecycleKey);
+  const isOurs = isOfLifecycle && isCausedByUs(keys, ready);
+  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet.
+  const isShown = isOfLifecycle ? isOurs || state.isNodeInStep : isFromCaches;
   const gate = {
-    ...readyFact(state.ready),
-    ...(timer.former && { former: true as const }),
-    ...(!isCertain && { doubtful: true as const }),
+    ...ready,
+    ...(isFormer(timer, state) && { former: true as const }),
+    ...(isOfLifecycle && !isOurs && isAwaited(state, timer, settings, now) && { awaited: true as const }),
+    ...(!state.isRead && (state.mayBeFormer || !isShown) && { doubtful: true as const }),
+    ...(word && { confirmed: word }),
   };
-  const cause = isCausedByUs(keys, gate) ? causeOf(state, keys) : undefined;
+  const cause = word ? confirmedCause(state.board) : isOurs ? causeOf(state, keys) : undefined;
   return decideDue(state, { timer, keys, gate, cause }, settings, now);
+}
+
+/** Whether the window began in an earlier term, or before the last outage, which kube-controller-manager does not survive. */
+const isFormer = ({ former, start }: EvictionTimer, { link: { restoredAt } }: Bound): boolean =>
+  former || (restoredAt !== undefined && isAfter(restoredAt, start));
+
+/**
+ * Whether the kubelet may be about to report a status other than the one that the cache shows: it has not reported since
+ * the end of the last outage, or since this leader began to watch the board if an earlier one began the pod's window.
+ * Under policy `kubernetes` an outage begins the window anew: kube-controller-manager exits in it.
+ */
+function isAwaited(
+  { link: { restoredAt }, silence, watched }: Bound,
+  { former, start, length }: EvictionTimer,
+  { policy, gracePeriod }: EvictionSettings,
+  now: Instant,
+): boolean {
+  const isRestarted = policy === "kubernetes" && restoredAt !== undefined && isAfter(restoredAt, start);
+  if (isRestarted && elapsed(restoredAt, now) < length) return true;
+  const taken = former && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
+  const since = laterOf(restoredAt, taken);
+  if (since === undefined || elapsed(since, now) >= gracePeriod) return false;
+  return watched?.statusAt === undefined || isAfter(since, watched.statusAt);
 }
 
 /**
@@ -285,29 +319,38 @@ function decideDue(
   if (ruling === "valve" && shut) {
     return heldBack(pod, timer, { grounds, restraint: shut.restraint }, untilOpen(shut, now));
   }
-  const restraint = restraintOf(ruling, { hold, silence });
+  const restraint = restraintOf(ruling, { hold, silence, confirmed: gate.confirmed });
   if (restraint) {
-    const end = ruling === "quarantine" ? (missed ? undefined : quarantine) : hold?.until;
+    const end = ruling === "quarantine" ? (missed || gate.awaited ? undefined : quarantine) : hold?.until;
     const requeueAfter = ruling === "not-live" || ruling === "verdict" || !end ? recheck : elapsed(now, end);
     return heldBack(pod, timer, { grounds, restraint }, Math.max(1, requeueAfter));
   }
   const isRead = state.kind === "bound" && state.isRead;
   if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
   // The first deletion after a read names the version, in case a toleration was added since.
-  const isOfVersion = isOfLifecycle(grounds) || (isRead && timer.tries === 0);
+  const isOfVersion = isEvictionOfLifecycle(grounds) || gate.confirmed !== undefined || (isRead && timer.tries === 0);
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
 
 /** The ruling as a restraint with its details; undefined if nothing but perhaps the safety valve holds the eviction. */
 function restraintOf(
   ruling: Ruling,
-  { hold, silence }: { readonly hold: EvictionHold | undefined; readonly silence: SilenceFacts | undefined },
+  {
+    hold,
+    silence,
+    confirmed,
+  }: {
+    readonly hold: EvictionHold | undefined;
+    readonly silence: SilenceFacts | undefined;
+    readonly confirmed: Confirmed | undefined;
+  },
 ): Restraint | undefined {
   switch (ruling) {
     case "freeze":
     case "turn":
       return hold?.restraint;
     case "verdict":
+      if (confirmed === "heard") return { why: ruling, ...heardSince };
       return silence && { why: ruling, verdict: silence.verdict, rule: silence.rule };
     case "not-live":
     case "quarantine":
@@ -316,6 +359,11 @@ function restraintOf(
       return undefined;
   }
 }
+
+const heardSince = {
+  verdict: "alive",
+  rule: "the board has given a sign of life since an operator confirmed it dead",
+} as const;
 
 /** The hold that currently applies to evictions because of our own taints; undefined if there is none. */
 const holdAt = ({ hold }: Bound | Orphan, now: Instant): EvictionHold | undefined =>
@@ -442,10 +490,6 @@ const cancelled = (pod: ObjectRef): Decision<undefined> => ({
 /** Ends the timer: no taint limits the pod's stay any longer. */
 const released = (memory: EvictionTimer | undefined, pod: Pod): Decision<undefined> =>
   memory === undefined || memory.sentAt !== undefined ? forgotten : cancelled(refOf(pod));
-
-/** Whether our own taints are the only reason. */
-const isOfLifecycle = ({ because }: Grounds): boolean =>
-  because.kind === "taints" && because.taints.every(isLifecycleKey);
 
 const causeOf = ({ board, silence, pod }: Bound, keys: readonly string[]): Cause => ({
   board,

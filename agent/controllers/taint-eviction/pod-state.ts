@@ -1,7 +1,8 @@
 import type { Pod, Taint } from "../../api/core.ts";
-import type { SilenceFacts } from "../../decisions/grounds.ts";
+import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import type { ObjectRef } from "../../execution/actions.ts";
 import type { Link } from "../../judgement/link.ts";
+import type { NodeHealth } from "../node-lifecycle/health.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import type { ValveNow } from "../safety-valve.ts";
 import type { EvictionHold } from "./thaw.ts";
@@ -31,6 +32,11 @@ export type PodState =
       readonly taints: readonly Taint[];
       /** The pod and taints were read from the API for this pass. */
       readonly isRead: boolean;
+      /**
+       * Set if the board's out-of-service taint is ours: what its signs of life say, which were read from the API if the
+       * taints were.
+       */
+      readonly confirmed?: Confirmed;
       /** The API no longer has the pod, which the cache still shows. */
       readonly isGone: boolean;
       /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
@@ -42,6 +48,10 @@ export type PodState =
       readonly link: Link;
       /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
+      /** Since when the leader watches the board, and when its kubelet last reported; undefined: it has not begun to. */
+      readonly watched: Pick<NodeHealth, "seenAt" | "statusAt"> | undefined;
+      /** The cache of Nodes is up to date, as far as its watch shows. */
+      readonly isNodeInStep: boolean;
       /**
        * The board missed the time between earlier outages. released: the judge has ended the quarantine after the last
        * one, as all other boards have reported. Undefined if it missed nothing.

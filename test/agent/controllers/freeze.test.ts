@@ -18,6 +18,7 @@ import { SiteModel } from "./site-model.ts";
 
 const window: Span = "10m";
 const five = [toleration("unreachable", 5), toleration("not-ready", 5)];
+const hour = [toleration("unreachable", 3600), toleration("not-ready", 3600)];
 
 const freeze = (site: SiteModel, scope: HoldScope, length: Span) =>
   site.hold((holds) => {
@@ -336,6 +337,93 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("20s");
     expect(site.taints("a1")).toEqual(["example.com/mine:NoSchedule"]);
     expect(site.node("a1").metadata.annotations?.[outOfServiceAnnotation]).toBeUndefined();
+  });
+
+  /** The leader's taint reaches the API, and the link breaks before its cache shows it. */
+  async function confirmedAsTheLinkBreaks(policy: "evidence" | "kubernetes"): Promise<SiteModel> {
+    const site = bigSite(policy);
+    site.pod("patient-a1", { on: "a1", tolerations: hour });
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("2m");
+    site.cut();
+    const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
+    const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
+    const { metadata, spec } = (act as { patch: { metadata: object; spec: object } }).patch;
+    site.change("a1", (before) => ({
+      ...before,
+      metadata: { ...before.metadata, ...metadata },
+      spec: { ...before.spec, ...spec },
+    }));
+    await site.run("1m");
+    return site;
+  }
+
+  describe.each(["evidence", "kubernetes"] as const)("as the link broke (policy %s)", (policy) => {
+    test("keeps its pods if it came back in the outage, and is in service again", async () => {
+      const site = await confirmedAsTheLinkBreaks(policy);
+      site.revive("a1");
+      await site.run("1m");
+      site.restore();
+      await site.run("10m");
+      expect([site.exists("patient-a1"), site.taints("a1")]).toEqual([true, []]);
+    });
+
+    test("keeps them if it can report only once the link is back", async () => {
+      const site = await confirmedAsTheLinkBreaks(policy);
+      site.restore();
+      await site.run("20s");
+      site.revive("a1");
+      await site.run("10m");
+      expect([site.exists("patient-a1"), site.taints("a1")]).toEqual([true, []]);
+    });
+
+    test("loses them a grace period after the outage if it is dead, under a freeze too", async () => {
+      const site = await confirmedAsTheLinkBreaks(policy);
+      freeze(site, { scope: "site" }, "1h");
+      site.restore();
+      await site.run("39s");
+      expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      await site.run("15s");
+      expect(site.exists("patient-a1")).toBe(false);
+    });
+
+    test("keeps them under the next leader until that one has watched it for a grace period", async () => {
+      const site = await confirmedAsTheLinkBreaks(policy);
+      await site.lead({ reboot: true });
+      await site.run("30s");
+      expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["verdict"]]);
+      await site.run("30s");
+      expect(site.exists("patient-a1")).toBe(false);
+    });
+  });
+
+  test("is evicted only after its Node and its Lease were read, whatever the caches show", async () => {
+    const site = bigSite();
+    site.pod("patient-a1", { on: "a1", tolerations: hour });
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("2m");
+    const before = site.fetched.length;
+    const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
+    await site.execute(takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now));
+    await site.run("1s");
+    expect(site.exists("patient-a1")).toBe(false);
+    expect(site.fetched.slice(before)).toEqual(
+      expect.arrayContaining(["nodes a1", "leases.coordination.k8s.io kube-node-lease/a1", "pods default/patient-a1"]),
+    );
+  });
+
+  test("keeps a pod that is bound to it after a report that the leader has not received yet", async () => {
+    const site = await confirmed();
+    site.delay("Node");
+    site.report("a1", { Ready: "True" });
+    site.pod("new-a1", { on: "a1" });
+    await site.run("30s");
+    expect([site.exists("new-a1"), site.noExecute("a1")]).toEqual([
+      true,
+      expect.arrayContaining(["out-of-service:NoExecute"]),
+    ]);
   });
 
   test("keeps a taint that another client added", async () => {

@@ -129,6 +129,85 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
     expect(site.exists("web")).toBe(true);
   });
 
+  describe("that begins while a kubelet restarts", () => {
+    /** The window of the pod ends in the outage. */
+    async function restarting(window = 60): Promise<SiteModel> {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c"]) site.board(name);
+      site.pod("web", { on: "a", tolerations: [toleration("not-ready", window), toleration("unreachable", window)] });
+      await site.run("1m");
+      site.report("a", { Ready: "False" });
+      await site.run("10s");
+      expect(site.noExecute("a")).toEqual(["not-ready:NoExecute"]);
+      site.cut();
+      await site.run("5m");
+      expect(site.exists("web")).toBe(true);
+      return site;
+    }
+
+    test.each(["100ms", "9s", "39s"] as const)(
+      "harms none of its pods if it reports ready %s afterwards",
+      async (span) => {
+        const site = await restarting();
+        site.restore();
+        await site.run(span);
+        expect(site.exists("web")).toBe(true);
+        site.report("a", { Ready: "True" });
+        await site.run("10m");
+        expect([site.exists("web"), site.taints("a")]).toEqual([true, []]);
+      },
+    );
+
+    test("evicts them once it reports again that it is not ready, under kubernetes when the time is over", async () => {
+      const site = await restarting();
+      site.restore();
+      await site.run("10s");
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      site.report("a", { Ready: "False" });
+      await site.run("10s");
+      expect(site.exists("web")).toBe(policy === "kubernetes");
+      await site.run("38s");
+      expect(site.exists("web")).toBe(policy === "kubernetes");
+      await site.run("8s");
+      expect(site.exists("web")).toBe(false);
+    });
+
+    test("evicts them a grace period afterwards if it reports nothing new, under kubernetes after their whole time", async () => {
+      const site = await restarting();
+      site.restore();
+      await site.run(policy === "kubernetes" ? "59s" : "39s");
+      expect(site.exists("web")).toBe(true);
+      await site.run("7s");
+      expect(site.exists("web")).toBe(false);
+    });
+
+    test("harms none of its pods under the next leader, which waits for its report as well", async () => {
+      const site = await restarting();
+      await site.lead({ budget: site.budget, kept: site.kept, reboot: true });
+      await site.run("30s");
+      expect(site.exists("web")).toBe(true);
+      site.report("a", { Ready: "True" });
+      await site.run("10m");
+      expect(site.exists("web")).toBe(true);
+    });
+
+    test("harms none of its pods if it lasts only until the kubelet has reported ready, and the report is late", async () => {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c"]) site.board(name);
+      site.pod("web", { on: "a", tolerations: [toleration("not-ready", 60), toleration("unreachable", 60)] });
+      await site.run("1m");
+      site.report("a", { Ready: "False" });
+      while (site.noExecute("a").length === 0) await site.run("1s");
+      await site.run("56s");
+      site.cut();
+      site.report("a", { Ready: "True" });
+      await site.run("5s");
+      site.restore("behind");
+      await site.run("4s");
+      expect(site.exists("web")).toBe(true);
+    });
+  });
+
   test("a board's own report and a person's act are not held", async () => {
     const site = busySite(policy);
     await site.run("2m");

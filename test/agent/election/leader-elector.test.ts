@@ -318,6 +318,33 @@ describe("a leader that is cut off", () => {
     await site.end();
   });
 
+  test("for so long that its term ends knows of the outage when it leads again", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    pi.link.cut = "both";
+    await site.clock.advance("5m");
+    expect([site.leaders, pi.elector.writes.restoredAt]).toEqual([[], undefined]);
+    pi.link.cut = undefined;
+    await site.clock.until(() => pi.leads, "10m");
+    expect(pi.elector.writes.restoredAt?.mono).toBeGreaterThan(pi.clock.now().mono - 1000);
+    await site.end();
+  });
+
+  test("and that leads again after another board begins as if there had been no outage: that board could write", async () => {
+    const site = new Election();
+    const pi = site.join("pi-1");
+    await site.settled();
+    const other = site.join("pi-2");
+    pi.link.cut = "both";
+    await site.clock.until(() => other.leads, "10m");
+    pi.link.cut = undefined;
+    other.link.cut = "both";
+    await site.clock.until(() => pi.leads, "10m");
+    expect(pi.elector.writes.restoredAt).toBeUndefined();
+    await site.end();
+  });
+
   test("never writes beside its successor, and follows it when the link is back", async () => {
     const site = new Election(5);
     for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);

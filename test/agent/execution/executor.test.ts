@@ -320,6 +320,12 @@ describe("evictions that were frozen after they were decided", () => {
     expect(api.objects.size).toBeGreaterThan(0);
   });
 
+  test("are sent if an operator's command ordered them", async () => {
+    const { api, executor, term } = setUp(4, { isFrozen: () => true });
+    const ordered = { ...deletion(api.put("a")), cause: { ...cause, isOrdered: true as const } };
+    expect(await executor.execute([ordered], term)).toMatchObject([{ ok: true }]);
+  });
+
   test("still permit marks, which evict no pod", async () => {
     const { api, executor, term } = setUp(4, { isFrozen: () => true });
     const mark = { ...patch(api.put("a"), { status: {} }), cause };

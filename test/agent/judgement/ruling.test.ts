@@ -122,21 +122,59 @@ describe("a pod is evicted", () => {
     expect(evict(gate, { taints: [unreachable, "ops/drain"], facts: alive })).toBe("act");
   });
 
-  test("for the taint that its kubelet's report caused, held by freezes only", () => {
-    const gate = { ready: "False", notLive: true, quarantine: true, valve: "acts" } as const;
-    expect([evict(gate, { taints: [notReady] }), evict({ ...gate, frozenMs: 1 }, { taints: [notReady] })]).toEqual([
-      "act",
-      "freeze",
-    ]);
-    expect(evict({ ...gate, ready: "Unknown" }, { taints: [notReady] })).toBe("not-live");
-    expect(evict({ ...gate, nodeDeleted: true }, { taints: [notReady] })).toBe("not-live");
+  const outOfService = "node.kubernetes.io/out-of-service";
+
+  test.each([
+    ["silent since", { confirmed: "silent" }, {}, "act"],
+    ["heard since", { confirmed: "heard" }, {}, "verdict"],
+    ["silent since, under a freeze and a shut valve", { confirmed: "silent", frozenMs: 9, valve: "acts" }, {}, "act"],
+    ["silent since, while the watches are not live", { confirmed: "silent", notLive: true }, {}, "not-live"],
+    ["silent since, in the quarantine", { confirmed: "silent", quarantine: true }, {}, "quarantine"],
+    ["silent since, but not for a grace period of ours", { confirmed: "silent" }, { facts: alive }, "verdict"],
+    ["the same under policy kubernetes", { confirmed: "silent", policy: "kubernetes" }, { facts: alive }, "verdict"],
+    ["silent since, and not read yet", { confirmed: "silent", doubtful: true }, {}, "not-due"],
+    ["silent since, where no board is judged", { confirmed: "silent" }, { facts: undefined }, "act"],
+    ["heard since, where no board is judged", { confirmed: "heard" }, { facts: undefined }, "verdict"],
+    ["heard since, within the window", { confirmed: "heard" }, { ranMs: 0 }, "not-due"],
+  ] as const)("from a board that an operator confirmed dead, and that is %s", (_when, gate, window, ruling) => {
+    for (const taints of [[outOfService], [unreachable, outOfService]])
+      expect(evict(gate, { ...window, taints })).toBe(ruling);
   });
 
-  test("not by a window of an earlier term while its board is ready", () => {
-    const back = { ready: "True", policy: "kubernetes" } as const;
-    expect(evict({ ...back, former: true }, { facts: alive })).toBe("verdict");
-    expect(evict(back, { facts: alive })).toBe("act");
-    expect(evict({ ...back, former: true }, { facts: undefined })).toBe("act");
+  test("for a taint of another client too whatever was heard of a confirmed board", () => {
+    expect(evict({ confirmed: "heard" }, { taints: [outOfService, "ops/drain"], facts: alive })).toBe("act");
+    expect(evict({}, { taints: [outOfService], facts: alive })).toBe("act");
+  });
+
+  test.each([
+    ["while the link is up", {}, "act"],
+    ["under a freeze", { frozenMs: 1 }, "freeze"],
+    ["while the safety valve is shut: it is no verdict of ours", { valve: "acts" }, "act"],
+    ["while the watches are not live", { notLive: true }, "not-live"],
+    ["while its kubelet may be about to withdraw the report", { awaited: true }, "quarantine"],
+    ["in the quarantine of other boards, after its kubelet has reported", { quarantine: true }, "act"],
+    ["while the watches are not live, though it is awaited", { notLive: true, awaited: true }, "not-live"],
+    ["where the cache of Nodes may be late", { doubtful: true }, "not-due"],
+    ["that has fallen silent since, while the watches are not live", { ready: "Unknown", notLive: true }, "not-live"],
+    ["whose Node is gone, while the safety valve is shut", { nodeDeleted: true, valve: "acts" }, "valve"],
+  ] as const)("by its kubelet's report %s", (_when, gate, ruling) => {
+    for (const facts of [silence, alive, undefined])
+      if (facts !== alive || !("nodeDeleted" in gate))
+        expect(evict({ ready: "False", ...gate }, { taints: [notReady], facts })).toBe(ruling);
+  });
+
+  test.each([
+    [unreachable, {}, "verdict"],
+    [notReady, {}, "verdict"],
+    [notReady, { former: true }, "verdict"],
+    [unreachable, { policy: "kubernetes" }, "act"],
+    [notReady, { policy: "kubernetes" }, "act"],
+    [unreachable, { policy: "kubernetes", former: true }, "verdict"],
+    [notReady, { policy: "kubernetes", former: true }, "verdict"],
+  ] as const)("for %s while its board is ready, with %o: %s", (taint, gate, ruling) => {
+    expect(evict({ ready: "True", ...gate }, { taints: [taint], facts: alive })).toBe(ruling);
+    // Without a judge, nothing shows that the report is not old.
+    expect(evict({ ready: "True", ...gate }, { taints: [taint], facts: undefined })).toBe("act");
   });
 });
 
@@ -155,6 +193,17 @@ test("a pod is collected if its Node is gone, or its board out of service", () =
   expect(ruled("pod-collected", { kind: "node-deleted" })).toBe("act");
   expect(ruled("pod-collected", { kind: "out-of-service" })).toBe("act");
   expect(ruled("pod-collected", { kind: "reported" })).toBe("not-due");
+});
+
+test("a pod of a board that an operator confirmed dead is collected only if the board is silent since", () => {
+  const collect = (confirmed: "silent" | "heard", facts?: SilenceFacts) =>
+    ruled("pod-collected", { kind: "out-of-service", ...(facts && { silence: facts }) }, { confirmed });
+  expect([collect("silent", silence), collect("silent"), collect("silent", alive), collect("heard", silence)]).toEqual([
+    "act",
+    "act",
+    "verdict",
+    "verdict",
+  ]);
 });
 
 test("a pod without a Node is kept while the safety valve is shut, if a kubelet has taken it up", () => {

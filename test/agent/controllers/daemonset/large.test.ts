@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Pod } from "../../../../agent/api/core.ts";
+import type { Pod, Taint } from "../../../../agent/api/core.ts";
 import type { KubeObject, NewObject } from "../../../../agent/api/meta.ts";
 import { pinned } from "../../../../agent/api/node-affinity.ts";
 import { controllerRevisions, type Resource, resourceName } from "../../../../agent/api/resources.ts";
@@ -116,6 +116,19 @@ test("whether a board is eligible is decided without a copy of the tolerations",
   const node = { metadata: { name: "n1", uid: "u", resourceVersion: "1" } };
   expect(eligibilityOf(set({ template: { tolerations: counted } }), node).run).toBe(true);
   expect(reads.count).toBe(0);
+});
+
+test("a board that siteward took out of service gets no pod, and keeps those that it has until they are evicted", () => {
+  const outOfService = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute" };
+  const board = (annotations: Readonly<Record<string, string>>, ...taints: readonly Taint[]) => ({
+    metadata: { name: "n1", uid: "u", resourceVersion: "1", annotations },
+    spec: { taints },
+  });
+  const ours = { "siteward.dev/out-of-service": "{}" };
+  const other = { key: "ops/drain", effect: "NoExecute" };
+  expect(eligibilityOf(set(), board(ours, outOfService))).toEqual({ run: false, stay: true });
+  expect(eligibilityOf(set(), board(ours, outOfService, other))).toEqual({ run: false, stay: false });
+  expect(eligibilityOf(set(), board({}, outOfService))).toEqual({ run: false, stay: false });
 });
 
 describe("8000 pods of one set", () => {

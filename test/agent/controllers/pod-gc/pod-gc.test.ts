@@ -4,6 +4,7 @@ import { keyOf } from "../../../../agent/api/meta.ts";
 import { nodes, pods } from "../../../../agent/api/resources.ts";
 import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import { outOfServiceAnnotation } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
 import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
@@ -334,7 +335,7 @@ const none = { ended: [], outOfService: [], missing: [], fates: new Map(), orpha
 test("a pod deleted for the state of its board is deleted only in the version that was read", () => {
   const nothing = { ...none, shut: undefined };
   const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
-  const outOfService = [pod("stuck", { version: "8" })];
+  const outOfService = [{ pod: pod("stuck", { version: "8" }) }];
   const { actions } = decide({ ...nothing, kind: "pass", orphans: [lost], outOfService }, firstGcMemory, {
     mono: 0,
     wall: 0,
@@ -417,8 +418,52 @@ describe("of the terminating pods on boards that an operator marked out of servi
     };
     const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, firstGcMemory);
     if (state?.kind !== "pass") throw new Error(state?.kind);
-    return { deleted: state.outOfService.map(({ metadata }) => metadata.name), asked };
+    return { deleted: state.outOfService.map(({ pod: { metadata } }) => metadata.name), asked };
   }
+
+  describe("by the command of siteward", () => {
+    const confirmed: Node = {
+      ...marked,
+      metadata: {
+        ...marked.metadata,
+        annotations: { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", lease: "", heartbeat: "H1" }) },
+      },
+      status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
+    };
+    const heard: Node = {
+      ...confirmed,
+      status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H2" }] },
+    };
+    const back: Node = { ...marked, spec: {}, status: { conditions: [{ type: "Ready", status: "True" }] } };
+
+    test.each([
+      ["gave no sign of life since", confirmed, ["delete web"]],
+      ["gave one since, which the cache does not show", heard, []],
+      ["is back in service", back, []],
+    ])("they are deleted after a read, if the board %s", async (_what, live, gone) => {
+      const { site } = countedSite([
+        [pods, [leaving]],
+        [nodes, [confirmed]],
+      ]);
+      const asked: string[] = [];
+      const view: SiteView = {
+        ...site,
+        position: () => "8",
+        async fetch<T>(resource: unknown, name: string): Promise<T | undefined> {
+          asked.push(name);
+          return (resource === nodes ? live : undefined) as T | undefined;
+        },
+      };
+      const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, firstGcMemory);
+      if (state === undefined) throw new Error("nothing to decide");
+      const { actions } = decide(state, firstGcMemory, { mono: 0, wall: 0 });
+      expect(asked).toContain("pi");
+      const deletions = actions.filter((action) => action.do === "delete");
+      expect(deletions.map(({ target }) => `delete ${target.name}`)).toEqual(gone);
+      for (const { cause, grounds } of deletions)
+        expect([cause?.isOrdered, grounds?.gate]).toEqual([true, { confirmed: "silent" }]);
+    });
+  });
 
   test("those written no later than the cached Nodes are deleted", async () => {
     expect(await pass("8")).toEqual({ deleted: ["web"], asked: [] });

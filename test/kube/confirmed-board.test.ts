@@ -1,0 +1,52 @@
+import { writeFileSync } from "node:fs";
+import path from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { until } from "../support/agent-process.ts";
+import { boardsOnly } from "../support/boards-only.ts";
+import { missingAssets } from "../support/kube/kube-cluster.ts";
+import { KubeSite } from "../support/kube/kube-site.ts";
+import { FaultyLink } from "../support/links/faulty-link.ts";
+import { boardName, fill, report } from "../support/load.ts";
+import { order } from "../support/order.ts";
+
+const config = {
+  leader: { duration: "24s", renewDeadline: "16s", retry: "2s", followers: "poll" },
+  nodeLifecycle: { monitorPeriod: "1s", gracePeriod: "8s", startupGracePeriod: "8s" },
+  link: { blip: "2s" },
+  controllers: boardsOnly,
+};
+
+describe.skipIf(missingAssets())("a board that is confirmed dead as the leader's link breaks", () => {
+  const site = new KubeSite();
+  const { cluster } = site;
+
+  beforeAll(async () => {
+    await site.start();
+    await fill(cluster, { nodes: 4, pods: 12, seed: 1 });
+  });
+  afterAll(() => site.stop());
+
+  test("keeps its pods if it comes back before the link", async () => {
+    const link = new FaultyLink(Number(new URL(cluster.server).port), 1);
+    const kubeconfig = path.join(cluster.dir, "link.kubeconfig");
+    writeFileSync(kubeconfig, cluster.kubeconfigFor(`https://127.0.0.1:${await link.listen()}`), { mode: 0o600 });
+    site.beat(0, 1, 2, 3);
+    const leader = site.agent(boardName(0), config, kubeconfig);
+    await until("it leads", () => leader.isReady && leader.leads, 30);
+    await Promise.all([0, 1, 2, 3].map((i) => report(cluster, i)));
+    site.silence(3);
+    await until("the board is lost", async () => (await site.taints(3)).includes("unreachable:NoExecute"), 60);
+    const pods = await site.podNames();
+    link.set({ delay: 400 });
+    void order(leader, "board.confirm-dead", { board: boardName(3) });
+    await until("it is out of service", async () => (await site.taints(3)).includes("out-of-service:NoExecute"), 30);
+    link.set({ refused: true });
+    link.reset();
+    site.beat(3);
+    await report(cluster, 3);
+    await new Promise((resolve) => setTimeout(resolve, 8000));
+    link.set({});
+    await until("it is back in service", async () => (await site.taints(3)).length === 0, 60);
+    expect(await site.podNames()).toEqual(pods);
+  });
+});
