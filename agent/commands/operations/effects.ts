@@ -3,7 +3,9 @@ import type { JsonRecord } from "../../base/json.ts";
 import { ApiError } from "../../client/api-error.ts";
 import { LeaseNotWrittenError } from "../../election/lease-write.ts";
 import { FencedError } from "../../execution/fence.ts";
-import type { Effect } from "../desk/controls.ts";
+import { type Effect, refused } from "../desk/controls.ts";
+
+export const notLeading = refused(421, "not-leader", "another board leads", {});
 
 /** The effect of a command that failed, possibly after taking partial effect. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {

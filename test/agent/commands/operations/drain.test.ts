@@ -6,6 +6,7 @@ import { KubeClient } from "../../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../../agent/client/request-limiter.ts";
 import { Traffic } from "../../../../agent/client/traffic.ts";
 import type { HttpRequest, HttpResponse } from "../../../../agent/client/transport/transport.ts";
+import { Cordons } from "../../../../agent/commands/operations/cordons.ts";
 import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
 import { BoardDrain, type DrainOrder } from "../../../../agent/commands/operations/drain.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -131,7 +132,7 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
       signal: cancel.signal,
       dryRun,
     };
-    const drain = new BoardDrain(order, deps);
+    const drain = new BoardDrain(order, deps, new Cordons(deps));
     return { drain, effect: drain.run() };
   };
   const run = async (dryRun: boolean, force = false, lasts = "10s") => {
@@ -202,7 +203,7 @@ test("an uncordon by this agent ends a drain at once", async () => {
   const { drain, effect } = start(false);
   await clock.advance("7s");
   Object.assign(server, { node: { ...server.node, spec: {} }, pods: [web("new")] });
-  drain.uncordoned();
+  drain.overrule();
   expect(await effect).toMatchObject({ outcome: "failed", code: 409, error: "uncordoned" });
   expect(evicted).toEqual([]);
 });
