@@ -78,6 +78,8 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
     pods: [...begins],
     node: { metadata: { name: "pi-3", uid: "u1", resourceVersion: "5" }, spec: { unschedulable: true } },
     isNodeReadable: true,
+    /** The refusal to read a DaemonSet. */
+    daemonSets: (): ReturnType<typeof refusal> | undefined => undefined,
     /** How long an eviction takes. */
     latency: 0,
     /** Header of each refusal. */
@@ -96,7 +98,7 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
       server.pods = server.pods.filter((pod) => pod.name !== name);
       return ok(json(success));
     }
-    if (path.includes("/daemonsets/o")) return ok(json(logs));
+    if (path.includes("/daemonsets/o")) return server.daemonSets() ?? ok(json(logs));
     if (path.includes("/daemonsets/")) return refusal(404, "NotFound", "not found");
     if (!path.includes("/nodes/")) return ok(listOf(server.pods));
     return server.isNodeReadable ? ok(json(server.node)) : refusal(500, "InternalError", "etcdserver: no leader");
@@ -331,6 +333,19 @@ test("a drain that a disruption budget blocks names the budget", async () => {
   const { run } = board([web("guarded")], () => refusal(429, "TooManyRequests", "Cannot evict pod", details));
   const result = { blocked: ["shop/guarded"], refused: [{ pod: "shop/guarded", why: message }] };
   expect(await run(false, false, "70s")).toMatchObject({ code: 409, error: "pdb-blocked", result });
+});
+
+test("a drain without the permission to read DaemonSets says what to do, and does not cordon the board", async () => {
+  const { run, server } = board([{ name: "daemon", owner: "DaemonSet" }]);
+  const asked: string[] = [];
+  server.asked = (method, path) => void asked.push(`${method} ${path}`);
+  const why = 'daemonsets.apps "o" is forbidden: User "agent" cannot get resource "daemonsets" in API group "apps"';
+  server.daemonSets = () => refusal(403, "Forbidden", why);
+  expect(await run(false)).toMatchObject({
+    ...{ outcome: "failed", code: 403, error: "forbidden" },
+    message: expect.stringMatching(/cannot get resource "daemonsets".*; grant the agent's user this permission/),
+  });
+  expect(asked.filter((one) => one.includes("/nodes/"))).toEqual([]);
 });
 
 test("a drain without the permission to evict ends at once", async () => {
