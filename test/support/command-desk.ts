@@ -114,6 +114,7 @@ export class CommandBoard {
       pause: (controller, ttl, _, dryRun, signal) => plan(`pause ${controller} ${ttl}`, dryRun, signal),
       resume: (controller, _, dryRun, signal) => plan(`resume ${controller}`, dryRun, signal),
       releaseValve: (ttl, _, dryRun, signal) => plan(`release valve ${ttl}`, dryRun, signal),
+      rearmValve: (_, dryRun, signal) => plan("rearm valve", dryRun, signal),
       confirmZoneDead: (zone, _ttl, _author, dryRun, signal) => plan(`confirm zone ${zone}`, dryRun, signal),
       unconfirmZoneDead: (zone, _author, dryRun, signal) => plan(`unconfirm zone ${zone}`, dryRun, signal),
       confirmBoardDead: (board, _, dryRun, signal) => plan(`confirm board ${board}`, dryRun, signal),

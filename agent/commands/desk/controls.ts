@@ -73,6 +73,7 @@ export interface SiteControls {
   freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
   thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
   releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  rearmValve(author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
   resume(controller: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
   confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;

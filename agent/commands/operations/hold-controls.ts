@@ -17,6 +17,7 @@ import {
   isRunning,
   longestBy,
   longestReason,
+  releasedAt,
 } from "../../holds/holds.ts";
 import { CachedSiteView } from "../../loop/site-view.ts";
 import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
@@ -90,7 +91,7 @@ export class HoldControls {
   /** Releases the safety valve, whether or not it holds acts now: more may be due soon. */
   async releaseValve(ttl: Millis, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { valve, holds } = this.#deps;
-    if (valve === undefined) return refused(409, "no-valve", "policy kubernetes has no safety valve", {});
+    if (valve === undefined) return noValve;
     const requested = holdUntil(this.#now(), ttl, author);
     const releaseIn = ({ release }: Holds): Hold => noShorter(requested, release);
     const result = () => ({
@@ -105,6 +106,19 @@ export class HoldControls {
       { effect: "once written", signal },
       () => answer,
       () => this.#emit("SafetyValveReleased", `Safety valve released for ${ttl / 1000}s`, author),
+    );
+  }
+
+  /** Withdraws a release, which permits harm, before it ends by itself. */
+  async rearmValve(author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
+    const { valve, holds } = this.#deps;
+    if (valve === undefined) return noValve;
+    const wasReleased = releasedAt(holds.ordered, this.#now()) !== undefined;
+    const result = () => ({ wasReleased });
+    if (!wasReleased || dryRun) return done(result());
+    const edit: Edit = (before) => ({ ...before, release: undefined });
+    return this.#change(edit, { effect: "at once", signal }, result, () =>
+      this.#emit("SafetyValveRearmed", "Release of the safety valve withdrawn", author),
     );
   }
 
@@ -253,6 +267,8 @@ const noShorter = (requested: Hold, before: Hold | undefined): Hold =>
 
 const named = ({ scope, target }: HoldScope | (FreezeScope & { readonly target?: string })): string =>
   scope === "site" ? "the site" : `${scope} ${target}`;
+
+const noValve = refused(409, "no-valve", "policy kubernetes has no safety valve", {});
 
 const tooMany = refused(
   409,

@@ -60,6 +60,10 @@ export class AgentSiteControls implements SiteControls {
     return this.#asLeader(() => this.#holds.releaseValve(ttl, author, { dryRun, signal }));
   }
 
+  rearmValve(author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.rearmValve(author, { dryRun, signal }));
+  }
+
   pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
     return this.#asLeader(() => this.#holds.pause(controller, ttl, author, { dryRun, signal }));
   }

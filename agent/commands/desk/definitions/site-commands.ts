@@ -100,6 +100,15 @@ export const siteCommands: readonly Definition[] = [
       site.releaseValve(args.ttl * second, author, dryRun, signal),
   }),
   command({
+    name: "valve.rearm",
+    sentence: "Withdraws a release of the safety valve: its limits apply again.",
+    scopes: ["site"],
+    class: "idempotent",
+    isSigned: true,
+    args: record({}),
+    perform: ({ site }, _args, { author, dryRun, signal }) => site.rearmValve(author, dryRun, signal),
+  }),
+  command({
     name: "zone.confirm-dead",
     sentence: "Confirms for ttl seconds that the silent boards of a zone are dead, until they give a sign of life.",
     scopes: ["site"],

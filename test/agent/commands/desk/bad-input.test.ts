@@ -721,6 +721,7 @@ const changes = [
   ["eviction.freeze", { ttl: 60 }],
   ["eviction.thaw", {}],
   ["valve.release", { ttl: 60 }],
+  ["valve.rearm", {}],
   ["zone.confirm-dead", { zone: "a", ttl: 60 }],
   ["zone.unconfirm-dead", { zone: "a" }],
   ["board.confirm-dead", { board: "edge-05" }],
