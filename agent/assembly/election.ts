@@ -67,7 +67,7 @@ function valveOf(
     publish,
     changed: (isHolding) => {
       if (isHolding) ambient.log.warn("the safety valve holds harmful acts", {});
-      else ambient.log.info("the safety valve holds no act any more", {});
+      else ambient.log.info("the safety valve is open: no harmful act is held", {});
       const { lease: about } = elector;
       const { term } = current;
       if (about === undefined || term === undefined) return;
@@ -76,7 +76,7 @@ function valveOf(
         : ({
             severity: "Normal",
             reason: "SafetyValveOpen",
-            message: "The safety valve holds no act any more",
+            message: "The safety valve is open: no harmful act is held",
           } as const);
       events.record({ do: "event", about, ...what }, term);
     },

@@ -30,7 +30,15 @@ export interface RequestWait {
   readonly lane?: Lane | undefined;
 }
 
-export interface WriteOptions extends RequestWait {
+export interface Refusable {
+  /**
+   * Called for each refusal after which the request is repeated, because the server named a time for it. Such a request
+   * may last for five minutes without a usable response.
+   */
+  readonly refused?: ((error: ApiError) => void) | undefined;
+}
+
+export interface WriteOptions extends RequestWait, Refusable {
   readonly signal: AbortSignal;
   /** Called immediately before each attempt is sent; throws if the write is no longer permitted (fencing). */
   readonly guard?: (() => void) | undefined;
@@ -43,14 +51,6 @@ interface Selection {
   readonly resourceVersion?: string | undefined;
   /** Metadata only: spec and status are not transferred. */
   readonly metadataOnly?: boolean;
-}
-
-export interface Refusable {
-  /**
-   * Called for each refusal after which the request is repeated, because the server named a time for it. Such a request
-   * may last for five minutes without a usable response.
-   */
-  readonly refused?: ((error: ApiError) => void) | undefined;
 }
 
 export interface ListOptions extends Selection, Refusable {
@@ -251,6 +251,7 @@ export class KubeClient {
       patience: write.patience,
       lane: write.lane,
       guard: write.guard,
+      refused: write.refused,
       method: "PATCH" as const,
       headers: this.#headers({
         accept: write.metadataOnly ? partial("PartialObjectMetadata") : json,
@@ -291,7 +292,7 @@ export class KubeClient {
       uid,
       gracePeriodSeconds,
     }: { readonly uid?: string | undefined; readonly gracePeriodSeconds?: number | undefined },
-    write: WriteOptions & Refusable,
+    write: WriteOptions,
   ): Promise<void> {
     const preconditions = uid === undefined ? undefined : { uid };
     const isPlain = preconditions === undefined && gracePeriodSeconds === undefined;

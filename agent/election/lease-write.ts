@@ -8,10 +8,15 @@ export class LeaseNotWrittenError extends Error implements HasDisposition {
   readonly disposition = "retry";
 }
 
-/** Resolves once `publish` does; rejects if that takes longer than `patience`. */
-export async function writtenWithin(clock: Clock, patience: Millis, publish: () => Promise<void>): Promise<void> {
+/** Resolves once `publish` does; rejects if that takes longer than `patience`, or the signal aborts first. */
+export async function writtenWithin(
+  clock: Clock,
+  patience: Millis,
+  publish: () => Promise<void>,
+  signal = new AbortController().signal,
+): Promise<void> {
   const late = (): Error => new LeaseNotWrittenError(`the Lease was not written within ${formatDuration(patience)}`);
-  const bound = deadline(clock, patience, new AbortController().signal, late);
+  const bound = deadline(clock, patience, signal, late);
   const timeout = new Promise<never>((_, reject) => {
     bound.signal.addEventListener("abort", () => reject(bound.signal.reason), { once: true });
   });

@@ -142,9 +142,10 @@ export const overtakenBy = (outcomes: readonly Outcome[], resource: Resource<Kub
 
 /**
  * The result of an action. `at`: when the result was known; undefined if the action was not sent. `object`: name, uid
- * and resourceVersion of the written object, for a later write of the same pass.
+ * and resourceVersion of the written object, for a later write of the same pass. `wasUncertain`: an earlier attempt of the
+ * same write was answered by a server error, after which it may have taken effect.
  */
 export type Outcome = { readonly action: Action; readonly at?: Instant } & (
   | { readonly ok: true; readonly object?: KubeObject }
-  | { readonly ok: false; readonly error: Error }
+  | { readonly ok: false; readonly error: Error; readonly wasUncertain?: boolean }
 );

@@ -7,7 +7,7 @@ import { Permits } from "../base/concurrency/permits.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
 import { isPostponed, patiently } from "../base/postponed.ts";
 import { ApiError, isNotFound } from "../client/api-error.ts";
-import type { RequestWait } from "../client/kube-client.ts";
+import type { Refusable, RequestWait } from "../client/kube-client.ts";
 import type { Decisions } from "../decisions/decision-book.ts";
 import { type Act, type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import {
@@ -25,7 +25,7 @@ import {
 import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
 import { FencedError, fence, type Term } from "./fence.ts";
 
-export interface Write extends RequestWait {
+export interface Write extends RequestWait, Refusable {
   readonly signal: AbortSignal;
   readonly guard?: () => void;
 }
@@ -66,6 +66,12 @@ export class FrozenError extends Error implements HasDisposition {
   readonly disposition = "refresh";
 }
 
+/** The write was not sent, because the order that asked for it was over. */
+export class OrderOverError extends Error implements HasDisposition {
+  override readonly name = "OrderOverError";
+  readonly disposition = "drop";
+}
+
 /** Limits the harmful acts of a site (docs/judgement.md#safety-valve). */
 export interface SafetyValve {
   /**
@@ -88,13 +94,19 @@ export interface ActingPass {
   readonly lane?: Lane | undefined;
 }
 
+/** An operator's order whose actions are executed. */
+export interface ActingOrder {
+  /** Aborts when the order is over: nothing is sent after that, and a write already sent continues. */
+  readonly isOver: AbortSignal;
+}
+
 /** Executes decisions. Implemented by Executor. */
 export interface Acts {
   execute(actions: readonly Action[], term: Term, actingPass: ActingPass): Promise<readonly Outcome[]>;
 }
 
 /** A pass whose actions are being executed. */
-interface Pass extends Omit<ActingPass, "by" | "patience"> {
+interface Pass extends Omit<ActingPass, "by" | "patience">, Partial<ActingOrder> {
   readonly by: string | undefined;
   /** Aborts when no further write may be sent. */
   readonly patience: AbortSignal;
@@ -163,16 +175,20 @@ export class Executor {
     return this.#acts.list(now);
   }
 
-  /**
-   * Executes actions and returns their outcomes in the same order. Never rejects. Without `actingPass`, `since` is now.
-   */
-  async execute(actions: readonly Action[], term: Term, actingPass?: ActingPass): Promise<readonly Outcome[]> {
+  /** Executes actions and returns their outcomes in the same order. Never rejects. Without a pass, `since` is now. */
+  async execute(
+    actions: readonly Action[],
+    term: Term,
+    acting?: ActingPass | ActingOrder,
+  ): Promise<readonly Outcome[]> {
     const { clock } = this.#ambient;
-    const pass = actingPass ?? { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
+    const unasked = { by: undefined, since: clock.now(), moved: () => {}, patience: undefined };
+    const pass = acting && "by" in acting ? acting : { ...unasked, ...acting };
     const outcomes: Outcome[] = new Array(actions.length);
     const chains = chainsOf(actions);
     const rest = chains.filter((chain) => !creates(chain)).values();
-    await patiently(clock, pass.patience, term.signal, async (patience) => {
+    const end = "isOver" in pass ? AbortSignal.any([term.signal, pass.isOver]) : term.signal;
+    await patiently(clock, pass.patience, end, async (patience) => {
       const run = (chain: Chain): Promise<Error | undefined> =>
         this.#chain(chain, outcomes, term, { ...pass, patience });
       const lanes = Array.from({ length: Math.min(this.#inflight, chains.length) }, async () => {
@@ -216,14 +232,18 @@ export class Executor {
         outcomes[index] = { action, ok: false, error };
         continue;
       }
+      let wasUncertain = false;
+      const refused = ({ status }: ApiError): void => {
+        if (status >= 500) wasUncertain = true;
+      };
       try {
-        const object = await this.#perform(versions.updated(action), term, pass);
+        const object = await this.#perform(versions.updated(action), term, { ...pass, refused });
         versions.wrote(action, object);
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
       } catch (error) {
-        failure = error instanceof Error ? error : new Error(String(error));
-        outcomes[index] = { action, ok: false, at: this.#ambient.clock.now(), error: failure };
+        failure = unlessOver(error, pass.isOver);
+        outcomes[index] = { action, ok: false, at: this.#ambient.clock.now(), error: failure, wasUncertain };
       }
       pass.moved();
     }
@@ -247,10 +267,12 @@ export class Executor {
     }
   }
 
-  async #perform(action: Action, term: Term, { by, since, patience, lane }: Pass): Promise<KubeObject | undefined> {
+  async #perform(action: Action, term: Term, pass: Pass & Refusable): Promise<KubeObject | undefined> {
+    const { by, since, patience, lane, isOver, refused } = pass;
     const stands = fence(this.#ambient.clock, term);
     const guard = (): void => {
       stands();
+      isOver?.throwIfAborted();
       if (restsOnHearing(action) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
       if (evicts(action) && !action.cause.isOrdered && this.#isFrozen(action.cause.board)) {
@@ -267,7 +289,7 @@ export class Executor {
     }
     try {
       guard();
-      const answer = await this.#write(action, { signal: term.signal, patience, lane, guard });
+      const answer = await this.#write(action, { signal: term.signal, patience, lane, guard, refused });
       const act = actOf(action, by);
       if (act) this.#acts.add(act, this.#ambient.clock.now());
       return answer;
@@ -350,16 +372,28 @@ const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "
 const nameOf = (action: Action, by: string | undefined): string =>
   `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
 
-/** The effect of an act by its outcome. An act that was sent and not refused may take effect. */
-function effectOf(outcome: Outcome | undefined): "done" | "uncertain" | "none" {
+/**
+ * The effect of an act by its outcome. An act that was sent and not refused may take effect. If it was sent again, the
+ * refusal is that of the last attempt, and may be due to the effect of an earlier one: a conflict with our own write.
+ */
+export function effectOf(outcome: Outcome | undefined): "done" | "uncertain" | "none" {
   if (outcome === undefined) return "uncertain";
   if (outcome.ok) return "done";
-  const { error } = outcome;
+  const { error, wasUncertain } = outcome;
+  if (wasUncertain) return "uncertain";
   const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500;
   return isRefused || isPostponed(error) || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
 }
 
-const unsent = [FencedError, FrozenError, OutdatedError, NotAttemptedError];
+const unsent = [FencedError, FrozenError, OutdatedError, NotAttemptedError, OrderOverError];
+
+/** The error, unless it only says that the order is over: requests that wait end with the reason of their signal. */
+function unlessOver(error: unknown, isOver: AbortSignal | undefined): Error {
+  if (isOver?.aborted && error === isOver.reason) {
+    return new OrderOverError("the order was over before the write was sent", { cause: error });
+  }
+  return error instanceof Error ? error : new Error(String(error));
+}
 
 /** Whether a harmful act removes pods: deletions, and the taint that leads to them. A not-ready mark does not. */
 const evicts = (action: Action): action is Action & { readonly cause: Cause } =>

@@ -42,6 +42,13 @@ export interface HoldBookDeps {
   readonly over: (what: EndedHold) => void;
 }
 
+export interface HoldChange {
+  /** "at once" is for restrictive changes; permissive ones take effect "once written". */
+  readonly effect: "at once" | "once written";
+  /** Aborts when the order is over: it is not begun after that, and a permissive change that is not written is undone. */
+  readonly signal: AbortSignal;
+}
+
 export interface EndedHold {
   readonly kind: "freeze" | "pause" | "confirmation" | "release";
   /**
@@ -217,11 +224,11 @@ export class HoldBook {
 
   /**
    * Changes the holds. Resolves once the Lease has the change; if it cannot be written, the change is undone and this
-   * rejects. "at once" is for restrictive changes; permissive ones take effect "once written".
+   * rejects.
    */
-  async change(edit: (holds: Holds, now: Instant) => Holds, effect: "at once" | "once written"): Promise<void> {
+  async change(edit: (holds: Holds, now: Instant) => Holds, { effect, signal }: HoldChange): Promise<void> {
     const term = this.#term;
-    await this.#changes.acquire(new AbortController().signal);
+    if (!(await this.#changes.acquire(signal))) throw signal.reason;
     try {
       if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the change was written");
       if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
@@ -234,7 +241,9 @@ export class HoldBook {
       this.#pending = after;
       if (effect === "at once") this.#set(after);
       try {
-        await writtenWithin(this.#ambient.clock, patience, this.#deps.publish);
+        // A restriction that is late is better than none, even if its command has failed.
+        const until = effect === "at once" ? undefined : signal;
+        await writtenWithin(this.#ambient.clock, patience, this.#deps.publish, until);
       } catch (error) {
         if (this.#term === term) {
           this.#set(before);

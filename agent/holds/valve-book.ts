@@ -27,7 +27,7 @@ export interface ValveBookDeps {
   readonly memory: ValveMemory;
   /** Writes the carried annotations into the Lease now; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
-  /** Called when the valve begins to hold acts, and when it no longer does. */
+  /** Called when the valve begins to hold acts, and when it holds none any longer; not at the end of a term. */
   readonly changed: (isHolding: boolean) => void;
 }
 
@@ -129,7 +129,10 @@ export class ValveBook {
     }
     this.#term++;
     this.#leads = false;
-    this.#setHolding(false);
+    if (this.#holdingSince === undefined) return;
+    this.#ambient.log.info("harmful acts held by the safety valve are left to the next leader", {});
+    this.#holdingSince = undefined;
+    this.#refusedAt = undefined;
   }
 
   /** Remembers the annotation that was read while another board leads, in case it is lost or restored. */

@@ -249,7 +249,7 @@ export class ServerHistory {
 
   /** Rejects once the server is known to be restored; ends when the signal aborts. */
   async untilRestored(signal: AbortSignal): Promise<void> {
-    await Promise.all([untilAborted(this.#restoreFound.promise, signal), this.#forgetRestore(signal)]);
+    await Promise.all([untilAborted(this.#restoreFound.promise, signal), this.#forgetRestoreLater(signal)]);
   }
 
   /** While this board mirrors the site: links versions of the Lease that others wrote to the chain, until aborted. */
@@ -301,7 +301,7 @@ export class ServerHistory {
    * Forgets a restore after some time. It then begins a new chain, so that data received over a connection that never
    * broke is listed once more.
    */
-  async #forgetRestore(signal: AbortSignal): Promise<void> {
+  async #forgetRestoreLater(signal: AbortSignal): Promise<void> {
     if (!this.#deps.wasRestored) return;
     await sleep(this.#ambient.clock, restoreMemory, signal);
     if (signal.aborted) return;

@@ -55,7 +55,8 @@ export interface ReportedSite {
 /** The parts of the status that only the leader knows: boards, zones and evictions. Empty while another board leads. */
 export function siteParts(of: ReportedSite, now: Instant): Pick<Parts, "zones" | "boards" | "judgement" | "eviction"> {
   const { site } = of.current;
-  if (site === undefined) return {};
+  // Without a first judgement there is no site to show, which a pause may make so for long.
+  if (site === undefined) return isPaused(of) ? { judgement: notBegun(of) } : {};
   return {
     zones: zoneParts(site, of, now),
     boards: boardsPart(site, of, now),
@@ -76,7 +77,7 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
   return [...site.zones].map(([zone, { state, queue }]) => {
     const members = boards.filter((board) => board.zone === zone);
     const ready = members.filter((board) => board.ready === "True" && !isMute(board)).length;
-    const rate = isStopped(of, { zone }, now) ? 0 : queue.rate;
+    const rate = isPaused(of) || isStopped(of, { zone }, now) ? 0 : queue.rate;
     return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
   });
 }
@@ -87,22 +88,33 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
  */
 const isMute = ({ verdict, unwritten }: BoardRecord): boolean => unwritten || isSilent(verdict);
 
-function judgementPart(
-  site: SiteMemory,
-  { config: { nodeLifecycle, client }, controllers }: ReportedSite,
-  now: Instant,
-): JudgementPart {
+function judgementPart(site: SiteMemory, of: ReportedSite, now: Instant): JudgementPart {
   const { boards, judgedAt, behindSince } = site;
   return {
+    ...notBegun(of),
     at: judgedAt,
-    period: nodeLifecycle.monitorPeriod,
-    isPaused: controllers.some(({ name, state }) => name === "node-lifecycle" && state === "paused"),
     unwritten: [...boards.values()].filter(({ unwritten }) => unwritten).length,
     behindSince,
-    qps: client.qps,
-    postponed: postponed(site, nodeLifecycle.gracePeriod, now),
+    postponed: postponed(site, of.config.nodeLifecycle.gracePeriod, now),
   };
 }
+
+/** The judgement before the first pass over the boards. */
+function notBegun(of: ReportedSite): JudgementPart {
+  const { nodeLifecycle, client } = of.config;
+  return {
+    at: undefined,
+    period: nodeLifecycle.monitorPeriod,
+    isPaused: isPaused(of),
+    unwritten: 0,
+    behindSince: undefined,
+    qps: client.qps,
+  };
+}
+
+/** Whether an operator paused the controller that judges boards and has them evicted. */
+const isPaused = ({ controllers }: ReportedSite): boolean =>
+  controllers.some(({ name, state }) => name === "node-lifecycle" && state === "paused");
 
 /** A silent board is reported as postponed after so many grace periods. */
 const postponedPeriods = 3;
@@ -146,6 +158,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
   const isInQuarantine = isHeld(site.quarantine);
   const isDeaf = of.watches.some(({ resource, live }) => !live && judgedBy.includes(resource));
   const isHeldBack = (name: string): boolean => {
+    if (isPaused(of)) return true;
     const record = site.boards.get(name);
     if (record === undefined) return false;
     // A board that reports itself not ready is tainted without a verdict of ours.

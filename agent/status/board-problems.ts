@@ -7,48 +7,73 @@ import type { NamedBoard, NamedBoards, Parts, ProblemPart, UndrainedBoard } from
  * Boards that are not in use: one problem per cause, with the names of the first few boards. The texts have times instead
  * of durations, because they are sent to the fleet at each change.
  */
-export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
+export function boardProblems({ boards, judgement, now }: Parts): readonly ProblemPart[] {
   if (boards === undefined) return [];
   const { lost, off, notReady, undrained = [] } = boards;
+  const words = judgement?.isPaused ? atLastJudgement : atPresent;
   const found: ProblemPart[] = [];
   if (lost.count > 0)
     found.push({
       type: "BoardsLost",
       severity: "warning",
-      message: sentence(lost, now, {
-        one: "is lost: it has been silent since",
-        several: "boards are lost: they have been silent since",
-      }),
+      message: sentence(lost, now, words.lost),
       hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; kubectl cordon NODE alone silences this only once its pods are gone",
     });
   if (notReady.count > 0)
     found.push({
       type: "BoardsNotReady",
       severity: "warning",
-      message: sentence(notReady, now, {
-        one: "sends heartbeats but is not ready, since",
-        several: "boards send heartbeats but are not ready, since",
-      }),
+      message: sentence(notReady, now, words.notReady),
       hint: "kubectl describe node NODE names the condition; on the board: journalctl -u kubelet",
     });
   if (off.count > 0)
     found.push({
       type: "BoardsOff",
       severity: "info",
-      message: sentence(off, now, {
-        one: "is cordoned, and has been silent since",
-        several: "cordoned boards have been silent since",
-      }),
+      message: sentence(off, now, words.off),
     });
   if (undrained.length > 0)
     found.push({
       type: "CordonedNotDrained",
       severity: "warning",
-      message: undrainedText(undrained),
+      message: `${undrainedText(undrained)}${words.afterwards}`,
       hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods remain until the board returns or its Node is deleted",
     });
   return found;
 }
+
+const atPresent = {
+  lost: {
+    one: "is lost: it has been silent since",
+    several: "boards are lost: they have been silent since",
+  },
+  notReady: {
+    one: "sends heartbeats but is not ready, since",
+    several: "boards send heartbeats but are not ready, since",
+  },
+  off: {
+    one: "is cordoned, and has been silent since",
+    several: "cordoned boards have been silent since",
+  },
+  afterwards: "",
+};
+
+/** While the judgement is paused: these boards may be back, and nobody would know. */
+const atLastJudgement: typeof atPresent = {
+  lost: {
+    one: "was lost at the last judgement: it had been silent since",
+    several: "boards were lost at the last judgement: they had been silent since",
+  },
+  notReady: {
+    one: "sent heartbeats at the last judgement but was not ready, since",
+    several: "boards sent heartbeats at the last judgement but were not ready, since",
+  },
+  off: {
+    one: "was cordoned at the last judgement, and had been silent since",
+    several: "cordoned boards were silent at the last judgement, since",
+  },
+  afterwards: " (by the last judgement)",
+};
 
 function undrainedText(boards: readonly UndrainedBoard[]): string {
   const some = boards.slice(0, mostNamed).map(({ name, staying, evicted }) => {

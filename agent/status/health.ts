@@ -3,7 +3,7 @@ import { longestLease } from "../base/lease-timing.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems, timeOf } from "./board-problems.ts";
-import { lagProblems, postponedProblems } from "./judge-problems.ts";
+import { lagProblems, pausedProblems, postponedProblems } from "./judge-problems.ts";
 import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
 
@@ -17,6 +17,7 @@ export function problems(parts: Parts): readonly ProblemPart[] {
     ...leaderProblems(parts),
     ...watchProblems(parts),
     ...ofSite(
+      pausedProblems(parts),
       siteProblems(parts),
       boardProblems(parts),
       lagProblems(parts),
@@ -196,7 +197,13 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
   return found;
 }
 
-function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Parts): readonly ProblemPart[] {
+function siteProblems({
+  zones = [],
+  judgement,
+  eviction,
+  selectionConflicts = [],
+  now,
+}: Parts): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
   for (const { name, state, ready, nodes, rate } of zones) {
     if (state !== "PartialDisruption" && state !== "FullDisruption") continue;
@@ -207,7 +214,7 @@ function siteProblems({ zones = [], eviction, selectionConflicts = [], now }: Pa
       type: "ZoneDisrupted",
       subject: name,
       severity: "warning",
-      message: `${name}: ${state}, ${ready} of ${nodes} boards ready, ${pace}`,
+      message: `${name}: ${state}, ${ready} of ${nodes} boards ready${judgement?.isPaused ? " at the last judgement" : ""}, ${pace}`,
       hint: "check power and network of the zone",
     });
   }

@@ -108,6 +108,23 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
 }
 
 /**
+ * The problem of a site whose judgement an operator has paused. What the status says of zones and boards is as old as the
+ * last judgement, and nobody knows which boards have fallen silent since.
+ */
+export function pausedProblems({ judgement, now }: Parts): readonly ProblemPart[] {
+  if (!judgement?.isPaused) return [];
+  const since = judgement.at === undefined ? "in this term" : `since ${timeOf(judgement.at, now)}`;
+  return [
+    {
+      type: "BoardsNotJudged",
+      severity: "warning",
+      message: `node-lifecycle is paused: no board has been judged ${since}; boards that have fallen silent or returned meanwhile are not noticed, and taints stay as they are`,
+      hint: `to judge them again: siteward cmd controllers.resume '{"controller":"node-lifecycle"}' --reason TEXT; until then kubectl get lease -n kube-node-lease shows their heartbeats`,
+    },
+  ];
+}
+
+/**
  * The problem of a link that flaps: each outage begins a new grace period and a new quarantine, so that a board that is
  * dead may be judged late or never (docs/judgement.md#links-that-flap).
  */

@@ -148,11 +148,12 @@ export interface UndrainedBoard {
 }
 
 /** Progress of judging the boards. */
-export interface JudgementPart extends Omit<Section<"judgement">, "ageMs"> {
+export interface JudgementPart extends Omit<Section<"judgement">, "ageMs" | "isPaused"> {
   /** When the current verdicts were reached; `undefined`: none yet. */
   readonly at: Instant | undefined;
   /** Interval between passes over the boards. */
   readonly period: Millis;
+  /** An operator paused the controller that judges boards. */
   readonly isPaused: boolean;
   /** When the oldest pending write of a silent board's conditions became due. */
   readonly behindSince: Instant | undefined;

@@ -156,6 +156,8 @@ const judgement = record({
   ageMs: optional(span),
   /** Silent boards whose conditions in the API have not been updated yet. */
   unwritten: count,
+  /** An operator paused the controller that judges boards: zones and boards are shown as they were at that age. */
+  isPaused: optional(yesNo),
 });
 
 /** The safety valve: how many harmful acts it permits without an operator. */

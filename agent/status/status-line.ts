@@ -17,10 +17,11 @@ function standing({ leader, identity }: Status): string {
   return leader?.holder === undefined ? `standby ${identity.site}` : `standby of ${leader.holder} t${leader.term}`;
 }
 
-function nodes({ zones }: Status): string | undefined {
+function nodes({ zones, judgement }: Status): string | undefined {
   const sum = (count: (zone: { readonly ready: number; readonly nodes: number }) => number): number =>
     (zones ?? []).reduce((total, zone) => total + count(zone), 0);
-  return zones && `nodes ${sum(({ ready }) => ready)}/${sum((zone) => zone.nodes)}`;
+  const old = judgement?.isPaused ? " (not judged now)" : "";
+  return zones && `nodes ${sum(({ ready }) => ready)}/${sum((zone) => zone.nodes)}${old}`;
 }
 
 /** The length of the eviction queue, and the highest rate of a zone in boards per second. */

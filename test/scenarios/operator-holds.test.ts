@@ -1049,6 +1049,25 @@ describe("the safety valve", () => {
     expect(site.valve.heldSince).toBeDefined();
   });
 
+  test("holds again at once when its release is withdrawn, also under the next leader", async () => {
+    const { site, dead } = await burning();
+    const rearm = (dryRun: boolean) => site.done((controls) => controls.rearmValve(alice, dryRun));
+    expect(await rearm(false)).toEqual({ wasReleased: false });
+    await site.done((controls) => controls.freeze({ scope: "site" }, 2 * minute, alice, false));
+    await site.done((controls) => controls.releaseValve(hour, alice, false));
+    expect(await rearm(true)).toEqual({ wasReleased: true });
+    expect(site.held.release).toBeDefined();
+    expect(await rearm(false)).toEqual({ wasReleased: true });
+    expect(site.held.release).toBeUndefined();
+    expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveRearmed");
+    const first = site.leader.plate.name;
+    site.leader.killAgent();
+    await site.untilLed(first);
+    await site.run(6 * minute);
+    expect(harmDone(site, dead)).toBe(5);
+    expect(site.valve.heldSince).toBeDefined();
+  });
+
   test("opens by itself as acts become older than an hour", async () => {
     const { site, dead } = await burning();
     await site.run(50 * minute);
@@ -1088,6 +1107,8 @@ describe("the safety valve", () => {
 
   test("does not exist under policy kubernetes", async () => {
     const site = await begun(3, { policy: "kubernetes", maxHarm: 0 });
+    const rearm = await site.order((controls) => controls.rearmValve(alice, false));
+    expect(rearm).toMatchObject({ outcome: "refused", code: 409, error: "no-valve" });
     const victim = site.follower("b").plate.name;
     site.site.boards.find(({ plate }) => plate.name === victim)?.powerOff("none");
     await site.run(5 * minute);

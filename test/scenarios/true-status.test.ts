@@ -84,9 +84,16 @@ class Story {
     return problems(this.parts(board)).map(({ severity, type, message }) => `${severity} ${type}: ${message}`);
   }
 
+  rows(board?: SimBoard): readonly string[] {
+    return statusRows(snapshot(this.parts(board), undefined), 1000);
+  }
+
   row(label: string, board?: SimBoard): string {
-    const rows = statusRows(snapshot(this.parts(board), undefined), 1000);
-    return rows.find((row) => row.startsWith(`${label} `))?.slice(12) ?? "";
+    return (
+      this.rows(board)
+        .find((row) => row.startsWith(`${label} `))
+        ?.slice(12) ?? ""
+    );
   }
 }
 
@@ -171,6 +178,63 @@ test("while a site is frozen no eviction rate is shown, and held boards and pods
   expect(site.row("Zones")).toMatch(/ 0\/s {3}FROZEN until/);
   expect(site.problems().join("\n")).not.toContain("/s");
   expect(site.problems()).toContainEqual(expect.stringMatching(/^warning ZoneDisrupted: a: .*, evicting nothing$/));
+});
+
+describe("while the judgement of boards is paused", () => {
+  const paused = async (site: Story): Promise<void> => {
+    const order = site.leader.agent?.agent.siteControls.pause("node-lifecycle", 2 * hour, alice, false);
+    await site.run(2 * second);
+    expect(await order).toMatchObject({ outcome: "done" });
+  };
+  const notJudged = expect.stringMatching(
+    /^warning BoardsNotJudged: node-lifecycle is paused: no board has been judged since \d{4}-\d\d-\d\d \d\d:\d\d UTC;/,
+  );
+
+  test("the status does not pass off a board that fell silent since then as ready", async () => {
+    const site = await begun();
+    await paused(site);
+    site.follower("a").powerOff("none");
+    await site.run(20 * minute);
+    expect(site.problems()).toEqual([notJudged, expect.stringMatching(/^info ControllerPaused: node-lifecycle/)]);
+    expect(site.rows()).toContainEqual(expect.stringMatching(/ NOT JUDGED for 20m\d*s? \(node-lifecycle is paused\)$/));
+    expect(site.row("Eviction")).toMatch(/ HELD: node-lifecycle is paused$/);
+    void site.leader.agent?.agent.siteControls.resume("node-lifecycle", alice, false);
+    await site.run(2 * minute);
+    expect(site.problems()).toContainEqual(expect.stringMatching(/^warning BoardsLost/));
+    expect(site.rows().join()).not.toContain("NOT JUDGED");
+  });
+
+  test("the verdicts on lost boards are those of the last judgement, also once a board is back", async () => {
+    const site = await begun();
+    const victim = site.follower("a");
+    victim.powerOff("none");
+    await site.run(2 * minute);
+    await paused(site);
+    victim.powerOn(realWall);
+    await site.run(20 * minute);
+    expect(site.problems()).toEqual([
+      notJudged,
+      expect.stringMatching(
+        `^warning BoardsLost: ${victim.plate.name} was lost at the last judgement: it had been silent since `,
+      ),
+      expect.stringMatching(/^info ControllerPaused: node-lifecycle/),
+    ]);
+    expect(site.row("Zones")).toContain(" 0/s");
+  });
+
+  test("a new leader says that it has judged no board", async () => {
+    const site = await begun();
+    await paused(site);
+    const before = site.leader;
+    before.powerOff("none");
+    await site.run(5 * minute);
+    expect(site.leader).not.toBe(before);
+    expect(site.problems()).toContainEqual(
+      expect.stringMatching(
+        /^warning BoardsNotJudged: node-lifecycle is paused: no board has been judged in this term;/,
+      ),
+    );
+  });
 });
 
 const lostAt = ({ plate }: SimBoard, before: "before " | "" = ""): RegExp =>

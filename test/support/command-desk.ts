@@ -104,20 +104,23 @@ export class CommandBoard {
   }
 
   #siteControls(): SiteControls {
-    const plan = (what: string, dryRun: boolean): Promise<Effect> =>
-      dryRun ? Promise.resolve({ outcome: "done", result: { plan: what } }) : this.#do(what);
+    const plan = (what: string, dryRun: boolean, signal?: AbortSignal): Promise<Effect> =>
+      dryRun ? Promise.resolve({ outcome: "done", result: { plan: what } }) : this.#do(what, signal && { signal });
     return {
       standing: () => this.standing,
-      freeze: (scope, ttl, _, dryRun) => plan(`freeze ${"target" in scope ? scope.target : "site"} ${ttl}`, dryRun),
-      thaw: (scope, _, dryRun) => plan(`thaw ${"target" in scope ? scope.target : "site"}`, dryRun),
-      pause: (controller, ttl, _, dryRun) => plan(`pause ${controller} ${ttl}`, dryRun),
-      resume: (controller, _, dryRun) => plan(`resume ${controller}`, dryRun),
-      releaseValve: (ttl, _, dryRun) => plan(`release valve ${ttl}`, dryRun),
-      confirmZoneDead: (zone, _ttl, _author, dryRun) => plan(`confirm zone ${zone}`, dryRun),
-      unconfirmZoneDead: (zone, _author, dryRun) => plan(`unconfirm zone ${zone}`, dryRun),
-      confirmBoardDead: (board, _, dryRun) => plan(`confirm board ${board}`, dryRun),
-      stepDown: (to, holdOff, _, dryRun) => plan(`step down ${to} ${holdOff}`, dryRun),
-      cordon: (board, cordoned, _, dryRun) => plan(`${cordoned ? "cordon" : "uncordon"} ${board ?? "self"}`, dryRun),
+      freeze: (scope, ttl, _, dryRun, signal) =>
+        plan(`freeze ${"target" in scope ? scope.target : "site"} ${ttl}`, dryRun, signal),
+      thaw: (scope, _, dryRun, signal) => plan(`thaw ${"target" in scope ? scope.target : "site"}`, dryRun, signal),
+      pause: (controller, ttl, _, dryRun, signal) => plan(`pause ${controller} ${ttl}`, dryRun, signal),
+      resume: (controller, _, dryRun, signal) => plan(`resume ${controller}`, dryRun, signal),
+      releaseValve: (ttl, _, dryRun, signal) => plan(`release valve ${ttl}`, dryRun, signal),
+      rearmValve: (_, dryRun, signal) => plan("rearm valve", dryRun, signal),
+      confirmZoneDead: (zone, _ttl, _author, dryRun, signal) => plan(`confirm zone ${zone}`, dryRun, signal),
+      unconfirmZoneDead: (zone, _author, dryRun, signal) => plan(`unconfirm zone ${zone}`, dryRun, signal),
+      confirmBoardDead: (board, _, dryRun, signal) => plan(`confirm board ${board}`, dryRun, signal),
+      stepDown: (to, holdOff, _, dryRun, signal) => plan(`step down ${to} ${holdOff}`, dryRun, signal),
+      cordon: (board, cordoned, _, dryRun, signal) =>
+        plan(`${cordoned ? "cordon" : "uncordon"} ${board ?? "self"}`, dryRun, signal),
       draining: () => undefined,
       drain: (_options, _author, progress, signal, dryRun) =>
         dryRun ? plan("drain", true) : this.#do("drain", { progress, signal }),

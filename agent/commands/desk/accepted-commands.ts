@@ -47,6 +47,7 @@ export class AcceptedCommands {
   readonly #ambient: Ambient;
   readonly #deps: AcceptedCommandsDeps;
   readonly #leftovers = new AnswerStream();
+  #siteChanges = 0;
 
   constructor(ambient: Ambient, deps: AcceptedCommandsDeps) {
     this.#ambient = ambient;
@@ -93,6 +94,7 @@ export class AcceptedCommands {
     } catch (error) {
       return ledger.unavailable(error);
     }
+    if (request.scope === "site") this.#siteChanges++;
     const { id, name } = ticket;
     this.#ambient.log.info("command accepted", { id, name, ...author });
     counts.moved({ id, name, state: "accepted", ...author });
@@ -159,7 +161,12 @@ export class AcceptedCommands {
   async #finish(row: CommandRow, ticket: Ticket, signal: AbortSignal): Promise<void> {
     const { board, ledger, state } = this.#deps;
     const answers = ticket.origin === "mqtt" ? this.#leftovers : new AnswerStream();
-    const fate = await fateOf(this.#ambient, row, { board, ledger, state }, signal);
+    const fate = await fateOf(
+      this.#ambient,
+      row,
+      { board, ledger, state, siteChanges: () => this.#siteChanges },
+      signal,
+    );
     if (fate?.do === "answer") answers.push(this.#settle(fate.outcome, { by: row.author, reason: undefined }, ticket));
     if (fate?.do !== "carry out") return;
     const author = { by: row.author, reason: fate.command.envelope.reason };

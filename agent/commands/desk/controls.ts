@@ -66,21 +66,34 @@ export interface CommandCounters {
 
 /**
  * The operations on the site that commands use. With `dryRun` they check all conditions and change nothing; the result
- * says what would be done.
+ * says what would be done. Once `signal` aborts, they send nothing any more; without it they have no time limit.
  */
 export interface SiteControls {
   standing(): Standing;
-  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  thaw(scope: FreezeScope, author: Author, dryRun: boolean): Promise<Effect>;
-  releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  resume(controller: string, author: Author, dryRun: boolean): Promise<Effect>;
-  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect>;
-  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect>;
-  confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect>;
-  stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect>;
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  rearmValve(author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  resume(controller: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  stepDown(
+    to: string | undefined,
+    holdOff: Millis,
+    author: Author,
+    dryRun: boolean,
+    signal?: AbortSignal,
+  ): Promise<Effect>;
   /** Cordons a board, or uncordons it; `board` undefined for this board, whose drain an uncordon ends. */
-  cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect>;
+  cordon(
+    board: string | undefined,
+    cordoned: boolean,
+    author: Author,
+    dryRun: boolean,
+    signal?: AbortSignal,
+  ): Promise<Effect>;
   drain(
     /** `gracePeriod`, in seconds, replaces that of the pods. */
     options: { readonly timeout: Millis; readonly gracePeriod?: number; readonly force: boolean },

@@ -88,12 +88,21 @@ export class Executions {
         signal: limit.signal,
       }))();
     // A command that cannot be cancelled keeps its group until it ends, even after it was answered.
-    void ended.catch(() => undefined).then(() => this.#running.delete(envelope.id));
+    void ended
+      .catch(() => undefined)
+      .then((end) => {
+        this.#running.delete(envelope.id);
+        if (isTracked && isDone(end) && limit.signal.reason instanceof TimedOut)
+          this.#ambient.log.warn("a command took effect after its time limit", {
+            id: envelope.id,
+            name: envelope.name,
+          });
+      });
     try {
       const end = await Promise.race([ended, timeoutOf(limit.signal), abandoned.promise]);
       return end === "the next process" ? end : this.#outcome(end, limit.signal, progress.last());
     } catch (error) {
-      return this.#failure(error, limit.signal, progress.last(), definition.name);
+      return this.#failure(error, limit.signal, progress.last(), { name: definition.name, isTracked });
     } finally {
       limit.dispose();
       this.#underWay.delete(underWay);
@@ -146,7 +155,12 @@ export class Executions {
     return { state: "cancelled", code: 499, ...(result && { result }) };
   }
 
-  #failure(error: unknown, { reason }: AbortSignal, last: JsonRecord | undefined, name: string): CommandOutcome {
+  #failure(
+    error: unknown,
+    { reason }: AbortSignal,
+    last: JsonRecord | undefined,
+    { name, isTracked }: { readonly name: string; readonly isTracked: boolean },
+  ): CommandOutcome {
     const result = last && { result: last };
     if (reason instanceof Cancelled) return { state: "cancelled", code: 499, ...result };
     if (this.#isStopping)
@@ -156,7 +170,7 @@ export class Executions {
         state: "failed",
         code: 504,
         error: "timeout",
-        message: "the command exceeded its time limit",
+        message: isTracked ? mayFollow : "the command exceeded its time limit",
         ...result,
       };
     }
@@ -168,6 +182,12 @@ export class Executions {
     return { state: "failed", code: 500, error: "internal", message: sentenceOf(error).slice(0, 500), ...result };
   }
 }
+
+/** Nothing more is sent for the command, but what was sent before cannot be called back. */
+const mayFollow = "the command exceeded its time limit; what it had sent by then may still take effect";
+
+const isDone = (end: Effect | "the next process" | undefined): boolean =>
+  typeof end === "object" && end.outcome === "done";
 
 /** Rejects on timeout only: a cancelled command is still awaited, because its result says how far it got. */
 function timeoutOf(signal: AbortSignal): Promise<never> {

@@ -14,6 +14,8 @@ export interface ResumeDeps {
   readonly board: string;
   readonly ledger: Ledger;
   state(): DeskState;
+  /** Number of commands that change the site and that this process has accepted. */
+  siteChanges(): number;
 }
 
 /** What to do with a command accepted by the previous process. */
@@ -29,7 +31,8 @@ export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (o
 /**
  * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
  * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other is
- * executed if the checks still allow it; otherwise it is refused, or answered as interrupted if it may have started.
+ * executed if the checks still allow it, and no later command has come before it while it waited for this board to lead;
+ * otherwise it is refused, or answered as interrupted if it may have started.
  */
 export async function fateOf(
   ambient: Ambient,
@@ -52,6 +55,7 @@ export async function fateOf(
 
   const deadline = readLastingEnd(row.lapses);
   const begun = ambient.clock.now();
+  const changes = deps.siteChanges();
   for (;;) {
     if (signal.aborted) return undefined;
     const timeLeft = deps.ledger.leftOf(deadline);
@@ -60,6 +64,7 @@ export async function fateOf(
       ...{ signature: { is: "missing" }, timeLeft },
     };
     const now = deps.state();
+    if (deps.siteChanges() !== changes) return answer(interrupted("a later command was carried out before this one"));
     const judged = judgeAgain(command, now);
     const refusal = judged ?? overtaken(row, now, deps.ledger);
     if (!refusal) return { do: "carry out", command };

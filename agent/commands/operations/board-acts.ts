@@ -6,9 +6,11 @@ import { isNotFound } from "../../client/api-error.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
 import { outOfService, takeOutOfService } from "../../controllers/node-lifecycle/out-of-service.ts";
 import { type Action, refTo } from "../../execution/actions.ts";
+import { effectOf } from "../../execution/executor.ts";
+import type { Term } from "../../execution/fence.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
-import { always, emitCommandEvent, type OperationsDeps } from "./deps.ts";
-import { failed } from "./effects.ts";
+import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
+import { failed, notLeading } from "./effects.ts";
 import { lastSignInCache, notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
@@ -22,7 +24,7 @@ const mostTries = 5;
 export async function confirmBoardDead(
   name: string,
   author: Author,
-  dryRun: boolean,
+  { dryRun, signal }: OrderBounds,
   deps: OperationsDeps,
 ): Promise<Effect> {
   const cached = boardNamed(name, deps.caches);
@@ -32,9 +34,11 @@ export async function confirmBoardDead(
   const { clock } = deps.ambient;
   // The sign of life that the judgement rests on: the read may show a later one, which is not silence.
   const judged = lastSignInCache(cached, deps.caches);
-  return changeNode(name, { dryRun, deps, byLeader: true }, async (node) => {
+  const { term } = deps.current;
+  if (term === undefined) return notLeading;
+  return changeNode(name, { dryRun, deps, term, signal }, async (node) => {
     if (taintOf(node, outOfService)) return { result: { board: name, changed: false } };
-    const lease = await leaseOf(name, deps);
+    const lease = await leaseOf(name, deps, signal);
     if (lastSignOf(node, lease?.metadata.resourceVersion) !== judged) {
       return refused(409, "board-alive", `not dead: ${name} has given a sign of life`, { alive: [name] });
     }
@@ -46,64 +50,39 @@ export async function confirmBoardDead(
   });
 }
 
-/** Cordons or uncordons a Node. `board` undefined for this board's own, which it may write without leading. */
-export async function cordon(
-  board: string | undefined,
-  cordoned: boolean,
-  author: Author,
-  dryRun: boolean,
-  deps: OperationsDeps,
-): Promise<Effect> {
-  const own = deps.config.board.node;
-  const name = board ?? own;
-  const cached = board === undefined ? undefined : boardNamed(board, deps.caches);
-  if (cached && isEffect(cached)) return cached;
-  const byLeader = board !== undefined && board !== own;
-  return changeNode(name, { dryRun, deps, byLeader }, async (node) => {
-    const isCordoned = node.spec?.unschedulable === true;
-    const result = { board: name, cordoned, changed: isCordoned !== cordoned };
-    if (isCordoned === cordoned) return { result };
-    const what = cordoned ? "cordoned" : "uncordoned";
-    return {
-      act: {
-        do: "patch",
-        target: refTo(nodes, node),
-        type: "merge",
-        patch: { spec: { unschedulable: cordoned || null } },
-      },
-      result,
-      emitEvent: () =>
-        nodeEvent(deps, node, cordoned ? "BoardCordoned" : "BoardUncordoned", `Node ${name} ${what}`, author),
-    };
-  });
-}
-
-interface Plan {
+/** The change of a Node that an order asks for. */
+export interface NodePlan {
   /** The write to perform; undefined if there is nothing to do. */
   readonly act?: Action;
   readonly result: Readonly<Record<string, unknown>>;
   readonly emitEvent?: () => void;
+  /** Called if the write failed and may take effect all the same. */
+  readonly mayFollow?: () => void;
+}
+
+export interface NodeOrder extends OrderBounds {
+  readonly deps: OperationsDeps;
+  readonly term: Term;
 }
 
 /**
  * Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. An effect in
- * place of a plan is the outcome: nothing is written.
+ * place of a plan is the outcome: nothing is written. Once the signal aborts, nothing is sent any more; the answer to
+ * what was sent is awaited.
  */
-async function changeNode(
+export async function changeNode(
   name: string,
-  { dryRun, deps, byLeader }: { readonly dryRun: boolean; readonly deps: OperationsDeps; readonly byLeader: boolean },
-  planFor: (node: Node) => Promise<Plan | Effect>,
+  { dryRun, deps, term, signal }: NodeOrder,
+  planFor: (node: Node) => Promise<NodePlan | Effect>,
 ): Promise<Effect> {
-  const { client, executor, current } = deps;
-  const { signal } = new AbortController();
-  const term = byLeader ? current.term : always;
-  if (term === undefined) return refused(421, "not-leader", "another board leads", {});
+  const { client, executor } = deps;
   for (let tries = 1; ; tries++) {
     try {
       const plan = await planFor(await client.get(nodes, { name }, signal));
       if (isEffect(plan)) return plan;
       if (dryRun || plan.act === undefined) return done(plan.result);
-      const [outcome] = await executor.execute([plan.act], term);
+      const [outcome] = await executor.execute([plan.act], term, { isOver: signal });
+      if (effectOf(outcome) === "uncertain") plan.mayFollow?.();
       if (outcome?.ok === false) throw outcome.error;
       plan.emitEvent?.();
       return done(plan.result);
@@ -115,15 +94,15 @@ async function changeNode(
   }
 }
 
-async function leaseOf(name: string, { client }: OperationsDeps): Promise<Lease | undefined> {
+async function leaseOf(name: string, { client }: OperationsDeps, signal: AbortSignal): Promise<Lease | undefined> {
   try {
-    return await client.get(leases, { namespace: boardLeaseNamespace, name }, new AbortController().signal);
+    return await client.get(leases, { namespace: boardLeaseNamespace, name }, signal);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
 }
 
-function nodeEvent(deps: OperationsDeps, node: Node, reason: string, message: string, author: Author): void {
+export function nodeEvent(deps: OperationsDeps, node: Node, reason: string, message: string, author: Author): void {
   emitCommandEvent(deps, { ...refTo(nodes, node) }, { reason, message }, author);
 }

@@ -29,6 +29,14 @@ export interface OperationsDeps {
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
+/** What an order may do. */
+export interface OrderBounds {
+  /** Checks everything and changes nothing. */
+  readonly dryRun: boolean;
+  /** Aborts when the order has been answered or is over: it sends nothing after that. */
+  readonly signal: AbortSignal;
+}
+
 /** A term that never ends: a board may write its own Node, and Events about it, without leading. */
 export const always: Term = { number: 0, signal: new AbortController().signal, standsAt: () => true };
 

@@ -6,7 +6,7 @@ import { formatDuration } from "../../base/time/duration.ts";
 import { ApiError, isForbidden, isNotFound, isOvertaken } from "../../client/api-error.ts";
 import { type ObjectRef, refTo } from "../../execution/actions.ts";
 import { type Author, type Draining, done, type Effect, refused } from "../desk/controls.ts";
-import { cordon } from "./board-acts.ts";
+import type { Cordons } from "./cordons.ts";
 import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { type DrainablePod, DrainablePods } from "./drainable-pods.ts";
 import { failed } from "./effects.ts";
@@ -63,6 +63,7 @@ const uncordoned: Ending = {
   error: "uncordoned",
   message: "the board was uncordoned, which ends its drain",
 };
+const overruled: Ending = { ...uncordoned, message: "board.uncordon ended the drain" };
 const replaced: Ending = {
   code: 409,
   error: "board-replaced",
@@ -78,9 +79,10 @@ const cancelled: Ending = { code: 499, error: "cancelled", message: "cancelled; 
 export class BoardDrain {
   readonly #order: DrainOrder;
   readonly #deps: OperationsDeps;
+  readonly #cordons: Cordons;
   readonly #board: string;
   readonly #end: Instant;
-  readonly #uncordoned = new AbortController();
+  readonly #overruled = new AbortController();
   #tally = { evicted: 0, skipped: 0, left: 0 };
   /** Pods whose eviction was accepted, by uid, and that may still be there. */
   #evicting: ReadonlySet<string> = new Set();
@@ -94,9 +96,10 @@ export class BoardDrain {
   /** The Node that this drain cordoned; undefined if not read yet. */
   #node: ObjectRef | undefined;
 
-  constructor(order: DrainOrder, deps: OperationsDeps) {
+  constructor(order: DrainOrder, deps: OperationsDeps, cordons: Cordons) {
     this.#order = order;
     this.#deps = deps;
+    this.#cordons = cordons;
     this.#board = deps.config.board.node;
     this.#end = shifted(deps.ambient.clock.now(), order.options.timeout);
   }
@@ -106,15 +109,15 @@ export class BoardDrain {
     return { board: this.#board, ...this.#order.author, until: this.#end, evicted, left };
   }
 
-  /** Ends the drain, because this agent uncordoned the board. */
-  uncordoned(): void {
-    this.#uncordoned.abort();
+  /** Ends the drain: an order to uncordon the board was accepted, and follows the drain's own cordon. */
+  overrule(): void {
+    this.#overruled.abort();
   }
 
   async run(): Promise<Effect> {
     const { options, signal } = this.#order;
     const late = (): Error => new Error(`not drained within ${formatDuration(options.timeout)}`);
-    const either = AbortSignal.any([signal, this.#uncordoned.signal]);
+    const either = AbortSignal.any([signal, this.#overruled.signal]);
     const bound = deadline(this.#deps.ambient.clock, options.timeout, either, late);
     try {
       return await this.#perform(bound.signal);
@@ -137,7 +140,8 @@ export class BoardDrain {
     this.#tally = { evicted: 0, skipped, left: leaving.length };
     if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, mostNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
-    const cordoned = await cordon(undefined, true, author, false, this.#deps);
+    const cordoned = await this.#cordons.order(undefined, true, author, { dryRun, signal });
+    if (signal.aborted) return this.#unfinished();
     if (cordoned.outcome !== "done") return cordoned;
     return this.#evictUntilEmpty(pods, signal);
   }
@@ -278,7 +282,7 @@ export class BoardDrain {
 
   #unfinished(): Effect {
     if (this.#order.signal.aborted) return this.#failed(cancelled);
-    if (this.#uncordoned.signal.aborted) return this.#failed(uncordoned);
+    if (this.#overruled.signal.aborted) return this.#failed(overruled);
     const [first] = this.#refusals;
     if (first === undefined)
       return this.#failed({ code: 504, error: "timeout", message: "pods were left at the timeout" });

@@ -1,14 +1,20 @@
 import { sentenceOf } from "../../base/errors.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import { ApiError } from "../../client/api-error.ts";
+import { missingIn } from "../../client/permissions.ts";
 import { LeaseNotWrittenError } from "../../election/lease-write.ts";
 import { FencedError } from "../../execution/fence.ts";
-import type { Effect } from "../desk/controls.ts";
+import { type Effect, refused } from "../desk/controls.ts";
+
+export const notLeading = refused(421, "not-leader", "another board leads", {});
+
+const grant = "grant the agent's user this permission (rbac.yaml of this version has it) and repeat the command";
 
 /** The effect of a command that failed, possibly after taking partial effect. */
 export function failed(error: unknown, result: JsonRecord = {}): Effect {
   const [code, word] = kindOf(error);
-  return { outcome: "failed", code, error: word, message: sentenceOf(error), result };
+  const remedy = missingIn(error) ? `; ${grant}` : "";
+  return { outcome: "failed", code, error: word, message: `${sentenceOf(error)}${remedy}`, result };
 }
 
 function kindOf(error: unknown): readonly [code: number, error: string] {

@@ -6,7 +6,7 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { boardVerdicts } from "../../controllers/board-verdicts.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
 import { zoneName } from "../../controllers/node-lifecycle/zones/zones.ts";
-import { TooManyHoldsError } from "../../holds/hold-book.ts";
+import { type HoldChange, TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
   covers,
   type Freeze,
@@ -17,10 +17,11 @@ import {
   isRunning,
   longestBy,
   longestReason,
+  releasedAt,
 } from "../../holds/holds.ts";
 import { CachedSiteView } from "../../loop/site-view.ts";
 import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
-import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
+import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
 import { failed } from "./effects.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
@@ -37,7 +38,7 @@ export class HoldControls {
     this.#deps = deps;
   }
 
-  async freeze(where: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  async freeze(where: FreezeScope, ttl: Millis, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const scope = scopeNamed(where, this.#deps.caches);
     if (isEffect(scope)) return scope;
     const key = freezeKey(scope);
@@ -55,12 +56,12 @@ export class HoldControls {
       queued: this.#waiting(scope),
     });
     if (dryRun) return done(result());
-    return this.#change(edit, "at once", result, () =>
+    return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("EvictionFrozen", `Evictions from ${named(scope)} frozen for ${ttl / 1000}s`, author),
     );
   }
 
-  async thaw(where: FreezeScope, author: Author, dryRun: boolean): Promise<Effect> {
+  async thaw(where: FreezeScope, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { caches, config } = this.#deps;
     const scope = scopeNamed(where, caches);
     // A zone can be thawed even after its last board is gone.
@@ -82,15 +83,15 @@ export class HoldControls {
       const thawed = { ...before, end: at, slowEnd: shifted(at, recovery) };
       return { ...holds, freezes: new Map([...holds.freezes, [key, thawed]]) };
     };
-    return this.#change(edit, "once written", result, () =>
+    return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("EvictionThawed", `Evictions from ${named(where)} thawed`, author),
     );
   }
 
   /** Releases the safety valve, whether or not it holds acts now: more may be due soon. */
-  async releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  async releaseValve(ttl: Millis, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { valve, holds } = this.#deps;
-    if (valve === undefined) return refused(409, "no-valve", "policy kubernetes has no safety valve", {});
+    if (valve === undefined) return noValve;
     const requested = holdUntil(this.#now(), ttl, author);
     const releaseIn = ({ release }: Holds): Hold => noShorter(requested, release);
     const result = () => ({
@@ -102,13 +103,26 @@ export class HoldControls {
     const edit: Edit = (before) => ({ ...before, release: releaseIn(before) });
     return this.#change(
       edit,
-      "once written",
+      { effect: "once written", signal },
       () => answer,
       () => this.#emit("SafetyValveReleased", `Safety valve released for ${ttl / 1000}s`, author),
     );
   }
 
-  async pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  /** Withdraws a release, which permits harm, before it ends by itself. */
+  async rearmValve(author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
+    const { valve, holds } = this.#deps;
+    if (valve === undefined) return noValve;
+    const wasReleased = releasedAt(holds.ordered, this.#now()) !== undefined;
+    const result = () => ({ wasReleased });
+    if (!wasReleased || dryRun) return done(result());
+    const edit: Edit = (before) => ({ ...before, release: undefined });
+    return this.#change(edit, { effect: "at once", signal }, result, () =>
+      this.#emit("SafetyValveRearmed", "Release of the safety valve withdrawn", author),
+    );
+  }
+
+  async pause(controller: string, ttl: Millis, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const unknown = this.#unknown(controller);
     if (unknown) return unknown;
     const requested = holdUntil(this.#now(), ttl, author);
@@ -119,12 +133,12 @@ export class HoldControls {
     });
     if (dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
-    return this.#change(edit, "at once", result, () =>
+    return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
     );
   }
 
-  async resume(controller: string, author: Author, dryRun: boolean): Promise<Effect> {
+  async resume(controller: string, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const pause = this.#deps.holds.ordered.pauses.get(controller);
     const isPaused = pause !== undefined && isRunning(pause, this.#now());
     // A paused controller can be resumed even after the configuration disabled it.
@@ -133,12 +147,12 @@ export class HoldControls {
     const result = () => ({ controller, wasPaused: isPaused });
     if (!isPaused || dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, pauses: without(holds.pauses, controller) });
-    return this.#change(edit, "once written", result, () =>
+    return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("ControllerResumed", `Controller ${controller} resumed`, author),
     );
   }
 
-  async confirmZoneDead(name: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  async confirmZoneDead(name: string, ttl: Millis, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const found = zoneNamed(name, this.#deps.caches);
     if (isEffect(found)) return found;
     const { zone, boards } = found;
@@ -153,12 +167,12 @@ export class HoldControls {
     });
     if (dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
-    return this.#change(edit, "once written", result, () =>
+    return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
     );
   }
 
-  async unconfirmZoneDead(name: string, author: Author, dryRun: boolean): Promise<Effect> {
+  async unconfirmZoneDead(name: string, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const found = zoneNamed(name, this.#deps.caches);
     // A confirmation can be withdrawn even after the zone's last board is gone.
     const zone = isEffect(found) ? name : found.zone;
@@ -168,19 +182,14 @@ export class HoldControls {
     const result = () => ({ zone, wasConfirmed: isConfirmed });
     if (!isConfirmed || dryRun) return done(result());
     const edit: Edit = (holds) => ({ ...holds, confirmed: without(holds.confirmed, zone) });
-    return this.#change(edit, "at once", result, () =>
+    return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("ZoneConfirmationWithdrawn", `Confirmation that zone ${zone} is dead withdrawn`, author),
     );
   }
 
-  async #change(
-    edit: Edit,
-    effect: "at once" | "once written",
-    result: () => JsonRecord,
-    emitEvent: () => void,
-  ): Promise<Effect> {
+  async #change(edit: Edit, how: HoldChange, result: () => JsonRecord, emitEvent: () => void): Promise<Effect> {
     try {
-      await this.#deps.holds.change(edit, effect);
+      await this.#deps.holds.change(edit, how);
     } catch (error) {
       return error instanceof TooManyHoldsError ? tooMany : failed(error, result());
     }
@@ -255,6 +264,8 @@ const noShorter = (requested: Hold, before: Hold | undefined): Hold =>
 
 const named = ({ scope, target }: HoldScope | (FreezeScope & { readonly target?: string })): string =>
   scope === "site" ? "the site" : `${scope} ${target}`;
+
+const noValve = refused(409, "no-valve", "policy kubernetes has no safety valve", {});
 
 const tooMany = refused(
   409,

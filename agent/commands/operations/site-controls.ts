@@ -15,22 +15,28 @@ import {
   refused,
   type SiteControls,
 } from "../desk/controls.ts";
-import { confirmBoardDead, cordon } from "./board-acts.ts";
+import { confirmBoardDead } from "./board-acts.ts";
+import { Cordons } from "./cordons.ts";
 import { attributed, type OperationsDeps } from "./deps.ts";
 import { BoardDrain, type DrainOptions } from "./drain.ts";
 import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
+/** The signal of an order without a time limit. */
+const unlimited = new AbortController().signal;
+
 /** Executes commands on the site. A board that does not lead refuses commands for the leader, including local ones. */
 export class AgentSiteControls implements SiteControls {
   readonly #deps: OperationsDeps;
   readonly #holds: HoldControls;
+  readonly #cordons: Cordons;
   #drain: BoardDrain | undefined;
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
     this.#holds = new HoldControls(deps);
+    this.#cordons = new Cordons(deps);
   }
 
   standing() {
@@ -42,41 +48,51 @@ export class AgentSiteControls implements SiteControls {
     };
   }
 
-  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.freeze(scope, ttl, author, dryRun));
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.freeze(scope, ttl, author, { dryRun, signal }));
   }
 
-  thaw(scope: FreezeScope, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.thaw(scope, author, dryRun));
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.thaw(scope, author, { dryRun, signal }));
   }
 
-  releaseValve(ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.releaseValve(ttl, author, dryRun));
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.releaseValve(ttl, author, { dryRun, signal }));
   }
 
-  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.pause(controller, ttl, author, dryRun));
+  rearmValve(author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.rearmValve(author, { dryRun, signal }));
   }
 
-  resume(controller: string, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.resume(controller, author, dryRun));
+  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.pause(controller, ttl, author, { dryRun, signal }));
   }
 
-  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, dryRun));
+  resume(controller: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.resume(controller, author, { dryRun, signal }));
   }
 
-  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, dryRun));
+  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, { dryRun, signal }));
   }
 
-  confirmBoardDead(board: string, author: Author, dryRun: boolean): Promise<Effect> {
-    return this.#asLeader(() => confirmBoardDead(board, author, dryRun, this.#deps));
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, { dryRun, signal }));
   }
 
-  stepDown(to: string | undefined, holdOff: Millis, author: Author, dryRun: boolean): Promise<Effect> {
+  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+    return this.#asLeader(() => confirmBoardDead(board, author, { dryRun, signal }, this.#deps));
+  }
+
+  stepDown(
+    to: string | undefined,
+    holdOff: Millis,
+    author: Author,
+    dryRun: boolean,
+    signal = unlimited,
+  ): Promise<Effect> {
     return this.#asLeader(async () => {
-      const unready = to === undefined ? undefined : await this.#whyNotReady(to);
+      const unready = to === undefined ? undefined : await this.#whyNotReady(to, signal);
       if (unready) return unready;
       const { elector, ambient, config } = this.#deps;
       const { term } = elector.view();
@@ -104,12 +120,20 @@ export class AgentSiteControls implements SiteControls {
     });
   }
 
-  async cordon(board: string | undefined, cordoned: boolean, author: Author, dryRun: boolean): Promise<Effect> {
-    const act = (): Promise<Effect> => cordon(board, cordoned, author, dryRun, this.#deps);
-    const effect = await (board === undefined ? act() : this.#asLeader(act));
+  async cordon(
+    board: string | undefined,
+    cordoned: boolean,
+    author: Author,
+    dryRun: boolean,
+    signal = unlimited,
+  ): Promise<Effect> {
     const isOwn = board === undefined || board === this.#deps.config.board.node;
-    if (isOwn && !cordoned && !dryRun && effect.outcome === "done") this.#drain?.uncordoned();
-    return effect;
+    const act = (): Promise<Effect> => {
+      // At once, not when the board is uncordoned: until then the drain would go on evicting.
+      if (isOwn && !cordoned && !dryRun) this.#drain?.overrule();
+      return this.#cordons.order(board, cordoned, author, { dryRun, signal });
+    };
+    return board === undefined ? act() : this.#asLeader(act);
   }
 
   async drain(
@@ -119,7 +143,7 @@ export class AgentSiteControls implements SiteControls {
     signal: AbortSignal,
     dryRun = false,
   ): Promise<Effect> {
-    const drain = new BoardDrain({ options, author, progress, signal, dryRun }, this.#deps);
+    const drain = new BoardDrain({ options, author, progress, signal, dryRun }, this.#deps, this.#cordons);
     if (dryRun) return drain.run();
     this.#drain = drain;
     try {
@@ -149,13 +173,13 @@ export class AgentSiteControls implements SiteControls {
    * Why a board cannot take over; undefined if it can. The Node is read from the API, as the board may have only just
    * become a standby.
    */
-  async #whyNotReady(to: string): Promise<Effect | undefined> {
+  async #whyNotReady(to: string, signal: AbortSignal): Promise<Effect | undefined> {
     const { caches, client, config } = this.#deps;
     if (to === config.board.node) return refused(409, "already-leader", `${to} already leads`, { to });
     const node = boardNamed(to, caches);
     if (isEffect(node)) return node;
     try {
-      const { isReady, standby } = peerOf(await client.get(nodes, { name: to }, new AbortController().signal));
+      const { isReady, standby } = peerOf(await client.get(nodes, { name: to }, signal));
       if (isReady && standby === standsBy) return undefined;
       const why = isReady ? "is not a standby" : "is not Ready";
       return refused(409, "not-ready", `${to} ${why}`, { to, ready: isReady, standby });

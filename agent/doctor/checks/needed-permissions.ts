@@ -36,6 +36,7 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
   const runs = (name: keyof Config["controllers"]): boolean => controllers[name].mode === "act";
   // A site with a node selector but no namespaces runs no workload controllers.
   const hasWorkloads = site.nodeSelector === undefined || site.namespaceSelector !== undefined;
+  const hasDaemonSets = hasWorkloads && runs("daemonSet");
   const when = (holds: boolean, ...found: readonly Rule[]): readonly Rule[] => (holds ? found : []);
   const slices = runs("endpointSlice") || runs("endpointSliceMirroring");
   const ofLeases = "coordination.k8s.io";
@@ -54,13 +55,20 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
     ["", "namespaces", "get", { optional: "clusters are distinguished by their address only" }],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
     ...when(
-      hasWorkloads && runs("daemonSet"),
+      hasDaemonSets,
       ["", "pods", "create"],
       ["apps", "daemonsets", "get list watch"],
       ["apps", "daemonsets/status", "patch"],
       ["apps", "controllerrevisions", "get list watch create patch delete"],
     ),
-    ...when(hasWorkloads && runs("daemonSet") && daemonSet.bind, ["", "pods/binding", "create"]),
+    // A drain asks for the owner of each daemon pod, also where no controller of ours reads DaemonSets.
+    ...when(!hasDaemonSets, [
+      "apps",
+      "daemonsets",
+      "get",
+      { optional: "the command board.drain fails on boards with pods of DaemonSets" },
+    ]),
+    ...when(hasDaemonSets && daemonSet.bind, ["", "pods/binding", "create"]),
     ...when(hasWorkloads && (runs("endpoints") || slices), ["", "services", "get list watch"]),
     ...when(hasWorkloads && runs("endpoints"), ["", "endpoints", "get list watch create patch delete"]),
     ...when(hasWorkloads && slices, ["discovery.k8s.io", "endpointslices", "get list watch create patch delete"]),

@@ -2,6 +2,9 @@ import { describe, expect, test } from "vitest";
 import { endpointSlices, nodes, pods } from "../../../agent/api/resources.ts";
 import { type Instant, sleep } from "../../../agent/base/clock.ts";
 import { isPostponed, PostponedError } from "../../../agent/base/postponed.ts";
+import { KubeClient } from "../../../agent/client/kube-client.ts";
+import { Traffic } from "../../../agent/client/traffic.ts";
+import type { HttpRequest, HttpResponse } from "../../../agent/client/transport/transport.ts";
 import type { DecidedAct, Decisions } from "../../../agent/decisions/decision-book.ts";
 import type { Grounds } from "../../../agent/decisions/grounds.ts";
 import type { Action, EventAction } from "../../../agent/execution/actions.ts";
@@ -32,6 +35,10 @@ function setUp(
     ...asked,
   });
   return { clock, api, said, executor, term: new TestTerm() };
+}
+
+async function* chunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
 }
 
 const fails = (reason: string) => ({ ok: false, error: { reason } });
@@ -540,6 +547,44 @@ describe("the safety valve", () => {
     };
     await executor.execute([{ ...deletion(api.put("a")), cause }], term, acting("taint-eviction"));
     expect(valve.effects).toEqual([`taint-eviction delete uid-a: ${effect}`]);
+  });
+
+  test.each([
+    ["a server error and a conflict, which may be with our own write", [504, 409], "uncertain"],
+    ["a server error, and the board is frozen before it is sent again", [503, "frozen"], "uncertain"],
+    ["too many requests and a conflict", [429, 409], "none"],
+  ] as const)("learns what it means if an act that the client repeats gets %s", async (_, [first, then], effect) => {
+    const clock = new FakeClock();
+    const ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+    const valve = new Valve();
+    let sent = 0;
+    const transport = async ({ guard }: HttpRequest): Promise<HttpResponse> => {
+      guard?.();
+      const code = sent++ === 0 ? first : then;
+      const body = Buffer.from(JSON.stringify({ kind: "Status", reason: code === 409 ? "Conflict" : "", code }));
+      return { status: Number(code), headers: sent === 1 ? { "retry-after": "1" } : {}, body: chunks(body) };
+    };
+    const client = new KubeClient(ambient, {
+      transport,
+      traffic: new Traffic(),
+      limiter: { take: async () => {} },
+      timeouts: { read: 1000, list: 1000, watch: 1000, write: 1000 },
+      userAgent: "siteward/1",
+    });
+    const executor = new Executor(ambient, {
+      client,
+      events: { record: () => {} },
+      inflight: 1,
+      valve,
+      isFrozen: () => sent > 0 && then === "frozen",
+    });
+    const target = { resource: nodes, namespace: undefined, name: "pi-3", uid: "u", resourceVersion: "1" };
+    const taint = { key: "node.kubernetes.io/unreachable", effect: "NoExecute" };
+    const tainting: Action = { do: "patch", target, type: "merge", patch: { spec: { taints: [taint] } }, cause };
+    const running = executor.execute([tainting], new TestTerm(), acting("node-lifecycle"));
+    await clock.advance("5s");
+    expect(await running).toMatchObject([{ ok: false }]);
+    expect(valve.effects).toEqual([`node-lifecycle patch u: ${effect}`]);
   });
 
   test("learns that an act has no effect if its preparation failed, whether or not that was sent", async () => {

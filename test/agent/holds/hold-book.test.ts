@@ -8,6 +8,7 @@ import { millis, type Span } from "../../support/fake-clock.ts";
 import { type Board, Election } from "../election/support/election.ts";
 
 const anywhere = { board: "pi-9", zone: "a" };
+const unending = new AbortController().signal;
 
 /** The part of a board's disk that survives a process, and the id of its boot. */
 class Disk {
@@ -84,12 +85,12 @@ class Member {
     const freeze = { scope: "site", end, slowEnd: shifted(end, 600_000), by: "ops:alice" } as const;
     return this.book.change(
       (holds) => ({ ...holds, freezes: new Map([["site", { ...freeze, reason: undefined, foreign: {} }]]) }),
-      "at once",
+      { effect: "at once", signal: unending },
     );
   }
 
-  thaw(): Promise<void> {
-    return this.book.change((holds) => ({ ...holds, freezes: new Map() }), "once written");
+  thaw(signal = unending): Promise<void> {
+    return this.book.change((holds) => ({ ...holds, freezes: new Map() }), { effect: "once written", signal });
   }
 }
 
@@ -217,6 +218,26 @@ describe("a freeze", () => {
     await site.end();
   });
 
+  test("stays if the order to thaw is over before its turn, or before the Lease has the change", async () => {
+    const { site, first } = await twoBoards();
+    void first.freeze("1h");
+    await site.clock.advance("3s");
+    first.board.link.cut = "answers";
+    const over = new AbortController();
+    const orders = [watched(first.thaw(over.signal)), watched(first.thaw(over.signal))];
+    await site.clock.advance("1s");
+    expect(carried(site).freezes).toEqual({});
+    over.abort(new Error("answered"));
+    await site.clock.advance("1s");
+    expect(orders.map(({ ended }) => ended)).toEqual(["answered", "answered"]);
+    expect(first.isFrozen).toBe(true);
+    first.board.link.cut = undefined;
+    await site.clock.advance("30s");
+    expect(carried(site).freezes.site).toBeDefined();
+    expect(first.isFrozen).toBe(true);
+    await site.end();
+  });
+
   test("counts as thawed only once the Lease has the change", async () => {
     const { site, first } = await twoBoards();
     void first.freeze("1h");
@@ -263,7 +284,7 @@ test("a hold that the next leader could not read is refused, and changes nothing
   const long = { end, by: "b".repeat(128), reason: "ü".repeat(256), foreign: {} };
   const names = Array.from({ length: 90 }, (_, index) => `${"x".repeat(200)}${index}`);
   const pauses = new Map(names.map((name) => [name, long]));
-  const order = watched(first.book.change((holds) => ({ ...holds, pauses }), "at once"));
+  const order = watched(first.book.change((holds) => ({ ...holds, pauses }), { effect: "at once", signal: unending }));
   await site.clock.advance("1s");
   expect(order.ended).toMatch(/no room for another freeze, pause or confirmation/);
   expect(first.book.ordered.pauses.size).toBe(0);
@@ -377,7 +398,7 @@ describe("the board's own copy", () => {
     const end = shifted(first.now, millis("1h"));
     const hold = { end, by: "ops:bob", reason: undefined, foreign: {}, lastSigns: new Set(["aaaaaa"]) };
     const edit = (holds: Holds): Holds => ({ ...holds, confirmed: new Map([["a", hold]]) });
-    void first.book.change(edit, "once written");
+    void first.book.change(edit, { effect: "once written", signal: unending });
     await site.clock.advance("1m");
     expect(first.book.ordered.confirmed.size).toBe(1);
     site.server.remove();

@@ -33,13 +33,14 @@ class Board {
   readonly memory: ValveMemory;
   readonly book: ValveBook;
   readonly changes: boolean[] = [];
+  readonly log = new RecordingLog();
   limit = 3;
   isCut = false;
 
   constructor(lease = new SharedLease(), clock = new FakeClock(), disk = new Disk()) {
     this.clock = clock;
     this.lease = lease;
-    const ambient: Ambient = { clock, random: new SeededRandom(), log: new RecordingLog() };
+    const ambient: Ambient = { clock, random: new SeededRandom(), log: this.log };
     this.memory = new ValveMemory(ambient, {
       facts: disk,
       bootId: disk.boot,
@@ -219,6 +220,15 @@ describe("the next leader", () => {
     a?.("none");
     b?.("done");
     expect(board.book.view(3, board.clock.now()).acts).toBe(2);
+  });
+
+  test("leaves its held acts to the next leader, and does not report the valve as open", async () => {
+    const board = leader();
+    board.book.observe(true);
+    board.book.end();
+    expect(board.changes).toEqual([true]);
+    expect(board.book.holdingSince).toBeUndefined();
+    expect(board.log.said("info")).toEqual(["harmful acts held by the safety valve are left to the next leader"]);
   });
 
   test("admits nothing after its term", async () => {

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { boardProblems } from "../../../agent/status/board-problems.ts";
-import type { BoardsPart } from "../../../agent/status/parts.ts";
+import type { BoardsPart, Parts } from "../../../agent/status/parts.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const none = { count: 0, some: [] };
-const said = (changes: Partial<BoardsPart>): readonly string[] =>
-  boardProblems(healthy({ boards: { lost: none, off: none, notReady: none, tainted: 0, ...changes } })).map(
+const said = (changes: Partial<BoardsPart>, more: Partial<Parts> = {}): readonly string[] =>
+  boardProblems(healthy({ boards: { lost: none, off: none, notReady: none, tainted: 0, ...changes }, ...more })).map(
     ({ severity, type, message }) => `${severity} ${type}: ${message}`,
   );
 
@@ -44,6 +44,18 @@ test("boards that are not ready have a line of their own; silent boards that are
   expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
     "warning BoardsNotReady: pi-4 sends heartbeats but is not ready, since 2026-11-20 12:50 UTC",
     "info BoardsOff: pi-5 is cordoned, and has been silent since 2026-11-20 12:50 UTC",
+  ]);
+});
+
+test("while the judgement is paused, boards are described as they were at the last one", () => {
+  const judgement = { at: at(3100), period: 5000, isPaused: true, unwritten: 0, behindSince: undefined, qps: 20 };
+  const one = (name: string) => ({ count: 1, some: away(name) });
+  const undrained = [{ name: "pi-5", staying: 2, evicted: 0 }];
+  expect(said({ lost: one("pi-3"), notReady: one("pi-4"), off: one("pi-5"), undrained }, { judgement })).toEqual([
+    "warning BoardsLost: pi-3 was lost at the last judgement: it had been silent since 2026-11-20 12:50 UTC",
+    "warning BoardsNotReady: pi-4 sent heartbeats at the last judgement but was not ready, since 2026-11-20 12:50 UTC",
+    "info BoardsOff: pi-5 was cordoned at the last judgement, and had been silent since 2026-11-20 12:50 UTC",
+    "warning CordonedNotDrained: pi-5 is cordoned and silent; 2 of its pods will be evicted (by the last judgement)",
   ]);
 });
 

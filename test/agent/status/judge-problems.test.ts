@@ -3,6 +3,7 @@ import {
   deafProblem,
   lagProblems,
   lateProblem,
+  pausedProblems,
   postponedProblems,
   unableProblem,
 } from "../../../agent/status/judge-problems.ts";
@@ -59,6 +60,22 @@ test("an operator's pause is not a lag, and an API that does not answer is a pro
   expect(said({ isPaused: true }, 3700)).toEqual([]);
   const down = { state: "down", since: at(3600), error: undefined } as const;
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);
+});
+
+test("a pause is a problem of its own: nobody judges the boards, since the last judgement or in all of this term", () => {
+  const said = (changes: Partial<JudgementPart>) =>
+    pausedProblems(healthy({ judgement: { ...usual, ...changes } }, at(7200))).map(
+      ({ severity, type, message }) => `${severity} ${type}: ${message}`,
+    );
+  const rest = "boards that have fallen silent or returned meanwhile are not noticed, and taints stay as they are";
+  expect(said({})).toEqual([]);
+  expect(pausedProblems(healthy())).toEqual([]);
+  expect(said({ isPaused: true })).toEqual([
+    `warning BoardsNotJudged: node-lifecycle is paused: no board has been judged since 2026-11-20 13:00 UTC; ${rest}`,
+  ]);
+  expect(said({ isPaused: true, at: undefined })).toEqual([
+    `warning BoardsNotJudged: node-lifecycle is paused: no board has been judged in this term; ${rest}`,
+  ]);
 });
 
 test("boards whose judgement a flapping link postpones are named, with times and no durations", () => {

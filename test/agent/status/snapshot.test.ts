@@ -37,7 +37,7 @@ test("facts that only the rules need are not written, and instants and durations
   });
   const status = snapshot(parts, undefined);
   expect(written(status.eviction)).toEqual({ queue: 2, pending: 0, oldestMs: 1000, held: held.why });
-  expect(written(status.judgement)).toEqual({ unwritten: 2, ageMs: 3000 });
+  expect(written(status.judgement)).toEqual({ unwritten: 2, isPaused: false, ageMs: 3000 });
   expect(written(status.journal)).toEqual(journal);
   expect(status.leader).not.toHaveProperty("ownDuration");
   expect(status).not.toHaveProperty("now");

@@ -20,6 +20,15 @@ test.each<[string, Parts, string]>([
     }),
     "leader plant7 t17 · nodes 9/12 · evict 3 q @0.1/s · rss 71M",
   ],
+  [
+    "boards are not counted as if they were judged while that is paused",
+    healthy({
+      zones: [{ name: "a", state: "Normal", nodes: 8, ready: 8, rate: 0 }],
+      judgement: { at: secondsIn(60), period: 5000, isPaused: true, unwritten: 0, behindSince: undefined, qps: 20 },
+      eviction: { queue: 0, pending: 0, held: undefined },
+    }),
+    "leader plant7 t17 · nodes 8/8 (not judged now) · evict 0 q @0/s · rss 71M",
+  ],
   ["a standby names its leader", standby, "standby of edge-05 t17"],
   [
     "memory is shown beside its limit",

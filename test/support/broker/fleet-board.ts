@@ -210,6 +210,7 @@ export class FleetBoard {
       resume: () => does("resume"),
       releaseValve: () => does("release valve"),
       confirmZoneDead: (zone) => does(`confirm ${zone}`),
+      rearmValve: () => does("rearm valve"),
       unconfirmZoneDead: (zone) => does(`unconfirm ${zone}`),
       confirmBoardDead: (board) => does(`confirm ${board}`),
       stepDown: (to) => does(`step down ${to}`),

@@ -140,12 +140,17 @@ const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] =
   ...(holds?.confirmed ?? []).map(
     ({ target = "", until, by }) => `${target} CONFIRMED DEAD until ${clockTime(until)} by ${by}`,
   ),
-  ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement.ageMs, judgement.unwritten)] : []),
+  ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement, judgement.ageMs)] : []),
 ];
 
-const judgementRow = (ageMs: number, unwritten: number): string =>
+const judgementRow = (
+  { unwritten, isPaused }: Pick<NonNullable<Status["judgement"]>, "unwritten" | "isPaused">,
+  ageMs: number,
+): string =>
   joined([
-    `judged ${formatDuration(ageMs)} ago`,
+    isPaused
+      ? `NOT JUDGED for ${formatDuration(ageMs)} (node-lifecycle is paused)`
+      : `judged ${formatDuration(ageMs)} ago`,
     unwritten === 0 ? undefined : `${counted(unwritten, "silent board")} not marked in the API yet`,
   ]);
 
@@ -161,11 +166,12 @@ function evictionRow(
     frozen = [],
     valve,
   }: NonNullable<Status["eviction"]>,
-  { holds, boards }: Status,
+  { holds, boards, judgement }: Status,
 ): string {
   const quiet = holds?.quietUntil;
   const stopped = joined([
     held === undefined ? undefined : `HELD: ${held}`,
+    judgement?.isPaused ? "HELD: node-lifecycle is paused" : undefined,
     valve?.heldSince === undefined ? undefined : `SAFETY VALVE SHUT since ${clockTime(valve.heldSince)}`,
     frozen.length === 0 ? undefined : `FROZEN: ${frozen.map(freezeText).join("; ")}`,
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,

@@ -46,8 +46,8 @@ export const siteCommands: readonly Definition[] = [
     isSigned: true,
     group: "leadership",
     args: record({ to: optional(name), holdOff: optional(whole({ min: 1, max: 3600 })) }),
-    perform: ({ site }, { to, holdOff = 60 }, { author, dryRun }) =>
-      site.stepDown(to, holdOff * second, author, dryRun),
+    perform: ({ site }, { to, holdOff = 60 }, { author, dryRun, signal }) =>
+      site.stepDown(to, holdOff * second, author, dryRun, signal),
   }),
   command({
     name: "controllers.pause",
@@ -56,7 +56,8 @@ export const siteCommands: readonly Definition[] = [
     class: "idempotent",
     isSigned: true,
     args: record({ controller: name, ttl }),
-    perform: ({ site }, args, { author, dryRun }) => site.pause(args.controller, args.ttl * second, author, dryRun),
+    perform: ({ site }, args, { author, dryRun, signal }) =>
+      site.pause(args.controller, args.ttl * second, author, dryRun, signal),
   }),
   command({
     name: "controllers.resume",
@@ -65,7 +66,7 @@ export const siteCommands: readonly Definition[] = [
     class: "idempotent",
     isSigned: true,
     args: record({ controller: name }),
-    perform: ({ site }, { controller }, { author, dryRun }) => site.resume(controller, author, dryRun),
+    perform: ({ site }, { controller }, { author, dryRun, signal }) => site.resume(controller, author, dryRun, signal),
   }),
   command({
     name: "eviction.freeze",
@@ -75,7 +76,8 @@ export const siteCommands: readonly Definition[] = [
     isSigned: true,
     args: record({ ttl, ...where }),
     problem: whereProblem,
-    perform: ({ site }, args, { author, dryRun }) => site.freeze(scopeOf(args), args.ttl * second, author, dryRun),
+    perform: ({ site }, args, { author, dryRun, signal }) =>
+      site.freeze(scopeOf(args), args.ttl * second, author, dryRun, signal),
   }),
   command({
     name: "eviction.thaw",
@@ -85,7 +87,7 @@ export const siteCommands: readonly Definition[] = [
     isSigned: true,
     args: record(where),
     problem: whereProblem,
-    perform: ({ site }, args, { author, dryRun }) => site.thaw(scopeOf(args), author, dryRun),
+    perform: ({ site }, args, { author, dryRun, signal }) => site.thaw(scopeOf(args), author, dryRun, signal),
   }),
   command({
     name: "valve.release",
@@ -94,7 +96,17 @@ export const siteCommands: readonly Definition[] = [
     class: "once",
     isSigned: true,
     args: record({ ttl: whole({ min: 60, max: 3600 }) }),
-    perform: ({ site }, args, { author, dryRun }) => site.releaseValve(args.ttl * second, author, dryRun),
+    perform: ({ site }, args, { author, dryRun, signal }) =>
+      site.releaseValve(args.ttl * second, author, dryRun, signal),
+  }),
+  command({
+    name: "valve.rearm",
+    sentence: "Withdraws a release of the safety valve: its limits apply again.",
+    scopes: ["site"],
+    class: "idempotent",
+    isSigned: true,
+    args: record({}),
+    perform: ({ site }, _args, { author, dryRun, signal }) => site.rearmValve(author, dryRun, signal),
   }),
   command({
     name: "zone.confirm-dead",
@@ -103,7 +115,8 @@ export const siteCommands: readonly Definition[] = [
     class: "once",
     isSigned: true,
     args: record({ zone: name, ttl }),
-    perform: ({ site }, { zone, ttl }, { author, dryRun }) => site.confirmZoneDead(zone, ttl * second, author, dryRun),
+    perform: ({ site }, { zone, ttl }, { author, dryRun, signal }) =>
+      site.confirmZoneDead(zone, ttl * second, author, dryRun, signal),
   }),
   command({
     name: "zone.unconfirm-dead",
@@ -112,7 +125,7 @@ export const siteCommands: readonly Definition[] = [
     class: "idempotent",
     isSigned: true,
     args: record({ zone: name }),
-    perform: ({ site }, { zone }, { author, dryRun }) => site.unconfirmZoneDead(zone, author, dryRun),
+    perform: ({ site }, { zone }, { author, dryRun, signal }) => site.unconfirmZoneDead(zone, author, dryRun, signal),
   }),
   command({
     name: "board.confirm-dead",
@@ -121,7 +134,7 @@ export const siteCommands: readonly Definition[] = [
     class: "once",
     isSigned: true,
     args: record({ board: name }),
-    perform: ({ site }, { board }, { author, dryRun }) => site.confirmBoardDead(board, author, dryRun),
+    perform: ({ site }, { board }, { author, dryRun, signal }) => site.confirmBoardDead(board, author, dryRun, signal),
   }),
   ...[true, false].map((cordoned) =>
     command({
@@ -132,7 +145,8 @@ export const siteCommands: readonly Definition[] = [
       isSigned: true,
       args: record({ board: optional(name) }),
       problem: boardProblem,
-      perform: ({ site }, { board }, { author, dryRun }) => site.cordon(board, cordoned, author, dryRun),
+      perform: ({ site }, { board }, { author, dryRun, signal }) =>
+        site.cordon(board, cordoned, author, dryRun, signal),
     }),
   ),
   command({

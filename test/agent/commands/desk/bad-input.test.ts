@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import type { JsonRecord } from "../../../../agent/base/json.ts";
+import type { Effect } from "../../../../agent/commands/desk/controls.ts";
+import { commands } from "../../../../agent/commands/desk/definitions/registry.ts";
 import { openPolicy } from "../../../../agent/commands/desk/policy.ts";
 import type { CommandRequest } from "../../../../agent/commands/desk/request.ts";
 import { newKeyPair, readPublicKey, signatureOf } from "../../../../agent/commands/desk/signature.ts";
@@ -710,6 +712,46 @@ test("row 26: a command that takes too long fails, and reports its progress", as
   const answer = lastOf(await desk.take(order({ name: "board.drain", args: { timeout: 60 } })));
   await board.clock.advance("91s");
   expect(await answer).toMatchObject({ state: "failed", code: 504, error: "timeout", result: { evicted: 3 } });
+});
+
+const changes = [
+  ["leader.step-down", {}],
+  ["controllers.pause", { controller: "pod-gc", ttl: 60 }],
+  ["controllers.resume", { controller: "pod-gc" }],
+  ["eviction.freeze", { ttl: 60 }],
+  ["eviction.thaw", {}],
+  ["valve.release", { ttl: 60 }],
+  ["valve.rearm", {}],
+  ["zone.confirm-dead", { zone: "a", ttl: 60 }],
+  ["zone.unconfirm-dead", { zone: "a" }],
+  ["board.confirm-dead", { board: "edge-05" }],
+  ["board.cordon", { board: "edge-05" }],
+  ["board.uncordon", { board: "edge-05" }],
+] as const;
+
+test("row 26: these are all commands that change the site", () => {
+  const all = [...commands.values()].filter((one) => one.scopes.includes("site") && one.class !== "read");
+  expect(all.map(({ name }) => name).filter((name) => name !== "cmd.cancel")).toEqual(changes.map(([name]) => name));
+});
+
+test.each(changes)("row 26: once %s has failed by its time limit, it may send nothing more", async (name, args) => {
+  const board = new CommandBoard();
+  const signals: (AbortSignal | undefined)[] = [];
+  const effect = Promise.withResolvers<Effect>();
+  board.effect = (_, { signal }) => {
+    signals.push(signal);
+    return effect.promise;
+  };
+  const answer = lastOf(await board.start().take(order({ name, args }, { scope: "site" })));
+  await board.clock.advance("59s");
+  expect(signals.map((signal) => signal?.aborted)).toEqual([false]);
+  await board.clock.advance("1s");
+  expect(signals.map((signal) => signal?.aborted)).toEqual([true]);
+  expect(await answer).toMatchObject({ code: 504, message: expect.stringContaining("may still take effect") });
+  // A write that had been sent took effect.
+  effect.resolve({ outcome: "done", result: {} });
+  await board.clock.advance("1s");
+  expect(board.log.said("warn")).toEqual(["a command took effect after its time limit"]);
 });
 
 test("the agent continues whatever bytes arrive, and answers at most once", async () => {

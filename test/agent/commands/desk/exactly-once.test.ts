@@ -169,6 +169,25 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
+test("a command of the site that waits for the board to lead again gives way to a later one", async () => {
+  const board = new CommandBoard();
+  board.effect = () => new Promise(() => undefined);
+  const cordon = { name: "board.cordon", args: { board: "edge-05" } };
+  await board.start().take(order({ id: "C", ...cordon }, { scope: "site" }));
+  board.standing = { isLeader: false, leader: "edge-02", term: 17 };
+  board.effect = async () => ({ outcome: "done", result: {} });
+  board.effects.length = 0;
+  const next = board.start();
+  const answers = gathered(next);
+  await board.clock.advance("30500ms");
+  board.standing = { isLeader: true, leader: "edge-02", term: 18 };
+  const uncordon = order({ ...cordon, name: "board.uncordon" }, { scope: "site" });
+  expect(await lastOf(await next.take(uncordon))).toMatchObject({ state: "succeeded" });
+  await board.clock.advance("2s");
+  expect(answers.map(({ body }) => [body.id, body.state, body.error])).toEqual([["C", "failed", "interrupted"]]);
+  expect(board.effects).toEqual(["uncordon edge-05"]);
+});
+
 test("if another board leads meanwhile, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);

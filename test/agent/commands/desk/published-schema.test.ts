@@ -132,6 +132,7 @@ test("all commands of the fleet's interface are defined, with their scopes and c
     "log.level board+fleet idempotent signed",
     "ping board+fleet read",
     "status.get board+site+fleet read",
+    "valve.rearm site idempotent signed",
     "valve.release site once signed",
     "zone.confirm-dead site once signed",
     "zone.unconfirm-dead site idempotent signed",

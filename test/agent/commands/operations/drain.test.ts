@@ -6,6 +6,7 @@ import { KubeClient } from "../../../../agent/client/kube-client.ts";
 import { RequestLimiter } from "../../../../agent/client/request-limiter.ts";
 import { Traffic } from "../../../../agent/client/traffic.ts";
 import type { HttpRequest, HttpResponse } from "../../../../agent/client/transport/transport.ts";
+import { Cordons } from "../../../../agent/commands/operations/cordons.ts";
 import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
 import { BoardDrain, type DrainOrder } from "../../../../agent/commands/operations/drain.ts";
 import { FakeClock } from "../../../support/fake-clock.ts";
@@ -77,6 +78,8 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
     pods: [...begins],
     node: { metadata: { name: "pi-3", uid: "u1", resourceVersion: "5" }, spec: { unschedulable: true } },
     isNodeReadable: true,
+    /** The refusal to read a DaemonSet. */
+    daemonSets: (): ReturnType<typeof refusal> | undefined => undefined,
     /** How long an eviction takes. */
     latency: 0,
     /** Header of each refusal. */
@@ -95,7 +98,7 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
       server.pods = server.pods.filter((pod) => pod.name !== name);
       return ok(json(success));
     }
-    if (path.includes("/daemonsets/o")) return ok(json(logs));
+    if (path.includes("/daemonsets/o")) return server.daemonSets() ?? ok(json(logs));
     if (path.includes("/daemonsets/")) return refusal(404, "NotFound", "not found");
     if (!path.includes("/nodes/")) return ok(listOf(server.pods));
     return server.isNodeReadable ? ok(json(server.node)) : refusal(500, "InternalError", "etcdserver: no leader");
@@ -131,7 +134,7 @@ function board(begins: readonly Listed[], evicts: Evicts = () => undefined) {
       signal: cancel.signal,
       dryRun,
     };
-    const drain = new BoardDrain(order, deps);
+    const drain = new BoardDrain(order, deps, new Cordons(deps));
     return { drain, effect: drain.run() };
   };
   const run = async (dryRun: boolean, force = false, lasts = "10s") => {
@@ -202,7 +205,7 @@ test("an uncordon by this agent ends a drain at once", async () => {
   const { drain, effect } = start(false);
   await clock.advance("7s");
   Object.assign(server, { node: { ...server.node, spec: {} }, pods: [web("new")] });
-  drain.uncordoned();
+  drain.overrule();
   expect(await effect).toMatchObject({ outcome: "failed", code: 409, error: "uncordoned" });
   expect(evicted).toEqual([]);
 });
@@ -330,6 +333,19 @@ test("a drain that a disruption budget blocks names the budget", async () => {
   const { run } = board([web("guarded")], () => refusal(429, "TooManyRequests", "Cannot evict pod", details));
   const result = { blocked: ["shop/guarded"], refused: [{ pod: "shop/guarded", why: message }] };
   expect(await run(false, false, "70s")).toMatchObject({ code: 409, error: "pdb-blocked", result });
+});
+
+test("a drain without the permission to read DaemonSets says what to do, and does not cordon the board", async () => {
+  const { run, server } = board([{ name: "daemon", owner: "DaemonSet" }]);
+  const asked: string[] = [];
+  server.asked = (method, path) => void asked.push(`${method} ${path}`);
+  const why = 'daemonsets.apps "o" is forbidden: User "agent" cannot get resource "daemonsets" in API group "apps"';
+  server.daemonSets = () => refusal(403, "Forbidden", why);
+  expect(await run(false)).toMatchObject({
+    ...{ outcome: "failed", code: 403, error: "forbidden" },
+    message: expect.stringMatching(/cannot get resource "daemonsets".*; grant the agent's user this permission/),
+  });
+  expect(asked.filter((one) => one.includes("/nodes/"))).toEqual([]);
 });
 
 test("a drain without the permission to evict ends at once", async () => {

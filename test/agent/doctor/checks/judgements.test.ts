@@ -358,5 +358,11 @@ test("the checked permissions are those that systemd/rbac.yaml grants, in any co
   expect(everything.filter((one) => !granted.has(one))).toEqual([]);
   expect([...granted].filter((one) => !everything.includes(one))).toEqual([]);
   expect(words({ SITEWARD_SITE_NODE_SELECTOR: "site=a" })).not.toContain("create pods");
+  for (const fewer of [{ SITEWARD_SITE_NODE_SELECTOR: "site=a" }, { SITEWARD_CONTROLLERS_DAEMON_SET_MODE: "off" }]) {
+    const ofDrain = ["get nodes", "patch nodes", "list pods", "create pods/eviction", "get daemonsets.apps"];
+    const few = words(fewer);
+    expect(ofDrain.filter((one) => !few.includes(one))).toEqual([]);
+    expect(few).not.toContain("list daemonsets.apps");
+  }
   expect(words({ SITEWARD_CONTROLLERS_ENDPOINTS_MODE: "off" })).not.toContain("patch endpoints");
 });

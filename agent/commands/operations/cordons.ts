@@ -1,0 +1,75 @@
+import { nodes } from "../../api/resources.ts";
+import { Turns } from "../../base/concurrency/turns.ts";
+import { refTo } from "../../execution/actions.ts";
+import type { Author, Effect } from "../desk/controls.ts";
+import { changeNode, nodeEvent } from "./board-acts.ts";
+import { always, type OperationsDeps, type OrderBounds } from "./deps.ts";
+import { notLeading } from "./effects.ts";
+import { boardNamed, isEffect } from "./places.ts";
+
+/** Boards whose write of unknown effect is remembered: each needs a further order, and those are rare. */
+const mostRemembered = 64;
+
+/**
+ * Cordons and uncordons boards. The orders about one board take turns, so that the one accepted last counts: without
+ * that, an uncordon finds nothing to do while the cordon before it is on its way.
+ */
+export class Cordons {
+  readonly #deps: OperationsDeps;
+  readonly #turns = new Turns();
+  /** By board: the version of its Node that a write of unknown effect requires. It may arrive as long as that stands. */
+  readonly #mayFollow = new Map<string, string>();
+
+  constructor(deps: OperationsDeps) {
+    this.#deps = deps;
+  }
+
+  /** `board` undefined for this board's own Node, which it may write without leading. */
+  async order(board: string | undefined, cordoned: boolean, author: Author, bounds: OrderBounds): Promise<Effect> {
+    const { caches, config, current } = this.#deps;
+    const own = config.board.node;
+    const name = board ?? own;
+    const cached = board === undefined ? undefined : boardNamed(board, caches);
+    if (cached && isEffect(cached)) return cached;
+    // The term in which the order was accepted: a later one may follow contrary orders of another leader.
+    const term = name === own ? always : current.term;
+    if (term === undefined) return notLeading;
+    return this.#turns.inTurn(name, () =>
+      changeNode(name, { ...bounds, deps: this.#deps, term }, async (node) => {
+        const { resourceVersion } = node.metadata;
+        if (this.#mayFollow.get(name) !== resourceVersion) this.#mayFollow.delete(name);
+        const isCordoned = node.spec?.unschedulable === true;
+        const result = { board: name, cordoned, changed: isCordoned !== cordoned };
+        if (isCordoned === cordoned) return this.#mayFollow.has(name) ? unsettled(name, cordoned) : { result };
+        const what = cordoned ? "cordoned" : "uncordoned";
+        return {
+          act: {
+            do: "patch",
+            target: refTo(nodes, node),
+            type: "merge",
+            patch: { spec: { unschedulable: cordoned || null } },
+          },
+          result,
+          emitEvent: () =>
+            nodeEvent(this.#deps, node, cordoned ? "BoardCordoned" : "BoardUncordoned", `Node ${name} ${what}`, author),
+          mayFollow: () => this.#remember(name, resourceVersion),
+        };
+      }),
+    );
+  }
+
+  #remember(board: string, resourceVersion: string): void {
+    const [oldest] = this.#mayFollow.keys();
+    if (this.#mayFollow.size >= mostRemembered && oldest !== undefined) this.#mayFollow.delete(oldest);
+    this.#mayFollow.set(board, resourceVersion);
+  }
+}
+
+/** The board is as ordered, but perhaps not for long. */
+const unsettled = (board: string, cordoned: boolean): Effect => ({
+  outcome: "failed",
+  code: 503,
+  error: "unsettled",
+  message: `${board} is ${cordoned ? "cordoned" : "not cordoned"}, but an earlier order to ${cordoned ? "uncordon" : "cordon"} it was sent and not answered, and may still take effect: repeat this command in a few minutes`,
+  result: { board, cordoned },
+});

@@ -1,0 +1,283 @@
+import { describe, expect, test } from "vitest";
+import { sleep } from "../../../../agent/base/clock.ts";
+import { KubeClient } from "../../../../agent/client/kube-client.ts";
+import { RequestLimiter } from "../../../../agent/client/request-limiter.ts";
+import { Traffic } from "../../../../agent/client/traffic.ts";
+import type { HttpRequest, HttpResponse } from "../../../../agent/client/transport/transport.ts";
+import type { Author, Effect } from "../../../../agent/commands/desk/controls.ts";
+import type { OperationsDeps } from "../../../../agent/commands/operations/deps.ts";
+import { AgentSiteControls } from "../../../../agent/commands/operations/site-controls.ts";
+import { Executor } from "../../../../agent/execution/executor.ts";
+import { FakeClock } from "../../../support/fake-clock.ts";
+import { RecordingLog } from "../../../support/recording-log.ts";
+import { SeededRandom } from "../../../support/seeded-random.ts";
+import { TestTerm } from "../../../support/small-api.ts";
+import { concat, envelope, field } from "../../client/decoding/protobuf-bytes.ts";
+
+const alice: Author = { by: "ops:alice", reason: "new fan" };
+
+/** What the link does to a request: it is late, or the server asks for a pause. */
+type Fate = "normal" | { readonly lateBy: number } | { readonly busyFor: number };
+
+/** The leader of two boards, pi-1, its own, and pi-2, and an API server that is reached over a bad link. */
+class Site {
+  readonly clock = new FakeClock();
+  readonly events: string[] = [];
+  readonly evicted: string[] = [];
+  /** Requests about Nodes, as they reach the server. */
+  readonly arrived: string[] = [];
+  readonly controls: AgentSiteControls;
+  /** What the link does to the next request with this method. */
+  readonly fates = new Map<string, Fate>();
+  readonly #versions = new Map([
+    ["pi-1", 5],
+    ["pi-2", 5],
+  ]);
+  readonly #cordoned = new Set<string>();
+
+  constructor() {
+    const ambient = { clock: this.clock, random: new SeededRandom(), log: new RecordingLog() };
+    const client = new KubeClient(ambient, {
+      transport: (request) => this.#transport(request),
+      traffic: new Traffic(),
+      limiter: new RequestLimiter(ambient, { qps: 1000, burst: 1000 }),
+      timeouts: { read: 30_000, list: 30_000, watch: 30_000, write: 30_000 },
+      userAgent: "siteward/1",
+    });
+    const events = { record: () => {} };
+    const deps = {
+      ...{ ambient, client, config: { board: { node: "pi-1" } }, current: { term: new TestTerm() } },
+      executor: new Executor(ambient, { client, events, inflight: 4 }),
+      elector: { view: () => ({ role: "leader", holder: "pi-1", term: 3 }) },
+      caches: { informer: () => ({ lister: { get: (name: string) => ({ metadata: { name } }) } }) },
+      announce: ({ reason }: { reason: string }) => void this.events.push(reason),
+    } as unknown as OperationsDeps;
+    this.controls = new AgentSiteControls(deps);
+  }
+
+  cordon(is: boolean, board?: string, signal?: AbortSignal): Promise<Effect> {
+    return this.controls.cordon(board, is, alice, false, signal);
+  }
+
+  drain(): Promise<Effect> {
+    const { signal } = new AbortController();
+    return this.controls.drain({ timeout: 600_000, force: true }, alice, () => {}, signal);
+  }
+
+  isCordoned(board = "pi-1"): boolean {
+    return this.#cordoned.has(board);
+  }
+
+  /** A kubelet reports something new. */
+  report(board: string): void {
+    this.#versions.set(board, (this.#versions.get(board) ?? 0) + 1);
+  }
+
+  async #transport(request: HttpRequest): Promise<HttpResponse> {
+    request.guard?.();
+    const { method, path, body: sent = "" } = request;
+    const isOfNode = path.startsWith("/api/v1/nodes/");
+    const fate = (isOfNode && this.fates.get(method)) || "normal";
+    if (fate === "normal") return this.#answer(method, path, sent);
+    this.fates.delete(method);
+    if ("busyFor" in fate) return responseOf(429, status(429, "TooManyRequests"), { "retry-after": `${fate.busyFor}` });
+    // A late request arrives even if the client no longer waits for its answer.
+    const arrival = sleep(this.clock, fate.lateBy, new AbortController().signal).then(() =>
+      this.#answer(method, path, sent),
+    );
+    const given = new Promise<never>((_, reject) =>
+      request.signal.addEventListener("abort", () => reject(request.signal.reason), { once: true }),
+    );
+    return Promise.race([arrival, given]);
+  }
+
+  #answer(method: string, path: string, sent: string): HttpResponse {
+    if (path.includes("/eviction")) {
+      this.evicted.push(path);
+      return responseOf(201, { kind: "Status", status: "Success" });
+    }
+    if (!path.startsWith("/api/v1/nodes/")) return responseOf(200, podList);
+    const name = path.replace("/api/v1/nodes/", "");
+    this.arrived.push(`${method} ${name}`);
+    const version = this.#versions.get(name) ?? 0;
+    if (method === "PATCH") {
+      const { metadata, spec } = JSON.parse(sent);
+      if (metadata.resourceVersion !== String(version)) return responseOf(409, status(409, "Conflict"));
+      if (spec.unschedulable) this.#cordoned.add(name);
+      else this.#cordoned.delete(name);
+      this.report(name);
+    }
+    const resourceVersion = String(this.#versions.get(name));
+    const spec = this.isCordoned(name) ? { unschedulable: true } : {};
+    return responseOf(200, {
+      apiVersion: "v1",
+      kind: "Node",
+      metadata: { name, uid: `u-${name}`, resourceVersion },
+      spec,
+    });
+  }
+}
+
+const status = (code: number, reason: string) => ({
+  kind: "Status",
+  apiVersion: "v1",
+  status: "Failure",
+  code,
+  reason,
+});
+
+/** One pod that a drain evicts. */
+const podList = envelope(
+  "PodList",
+  concat(
+    field(1, field(2, "9")),
+    field(2, concat(field(1, concat(field(1, "web"), field(3, "shop"), field(5, "u-web"), field(6, "7"))))),
+  ),
+);
+
+const responseOf = (code: number, body: object, headers: Readonly<Record<string, string>> = {}): HttpResponse => ({
+  status: code,
+  headers,
+  body: (async function* () {
+    yield body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body));
+  })(),
+});
+
+describe("an uncordon", () => {
+  test.each([
+    ["before the drain has read the Node", "GET"],
+    ["while the drain's own cordon is on its way", "PATCH"],
+  ])("that comes %s leaves the board uncordoned, and nothing is evicted", async (_, method) => {
+    const site = new Site();
+    site.fates.set(method, { lateBy: 5000 });
+    const drain = site.drain();
+    await site.clock.advance("1s");
+    const uncordon = site.cordon(false);
+    await site.clock.advance("1m");
+    expect(await uncordon).toMatchObject({ outcome: "done" });
+    expect(await drain).toMatchObject({ outcome: "failed", code: 409, error: "uncordoned", result: { evicted: 0 } });
+    expect(site.isCordoned()).toBe(false);
+    expect(site.evicted).toEqual([]);
+  });
+
+  test("ends the drain even if the board cannot be uncordoned", async () => {
+    const site = new Site();
+    const drain = site.drain();
+    await site.clock.advance("6s");
+    expect(site.controls.draining()).toMatchObject({ evicted: 1 });
+    site.fates.set("PATCH", { lateBy: 600_000 });
+    const uncordon = site.cordon(false);
+    await site.clock.advance("31s");
+    expect(await uncordon).toMatchObject({ outcome: "failed", code: 503 });
+    expect(await drain).toMatchObject({ error: "uncordoned", message: "board.uncordon ended the drain" });
+  });
+
+  test("leaves a drain alone that was ordered after it", async () => {
+    const site = new Site();
+    site.fates.set("GET", { lateBy: 5000 });
+    const uncordon = site.cordon(false);
+    await site.clock.advance("1s");
+    const drain = site.drain();
+    await site.clock.advance("7s");
+    expect(await uncordon).toMatchObject({ outcome: "done", result: { changed: false } });
+    expect(site.controls.draining()).toMatchObject({ board: "pi-1" });
+    expect(site.isCordoned()).toBe(true);
+    void site.cordon(false);
+    await site.clock.advance("7s");
+    await drain;
+  });
+});
+
+describe("orders about one board", () => {
+  test.each([undefined, "pi-2"])("take turns, and the last one counts (%s)", async (board) => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 5000 });
+    const orders = [
+      site.cordon(true, board),
+      site.cordon(false, board),
+      site.cordon(true, board),
+      site.cordon(false, board),
+    ];
+    await site.clock.advance("1m");
+    expect((await Promise.all(orders)).map(({ outcome }) => outcome)).toEqual(["done", "done", "done", "done"]);
+    expect(site.isCordoned(board)).toBe(false);
+    expect(site.events).toEqual(["BoardCordoned", "BoardUncordoned", "BoardCordoned", "BoardUncordoned"]);
+  });
+
+  test("do not wait for those about another one", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 20_000 });
+    void site.cordon(true, "pi-2");
+    await site.clock.advance("1s");
+    expect(await site.cordon(true)).toMatchObject({ outcome: "done", result: { changed: true } });
+  });
+
+  test("fail while an earlier one of unknown effect may still arrive", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 90_000 });
+    const lost = site.cordon(true);
+    await site.clock.advance("31s");
+    expect(await lost).toMatchObject({ outcome: "failed", code: 503 });
+    expect(await site.cordon(false)).toMatchObject({ outcome: "failed", code: 503, error: "unsettled" });
+    await site.clock.advance("60s");
+    expect(site.isCordoned()).toBe(true);
+    expect(await site.cordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
+  });
+
+  test("are sure again once the Node has changed, which the late one would have to know", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 90_000 });
+    void site.cordon(true);
+    await site.clock.advance("31s");
+    site.report("pi-1");
+    expect(await site.cordon(false)).toMatchObject({ outcome: "done", result: { changed: false } });
+    await site.clock.advance("60s");
+    expect(site.arrived.at(-1)).toBe("PATCH pi-1");
+    expect(site.isCordoned()).toBe(false);
+  });
+});
+
+describe("an order that is over", () => {
+  test("sends nothing more, however long the API server had it wait", async () => {
+    const site = new Site();
+    const order = new AbortController();
+    site.fates.set("PATCH", { busyFor: 20 });
+    const effect = site.cordon(true, undefined, order.signal);
+    await site.clock.advance("10s");
+    order.abort(new Error("answered"));
+    await site.clock.advance("60s");
+    expect(await effect).toMatchObject({ outcome: "failed" });
+    expect(site.arrived).toEqual(["GET pi-1"]);
+    // It was certainly not sent, so the next order need not fear it.
+    expect(await site.cordon(false)).toMatchObject({ outcome: "done", result: { changed: false } });
+  });
+
+  test("is not begun if it was over before its turn", async () => {
+    const site = new Site();
+    const order = new AbortController();
+    site.fates.set("PATCH", { lateBy: 20_000 });
+    const first = site.cordon(false);
+    void site.cordon(true);
+    const late = site.cordon(false, undefined, order.signal);
+    await site.clock.advance("1s");
+    order.abort(new Error("answered"));
+    await site.clock.advance("60s");
+    expect(await first).toMatchObject({ outcome: "done" });
+    expect(await late).toMatchObject({ outcome: "failed" });
+    expect(site.isCordoned()).toBe(true);
+  });
+
+  test("waits for the answer to what it had sent, so that the next order finds its effect", async () => {
+    const site = new Site();
+    const order = new AbortController();
+    site.fates.set("PATCH", { lateBy: 20_000 });
+    const sent = site.cordon(true, undefined, order.signal);
+    await site.clock.advance("1s");
+    order.abort(new Error("answered"));
+    const next = site.cordon(false);
+    await site.clock.advance("60s");
+    expect(await sent).toMatchObject({ outcome: "done", result: { changed: true } });
+    expect(await next).toMatchObject({ outcome: "done", result: { changed: true } });
+    expect(site.isCordoned()).toBe(false);
+  });
+});
