@@ -95,6 +95,40 @@ describe("a board whose link is back while no board can write", { retry: 0 }, ()
   });
 });
 
+describe("an uplink that fails for longer than a term lasts, again and again", { retry: 0 }, () => {
+  const dies = 95_000;
+  const calmAt = 2_100_000;
+  /** When pi-4, which died, was found silent. */
+  const foundAt = async (standby: Schedule["setting"]["standby"], down: number, up: number): Promise<number> => {
+    const { seed, setting } = drawn(6, { boards: 5, policy: "evidence", lan: "none" });
+    const cut = { is: "cut", board: "every", lane: "both", how: "silent", for: down, healing: "reset" } as const;
+    const cuts = Array.from({ length: Math.floor((calmAt - 150_000) / (down + up)) }, (_, index) => ({
+      at: 120_000 + index * (down + up),
+      ...cut,
+    }));
+    const dark = {
+      at: dies,
+      is: "power cut",
+      board: "pi-4",
+      for: undefined,
+      cache: "all",
+      wakesIn: undefined,
+    } as const;
+    const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
+    const plan = { seed, setting: { ...setting, standby, timing }, faults: [dark, ...cuts], calmAt };
+    const { violations, history } = await runSchedule(plan);
+    expect(violations).toEqual([]);
+    return history.nodes.get("pi-4")?.find(({ ready }) => ready === "Unknown")?.at ?? Number.POSITIVE_INFINITY;
+  };
+
+  test.each(["warm", "cold"] as const)(
+    "does not postpone the judgement of a dead board for ever: standby %s",
+    async (standby) => {
+      expect(await foundAt(standby, 50_000, 45_000)).toBeLessThan(dies + 1_500_000);
+    },
+  );
+});
+
 describe("a board whose link to the API server is cut for ten minutes, on a LAN", { retry: 0 }, () => {
   const cutOn = (lan: Schedule["setting"]["lan"], policy: Schedule["setting"]["policy"] = "evidence"): Schedule => {
     const { seed, setting } = drawn(6, { boards: 5, policy, lan });
@@ -160,6 +194,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
     ["an outage of writes that begins with the first refusal", 10],
+    ["respites in which nobody is heard", 60],
     ["a word that is ignored", 10],
     ["a word that lasts for ever", 30],
     ["a question that is asked once", 10],
