@@ -32,6 +32,10 @@ describe("a site under random faults", { retry: 0 }, () => {
     [6_001_534, "the Lease is created and deleted again while a board waits until it may create one"],
     [6_002_758, "a leader is suspended past its renew deadline while the store is away"],
     [9_300_095, "a board is found silent, and its condition waits for a slow link until an outage is over"],
+    [
+      9_802_534,
+      "the check of the server's history reads a term that the election does not, before a restore undoes it",
+    ],
     [9_000_923, "a restore brings back the taint of a board that lives, under policy kubernetes"],
   ])("keeps every promise in a story that once broke one: seed %i, %s", async (seed) => {
     const schedule = drawn(seed);
