@@ -99,6 +99,7 @@ function electorOf(
     formerTerm: leaderMemo.formerTerm(),
     formerRest: leaderMemo.formerRest(bootId, ambient.clock.now()),
     rememberRest: (rest) => leaderMemo.rememberRest(rest, bootId, ambient.clock.now()),
+    shownTerm: () => leaderMemo.shownTerm,
     rememberTerm: (term) => leaderMemo.rememberTerm(term),
     followers: leader.followers,
     lock: new LeaseLock({

@@ -8,6 +8,7 @@ import type { KubeClient } from "../client/kube-client.ts";
 import { Permissions } from "../client/permissions.ts";
 import type { RequestRate } from "../client/request-limiter.ts";
 import { Traffic } from "../client/traffic.ts";
+import { recordOf } from "../election/lease-record.ts";
 import { ReconnectScheduler } from "../informer/reflector/reconnect-scheduler.ts";
 import { ServerHistory } from "../informer/server-history.ts";
 import { newestWitness } from "../informer/trail.ts";
@@ -93,6 +94,7 @@ function historyOf(
   return new ServerHistory(ambient, {
     client,
     at,
+    read: (lease) => leaderMemo.saw(recordOf(lease).term),
     known: newestWitness(storedProofs(cache.database), keyOf({ metadata: at })),
     wasRestored: memo.get("cache", "wary") === "yes",
     restoreForgotten: () => memo.set("cache", "wary", ""),

@@ -24,6 +24,11 @@ export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps
   readonly blip: LeadershipDeps["blip"];
   /** Emits the Events "became leader" and "stopped leading"; undefined if there are none. */
   readonly announce?: LeadershipDeps["announce"];
+  /**
+   * The highest term that another part of this process has read from the Lease; undefined if none has. It counts like
+   * one that the election read itself: the next claim writes a higher one.
+   */
+  readonly shownTerm?: () => number | undefined;
   /** Stores each new highest term, which the next process gets as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
 }
@@ -84,6 +89,7 @@ export class LeaderElector {
     this.#candidacy = new Candidacy(ambient, deps);
     this.#observer = new LeaseObserver(ambient, {
       candidate: this.#candidate,
+      shownTerm: deps.shownTerm ?? (() => undefined),
       remember: deps.rememberTerm ?? (() => {}),
     });
     this.#bell = new WakeSignal(ambient.clock);

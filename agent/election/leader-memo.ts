@@ -16,6 +16,7 @@ export class LeaderMemo {
   readonly #lease: string;
   /** The number of broken terms; undefined if not read yet. */
   #broken: number | undefined;
+  #shown: number | undefined;
 
   /**
    * `place` identifies this copy of the state folder on this machine. `lease`: such as "kube-system/siteward-plant7".
@@ -73,6 +74,16 @@ export class LeaderMemo {
    */
   restored(): void {
     this.#set("place", "");
+  }
+
+  /** A read of the Lease outside of the election showed this term. */
+  saw(term: number): void {
+    this.#shown = Math.max(this.#shown ?? term, term);
+  }
+
+  /** The highest term that such a read has shown to this process; undefined if there was none. */
+  get shownTerm(): number | undefined {
+    return this.#shown;
   }
 
   rememberTerm(term: number): void {

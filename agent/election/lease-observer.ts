@@ -20,18 +20,31 @@ const mostMarks = 64;
 export class LeaseObserver {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
+  readonly #shownTerm: () => number | undefined;
   readonly #remember: (term: number) => void;
   readonly #own = new OwnWrites();
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
 
-  /** `remember` stores each new highest term for later processes of this board. */
+  /**
+   * `shownTerm`: the highest term that this process read outside of the election. `remember` stores each new highest
+   * term for later processes of this board.
+   */
   constructor(
     ambient: Ambient,
-    { candidate, remember }: { readonly candidate: Candidate; readonly remember: (term: number) => void },
+    {
+      candidate,
+      shownTerm,
+      remember,
+    }: {
+      readonly candidate: Candidate;
+      readonly shownTerm: () => number | undefined;
+      readonly remember: (term: number) => void;
+    },
   ) {
     this.#ambient = ambient;
     this.#candidate = candidate;
+    this.#shownTerm = shownTerm;
     this.#remember = remember;
   }
 
@@ -89,7 +102,7 @@ export class LeaseObserver {
     const { identity, formerTerm } = this.#candidate;
     const before = this.#seen;
     const reading = { record, at: clock.now(), leading, wrote: (renewal: number) => this.#own.has(renewal) };
-    const seen = observe(before, reading, this.#candidate);
+    const seen = observe(before, reading, { ...this.#candidate, formerTerm: highest(formerTerm, this.#shownTerm()) });
     this.#seen = seen;
     if (seen.state.is === "contested" && before?.state.is !== "contested") {
       log.error("another process writes the Lease under this agent's identity", { identity });
@@ -104,6 +117,9 @@ export class LeaseObserver {
     return seen;
   }
 }
+
+const highest = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
 /**
  * The writes to the Lease that this process sent, including those whose answer was lost. A write is identified by its

@@ -39,6 +39,8 @@ export type RenewLease = () => Promise<void>;
 
 export interface ServerHistoryDeps {
   readonly client: Pick<InformerClient, "get" | "list">;
+  /** Called with the Lease as read here, outside of the election. */
+  readonly read: (lease: Lease) => void;
   /** Where the site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
   /**
@@ -342,8 +344,11 @@ export class ServerHistory {
   }
 
   async #read(signal: AbortSignal): Promise<Witness | undefined> {
+    const { client, at, read } = this.#deps;
     try {
-      return witnessOf(await this.#deps.client.get(leases, this.#deps.at, signal));
+      const lease = await client.get(leases, at, signal);
+      read(lease);
+      return witnessOf(lease);
     } catch (error) {
       if (isUnanswerable(error)) return undefined;
       throw error;

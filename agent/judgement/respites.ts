@@ -1,9 +1,12 @@
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis } from "../base/clock.ts";
 import type { Link } from "./link.ts";
 
-/** The time between two outages, in which heartbeats can arrive. */
+/**
+ * The time between two outages, in which heartbeats can arrive, as far as one term saw it: an outage may end the term,
+ * and a leader that stood by meanwhile may have received none.
+ */
 export interface Respite {
-  /** When the outage before it ended. */
+  /** When the outage before it ended, or the term's first pass began, whichever was later. */
   readonly since: Instant;
   /** How long it had lasted when a pass last found the link live. */
   readonly length: Millis;
@@ -23,30 +26,41 @@ export interface Missed {
 /** Maximum number of respites remembered: at one outage per minute, those of the last half hour. */
 const mostRespites = 32;
 
+/** When the present respite began. `judgesSince`: when the first pass of the term began. */
+export const respiteSince = ({ restoredAt }: Pick<Link, "restoredAt">, judgesSince: Instant): Instant =>
+  laterOf(judgesSince, restoredAt) ?? judgesSince;
+
 /**
  * The respites after another pass. `heardAt`: when the last heartbeat of any board arrived; undefined if too few boards
- * have sent one since the last outage ended.
+ * have sent one since the present respite began, at `since`.
  */
 export function nextRespites(
   before: readonly Respite[],
-  { link: { live, restoredAt }, heardAt }: { readonly link: Link; readonly heardAt: Instant | undefined },
+  { since, live, heardAt }: { readonly since: Instant; readonly live: boolean; readonly heardAt: Instant | undefined },
   now: Instant,
 ): readonly Respite[] {
-  if (restoredAt === undefined) return before;
-  const isNew = before.at(-1)?.since.mono !== restoredAt.mono;
+  const isNew = before.at(-1)?.since.mono !== since.mono;
   if (!isNew && !live) return before;
   const past = isNew ? before.slice(1 - mostRespites) : before.slice(0, -1);
-  const length = live ? elapsed(restoredAt, now) : 0;
-  const heard = heardAt === undefined ? 0 : Math.max(0, elapsed(restoredAt, heardAt));
-  return [...past, { since: restoredAt, length, heard }];
+  const length = live ? elapsed(since, now) : 0;
+  const heard = heardAt === undefined ? 0 : Math.max(0, elapsed(since, heardAt));
+  return [...past, { since, length, heard }];
 }
 
 /**
- * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
- * of another board, because an outage may have begun right after it. It has to be a quarter of a grace period long, which
- * is longer than the interval between renewals.
+ * The shortest time in which a board may be expected to renew its Lease, whatever the grace period is: kubelets do it
+ * every 10 s by default.
  */
-const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= gracePeriod / 4;
+const leastRespite: Millis = 12_500;
+
+/** The part of a grace period that a respite has to last to count, and that a board has after having missed others. */
+export const shareOf = (gracePeriod: Millis): Millis => Math.min(gracePeriod, Math.max(gracePeriod / 4, leastRespite));
+
+/**
+ * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
+ * of another board, because an outage may have begun right after it.
+ */
+const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= Math.max(gracePeriod / 4, leastRespite);
 
 /**
  * What a board missed whose silence began at `probe`; undefined if it missed nothing, or other boards are not
@@ -55,16 +69,20 @@ const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= gr
 export function missedSince(
   probe: Instant,
   respites: readonly Respite[],
-  { link: { restoredAt }, gracePeriod }: { readonly link: Link; readonly gracePeriod: Millis },
+  { link, gracePeriod }: { readonly link: Link; readonly gracePeriod: Millis },
 ): Missed | undefined {
   const present = respites.at(-1);
-  if (restoredAt === undefined || present?.since.mono !== restoredAt.mono || present.heard === 0) return undefined;
+  if (present === undefined || present.heard === 0 || !isPresent(present, link)) return undefined;
   const length = respites
     .slice(0, -1)
     .filter((respite) => isAfter(respite.since, probe) && counts(respite, gracePeriod))
     .reduce((sum, respite) => sum + respite.heard, 0);
-  return length === 0 ? undefined : { since: restoredAt, length };
+  return length === 0 ? undefined : { since: present.since, length };
 }
+
+/** Whether no outage has ended since the respite began. */
+export const isPresent = ({ since }: Pick<Respite, "since">, { restoredAt }: Pick<Link, "restoredAt">): boolean =>
+  restoredAt === undefined || !isAfter(restoredAt, since);
 
 /** The link flaps if the last respites, so many of them, were all shorter than a grace period. */
 const flaps = 4;

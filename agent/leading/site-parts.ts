@@ -15,6 +15,7 @@ import { freezeOn, type Holds } from "../holds/holds.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
+import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
 import { isSilent } from "../judgement/verdict.ts";
 import type {
@@ -129,8 +130,8 @@ function postponed(site: SiteMemory, gracePeriod: Millis, now: Instant): Judgeme
   const waits = ({ ready, taint, verdict: { verdict } }: BoardRecord): boolean =>
     ready === "Unknown" ? taint === undefined && isHeld(site.quarantine) : verdict === "alive" || verdict === "unknown";
   const waiting = [...site.boards].flatMap(([name, record]): readonly NamedBoard[] => {
-    const { probe } = record.health;
-    const isLong = !isAfter(probe, since) && elapsed(probe, now) >= postponedPeriods * gracePeriod;
+    const began = silenceBegan(record.health);
+    const isLong = !isAfter(began, since) && elapsed(began, now) >= postponedPeriods * gracePeriod;
     return isLong && waits(record) ? [{ name, ...lastReport(record.health) }] : [];
   });
   return waiting.length === 0 ? undefined : { since, boards: named(waiting) };

@@ -10,6 +10,7 @@ import type { Config } from "../config/settings.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
 import { boardsInDoubt } from "../controllers/node-lifecycle/doubt.ts";
 import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
+import { noRecollection, type Recollection, recollect } from "../controllers/node-lifecycle/recollection.ts";
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
 import { budgetAnnotation, decodeBudget, encodeBudget } from "../controllers/node-lifecycle/zones/budget-annotation.ts";
 import type { WorkloadName } from "../controllers/workloads.ts";
@@ -102,6 +103,8 @@ export class TermWork {
   readonly #incapacity: Incapacity;
   readonly #standbySearch: StandbySearch;
   readonly #starting = new StartingLoops();
+  /** What the judge of the next term knows from the last one. */
+  #recalled: Recollection = noRecollection;
 
   constructor(ambient: Ambient, deps: TermWorkDeps) {
     this.#ambient = ambient;
@@ -160,6 +163,8 @@ export class TermWork {
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
     const tasks = new TaskGroup(term.signal);
+    // The loops forget their memory when they end.
+    tasks.signal.addEventListener("abort", () => this.#keepForNextTerm(), { once: true });
     this.#incapacity.begin();
     const under: Term = { number: term.number, signal: tasks.signal, standsAt: (now) => term.standsAt(now) };
     // Must precede the first await, so that every renewal writes the holds and acts that were found on the Lease.
@@ -189,6 +194,11 @@ export class TermWork {
     }
   }
 
+  #keepForNextTerm(): void {
+    const { current, config } = this.#deps;
+    if (current.site) this.#recalled = recollect(current.site, config.nodeLifecycle.gracePeriod);
+  }
+
   #loopParts(inherited: () => Budget | undefined): TermLoopsDeps {
     const { bootId, verdictDeps, history, holds, config, current } = this.#deps;
     const { settings, valve, wordOf } = verdictDeps;
@@ -200,7 +210,7 @@ export class TermWork {
     };
     return {
       ...this.#deps,
-      nodeLifecycle: { settings, ...shared },
+      nodeLifecycle: { settings, ...shared, recalled: this.#recalled },
       taintEviction: { settings, ...shared, recordOf, mayBeFormer: () => history.mayBeFormer },
       podGC: { verdictDeps, terminatedThreshold: config.podGC.terminatedThreshold },
     };

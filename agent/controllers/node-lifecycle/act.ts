@@ -1,11 +1,12 @@
 import type { Instant } from "../../base/clock.ts";
 import type { Action, ObjectRef } from "../../execution/actions.ts";
 import { isHeld } from "../../judgement/link.ts";
+import { noPastSilences } from "../../judgement/past-silence.ts";
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { isLimitedOn } from "../safety-valve.ts";
 import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
-import { withMissed } from "./health.ts";
+import { silentSinceNow, withMissed } from "./health.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import { type MonitorPass, nodeEvent, type TaintWrite, writeTaints } from "./pass.ts";
@@ -73,6 +74,7 @@ export function act(
       uncleared: new Set(
         boards.flatMap((board) => (pass.back.has(board.name) && runningTaint(board.node) ? board.name : [])),
       ),
+      silences: noPastSilences,
       judgedAt: now,
       behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
       pass: { stage: "acts", since: pass.at, link: pass.link, holds, valve, writes, marks: pods.marks },
@@ -100,7 +102,7 @@ function recordsOf(
   for (const board of boards) {
     const health = withMissed(board.health, memory.respites, { link, settings });
     const record = recordOf({ ...board, health }, memory.boards.get(board.name), inherited, now);
-    const again = fresh ? { ...record.health, probe: now, transition: now } : record.health;
+    const again = fresh ? { ...record.health, ...silentSinceNow(now), transition: now } : record.health;
     records.set(board.name, fresh ? { ...record, health: again } : record);
   }
   return records;

@@ -11,10 +11,11 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
 import { deservesUnknown, type Examined, noWord, type Sighting, type WordOf } from "./health.ts";
-import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
+import type { BoardRecord, SiteMemory } from "./memory.ts";
 import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
+import { memoryAfter, noRecollection, type Recollection } from "./recollection.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { overlaid, slim } from "./slim.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
@@ -31,6 +32,8 @@ export interface NodeLifecycleDeps {
   readonly valve?: (now: Instant) => ValveNow;
   /** The last words of boards; by default there are none. */
   readonly wordOf?: WordOf;
+  /** What this process keeps of its last term; by default nothing. */
+  readonly recalled?: Recollection;
 }
 
 /** One key for the whole site, because whether a board may be tainted depends on all other boards. */
@@ -53,12 +56,13 @@ export const nodeLifecycle = ({
   holds: held = () => noHolds,
   valve: valveAt = () => openValve,
   wordOf = noWord,
+  recalled = noRecollection,
 }: NodeLifecycleDeps): Controller<SiteState, SiteMemory> => ({
   name: "node-lifecycle",
   reads: [nodes, leases, pods],
   wakes: [],
   firstKeys: [siteKey],
-  initialMemory: firstMemory,
+  initialMemory: memoryAfter(recalled),
   // A pass ends in time however few requests are allowed; the next one sends the rest. A fifth of each period is
   // reserved for controllers that act on these writes: otherwise node-taints would lag behind the conditions.
   patience: 0.8 * settings.monitorPeriod,

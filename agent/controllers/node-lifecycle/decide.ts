@@ -6,7 +6,7 @@ import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import { type Action, type Outcome, OutdatedError } from "../../execution/actions.ts";
 import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
-import { nextRespites } from "../../judgement/respites.ts";
+import { nextRespites, respiteSince } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { act } from "./act.ts";
@@ -111,9 +111,12 @@ function monitor(
   now: Instant,
 ): Decision<SiteMemory> {
   const { link, holds, valve, pods, inherited } = state;
+  const { silences } = memory;
   const examined = state.boards.map((sighting) =>
-    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now }),
+    examine(memory.boards.get(sighting.node.metadata.name)?.health, sighting, { link, holds, settings, now, silences }),
   );
+  const judgesSince = memory.judgesSince ?? now;
+  const since = respiteSince(link, judgesSince);
   const back = boardsBack(examined);
   const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
   const writes = writesOf(
@@ -122,7 +125,12 @@ function monitor(
   );
   const next: SiteMemory = {
     ...memory,
-    respites: nextRespites(memory.respites, { link, heardAt: lastHeard(examined, link) }, now),
+    judgesSince,
+    respites: nextRespites(
+      memory.respites,
+      { since, live: link.live, heardAt: lastHeard(examined, since, link.lastBeat) },
+      now,
+    ),
     quarantine: quarantineAfter(memory, { link, allReported: haveReported(examined, link.restoredAt) }, settings, now),
     monitorAt: shifted(now, settings.monitorPeriod),
     foreign: inherited?.foreign ?? memory.foreign,
@@ -162,10 +170,12 @@ function retry(
   now: Instant,
 ): Decision<SiteMemory> {
   const { link, holds } = pass;
+  const { silences } = memory;
   const again = new Map(
     boards.map((sighting) => {
       const { name } = sighting.node.metadata;
-      return [name, examine(memory.boards.get(name)?.health, sighting, { link, holds, settings, now })] as const;
+      const known = { link, holds, settings, now, silences };
+      return [name, examine(memory.boards.get(name)?.health, sighting, known)] as const;
     }),
   );
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
@@ -204,12 +214,11 @@ const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): bool
 
 /**
  * When the last heartbeat arrived, as far as it is known; undefined if fewer than half of the boards that do not count as
- * lost have shown a sign of life since the outage ended.
+ * lost have shown a sign of life since then.
  */
-function lastHeard(boards: readonly Examined[], { restoredAt, lastBeat }: Link): Instant | undefined {
-  if (restoredAt === undefined) return undefined;
+function lastHeard(boards: readonly Examined[], since: Instant, lastBeat: Instant | undefined): Instant | undefined {
   const present = boards.filter(({ observed }) => observed !== "Unknown");
-  const reported = present.filter((board) => hasReported(board, restoredAt));
+  const reported = present.filter((board) => hasReported(board, since));
   if (reported.length === 0 || 2 * reported.length < present.length) return undefined;
   const last = reported.map(({ health }) => health.reportedAt).reduce(laterOf, undefined);
   // A pass sees a heartbeat some seconds after it arrived.

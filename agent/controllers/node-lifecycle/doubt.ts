@@ -1,6 +1,6 @@
-import { elapsed, type Instant, isAfter } from "../../base/clock.ts";
+import { elapsed, type Instant } from "../../base/clock.ts";
 import type { Link } from "../../judgement/link.ts";
-import { graceOf, silentSince } from "./health.ts";
+import { graceOf, missedNow, silentSince } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 
@@ -20,9 +20,7 @@ export function boardsInDoubt(
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
     // Such a board has only a quarter of a grace period, so it is asked at once.
-    const isMissed =
-      health.missed !== undefined && link.restoredAt !== undefined && isAfter(link.restoredAt, health.probe);
-    if (isMissed || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
+    if (missedNow(health, link) !== undefined || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
   }
   return names;
 }

@@ -4,7 +4,8 @@ import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from ".
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
-import { type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
+import { goesOn, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
+import { isPresent, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
 import { heardNow, type Word } from "../../judgement/word.ts";
@@ -38,6 +39,11 @@ export interface NodeHealth {
   readonly uid: string;
   /** Start of the silence, from which the grace period is measured. */
   readonly probe: Instant;
+  /**
+   * When the silence began in an earlier term of this process, if the board has given no sign of life since. The grace
+   * period is never measured from it.
+   */
+  readonly silentFrom?: Instant | undefined;
   /** When the board's readiness last changed, on our clock. */
   readonly transition: Instant;
   /** When we began to watch the board. */
@@ -79,16 +85,20 @@ export interface Circumstances {
   readonly holds: Holds;
   readonly settings: NodeLifecycleSettings;
   readonly now: Instant;
+  /** The silences of an earlier term, as long as this one has not seen their boards. */
+  readonly silences?: PastSilences | undefined;
 }
 
 export function examine(
   before: NodeHealth | undefined,
   sighting: Sighting,
-  { link, holds, settings, now }: Circumstances,
+  { link, holds, settings, now, silences }: Circumstances,
 ): Examined {
   const last = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
-  const health = healthAfter(last, sighting, settings, now);
+  const silence = before === undefined ? silences?.get(sighting.node.metadata.name) : undefined;
+  const seen = healthAfter(last, sighting, settings, now);
+  const health = silence && goesOn(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
   return { sighting, health, evidence, verdict: verdictOf(evidence), observed: ready?.status };
 }
@@ -151,8 +161,9 @@ export const lastSignOf = (node: Node, lease: string | undefined): string => {
 };
 
 /** What the board missed before the present respite began, unless it has reported since. */
-function missedNow({ missed, probe }: NodeHealth, { restoredAt }: Link): Millis | undefined {
-  if (missed === undefined || missed.since.mono !== restoredAt?.mono || isAfter(probe, restoredAt)) return undefined;
+export function missedNow(health: NodeHealth, link: Link): Millis | undefined {
+  const { missed } = health;
+  if (missed === undefined || !isPresent(missed, link) || isAfter(silenceBegan(health), missed.since)) return undefined;
   return Math.floor(missed.length);
 }
 
@@ -221,12 +232,18 @@ function withStatus(last: NodeHealth, node: Node, now: Instant): NodeHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   if (last.ready === undefined) {
-    return { ...last, ready: beat, probe: now, transition: now, reportedAt: now, statusAt: now, byStatus: true };
+    return { ...last, ready: beat, ...silentSinceNow(now), transition: now, reportedAt: now, statusAt: now, byStatus: true };
   }
   if (beat.heartbeat === last.ready.heartbeat) return last;
   const transition = beat.transition === last.ready.transition ? last.transition : now;
-  return { ...last, ready: beat, probe: now, transition, reportedAt: now, statusAt: now, byStatus: true };
+  return { ...last, ready: beat, ...silentSinceNow(now), transition, reportedAt: now, statusAt: now, byStatus: true };
 }
+
+/** After a sign of life. */
+export const silentSinceNow = (now: Instant): Pick<NodeHealth, "probe" | "silentFrom"> => ({
+  probe: now,
+  silentFrom: undefined,
+});
 
 const beatOf = (ready: NodeCondition | undefined): NodeHealth["ready"] =>
   ready && { heartbeat: ready.lastHeartbeatTime, transition: ready.lastTransitionTime };
@@ -242,11 +259,12 @@ function withLease(
     version !== undefined && version !== base.lease && version !== base.answered?.lease;
   if (isNew(lease) || isNew(answer?.lease)) {
     const reportedAt = last === undefined ? undefined : now;
-    return { ...base, lease: lease ?? base.lease, answered, probe: now, reportedAt, byStatus: false, recount: false };
+    const beat = { lease: lease ?? base.lease, answered, ...silentSinceNow(now), reportedAt };
+    return { ...base, ...beat, byStatus: false, recount: false };
   }
   const isBeat = last !== undefined && base.reportedAt !== last.reportedAt;
   if (isBeat) return { ...base, answered, recount: lease !== undefined };
-  if (base.recount && lease !== undefined) return { ...base, answered, probe: now, recount: false };
+  if (base.recount && lease !== undefined) return { ...base, answered, ...silentSinceNow(now), recount: false };
   return answered === base.answered ? base : { ...base, answered };
 }
 
@@ -290,7 +308,7 @@ export function withMissed(
   respites: readonly Respite[],
   { link, settings: { policy, gracePeriod } }: Pick<Circumstances, "link" | "settings">,
 ): NodeHealth {
-  const missed = policy === "evidence" ? missedSince(health.probe, respites, { link, gracePeriod }) : undefined;
+  const missed = policy === "evidence" ? missedSince(silenceBegan(health), respites, { link, gracePeriod }) : undefined;
   const isSame = missed?.since.mono === health.missed?.since.mono && missed?.length === health.missed?.length;
   return isSame ? health : { ...health, missed };
 }

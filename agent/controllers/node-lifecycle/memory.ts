@@ -2,6 +2,7 @@ import type { Node } from "../../api/core.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import type { Foreign } from "../../base/json.ts";
 import { noQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { noPastSilences, type PastSilences } from "../../judgement/past-silence.ts";
 import type { Respite } from "../../judgement/respites.ts";
 import type { Evidence, Verdict } from "../../judgement/verdict.ts";
 import type { NodeHealth } from "./health.ts";
@@ -64,8 +65,12 @@ export interface SiteMemory {
   readonly boards: ReadonlyMap<string, BoardRecord>;
   readonly zones: ReadonlyMap<string, ZoneRecord>;
   readonly quarantine: Quarantine;
-  /** The last times between outages, oldest first. */
+  /** The last times between outages, oldest first, those of earlier terms of this process included. */
   readonly respites: readonly Respite[];
+  /** The silences of an earlier term; empty once a monitor pass of this one is over. */
+  readonly silences: PastSilences;
+  /** When the first monitor pass of the term began; undefined if none has. */
+  readonly judgesSince: Instant | undefined;
   /** Boards whose pods still have to be marked not ready. */
   readonly unmarked: ReadonlySet<string>;
   /**
@@ -90,6 +95,8 @@ export const firstMemory: SiteMemory = {
   zones: new Map(),
   quarantine: noQuarantine,
   respites: [],
+  silences: noPastSilences,
+  judgesSince: undefined,
   unmarked: new Set(),
   uncleared: new Set(),
   monitorAt: undefined,

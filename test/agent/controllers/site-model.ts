@@ -6,6 +6,11 @@ import type { Disposition } from "../../../agent/base/errors.ts";
 import { PostponedError } from "../../../agent/base/postponed.ts";
 import { siteKey } from "../../../agent/controllers/node-lifecycle/controller.ts";
 import { firstMemory, type SiteMemory } from "../../../agent/controllers/node-lifecycle/memory.ts";
+import {
+  noRecollection,
+  type Recollection,
+  recollect,
+} from "../../../agent/controllers/node-lifecycle/recollection.ts";
 import type { NodeLifecycleSettings } from "../../../agent/controllers/node-lifecycle/settings.ts";
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
@@ -57,6 +62,8 @@ export interface TermOptions {
   readonly kept?: readonly (readonly [string, string])[];
   /** The board rebooted: its monotonic clock begins anew. */
   readonly reboot?: boolean;
+  /** What the judge of this process keeps of its last term. */
+  readonly recalled?: Recollection;
 }
 
 const area = memoryArea("taint-eviction");
@@ -248,6 +255,11 @@ export class SiteModel {
     return encodeBudget(this.memory, this.now);
   }
 
+  /** What this process would keep for its next term. */
+  get recollection(): Recollection {
+    return recollect(this.memory, this.settings.gracePeriod);
+  }
+
   get memory(): SiteMemory {
     return (this.#loopOf("node-lifecycle")?.memoryOf(siteKey) as SiteMemory | undefined) ?? firstMemory;
   }
@@ -380,14 +392,14 @@ export class SiteModel {
     for (const name of this.#renewing) this.#site.kubelets.setAlive(name, true);
   }
 
-  #prepare({ budget, kept = [] }: TermOptions): void {
+  #prepare({ budget, kept = [], recalled = noRecollection }: TermOptions): void {
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
     const valve = (): ValveNow => this.#valve;
     const wordOf = (board: string): Word | undefined => this.#wordOf(board);
     const deps = {
-      nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf },
+      nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf, recalled },
       taintEviction: {
         settings: this.settings,
         boot: `boot-${this.#boots}`,

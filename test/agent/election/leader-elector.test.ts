@@ -192,6 +192,23 @@ describe("a leader that is gone is replaced", () => {
     await site.end();
   });
 
+  test("a term that another part of the process has read counts, whether or not the election has read it", async () => {
+    const site = new Election();
+    const before = site.join("pi-1");
+    await site.settled();
+    const stored: number[] = [];
+    before.kill();
+    site.server.remove();
+    const other = site.join("pi-2", { shownTerm: () => 4, rememberTerm: (term) => stored.push(term) });
+    await site.clock.advance("30s");
+    expect(other.terms).toEqual([]);
+    await site.clock.until(() => other.terms.length > 0, "5m");
+    expect(other.terms).toEqual([5]);
+    expect(stored).toEqual([4, 5]);
+    expect(site.lateWrites).toEqual([]);
+    await site.end();
+  });
+
   test("a follower that gets a hint reads at once, and still waits until the term is over", async () => {
     const site = new Election();
     site.join("pi-1");

@@ -48,8 +48,10 @@ class LeaseStore {
 let store: LeaseStore;
 let noticed: string[];
 let clock: FakeClock;
+let read: string[];
 
 beforeEach(() => {
+  read = [];
   store = new LeaseStore();
   noticed = [];
   clock = new FakeClock();
@@ -60,6 +62,7 @@ function historyWith(known: Witness | undefined, wasRestored = false): ServerHis
   return new ServerHistory(ambient, {
     client: store,
     at,
+    read: ({ metadata }) => void read.push(metadata.resourceVersion),
     known: known && { witness: known, chain: "c" },
     restored: ({ message }) => void noticed.push(message),
     wasRestored,
@@ -77,6 +80,7 @@ describe("a board that returns to a server", () => {
     await Promise.all([history.prove(never), history.prove(never)]);
     await history.prove(never);
     expect(store.requests).toEqual(["get"]);
+    expect(read).toEqual(["400"]);
     expect(history.chain).toBe("c");
   });
 

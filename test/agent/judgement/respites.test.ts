@@ -1,7 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { type Instant, shifted } from "../../../agent/base/clock.ts";
 import type { Link } from "../../../agent/judgement/link.ts";
-import { flappingSince, missedSince, nextRespites, type Respite } from "../../../agent/judgement/respites.ts";
+import {
+  flappingSince,
+  missedSince,
+  nextRespites,
+  type Respite,
+  respiteSince,
+  shareOf,
+} from "../../../agent/judgement/respites.ts";
 
 const start: Instant = { mono: 500_000, wall: 0 };
 const at = (seconds: number): Instant => shifted(start, seconds * 1000);
@@ -20,21 +27,25 @@ const respite = (since: number, length: number, heard = length): Respite => ({
 describe("the times between outages", () => {
   const later = (
     before: readonly Respite[],
-    since: number | undefined,
+    since: number,
     now: number,
     { heard = now, live = true }: { readonly heard?: number | null; readonly live?: boolean } = {},
   ): readonly Respite[] => {
     const heardAt = heard === null ? undefined : at(heard);
-    return nextRespites(before, { link: linkSince(since, live), heardAt }, at(now));
+    return nextRespites(before, { since: at(since), live, heardAt }, at(now));
   };
 
-  test("begin with the end of the first outage", () => {
-    expect(later([], undefined, 50)).toEqual([]);
-    expect(later([], 60, 65)).toEqual([respite(60, 5)]);
+  test.each([
+    ["the end of the last outage", 60, 20, 60],
+    ["that of the term, if no outage has ended since: what it stood by for does not count", 60, 75, 75],
+    ["that of the term without any outage", undefined, 75, 75],
+  ] as const)("begin with %s", (_what, restored, judges, since) => {
+    expect(respiteSince(linkSince(restored), at(judges))).toEqual(at(since));
   });
 
   test("last until a pass last found the link live", () => {
     const before = later([], 60, 65);
+    expect(before).toEqual([respite(60, 5)]);
     expect(later(before, 60, 70)).toEqual([respite(60, 10)]);
     expect(later(before, 60, 70, { live: false })).toBe(before);
     expect(later(before, 80, 82)).toEqual([respite(60, 5), respite(80, 2)]);
@@ -77,7 +88,12 @@ describe("what a silent board missed, with a grace period of 60 s", () => {
     ["not the present one", [respite(300, 100)], undefined],
     ["nothing while most boards are not heard after the last outage", [respite(10, 30), respite(300, 1, 0)], undefined],
     ["nothing before a pass has seen the last outage end", [respite(10, 30), respite(50, 25)], undefined],
-    ["nothing without an outage", [], undefined],
+    ["nothing before the first pass", [], undefined],
+    [
+      "what it missed in earlier terms, although the last one began without an outage",
+      [respite(10, 30), respite(320, 5)],
+      30_000,
+    ],
   ] as const)("is %s", (_what, respites, length) => {
     expect(missed(respites)).toBe(length);
   });
@@ -86,6 +102,22 @@ describe("what a silent board missed, with a grace period of 60 s", () => {
     const respites = [respite(10, 30), respite(50, 30), present];
     expect([9, 10, 49, 50].map((probe) => missed(respites, { probe }))).toEqual([60_000, 30_000, 30_000, undefined]);
   });
+});
+
+test.each([
+  ["a quarter of a grace period", 60, 15],
+  ["longer than a kubelet's interval of 10 s where that is shorter", 40, 12.5],
+  ["longer than that with a grace period of 17 s, too", 17, 12.5],
+  ["a whole grace period that is shorter still", 10, 10],
+])("a board that has missed enough has %s", (_what, gracePeriod, share) => {
+  expect(shareOf(gracePeriod * 1000)).toBe(share * 1000);
+});
+
+test("with a short grace period, no respite counts in which a kubelet need not renew its Lease", () => {
+  const missed = (gracePeriod: number, heard: number): number | undefined =>
+    missedSince(at(0), [respite(10, 30, heard), respite(300, 1)], { link: linkSince(300), gracePeriod })?.length;
+  expect([10_000, 17_000, 40_000].map((grace) => missed(grace, 12.4))).toEqual([undefined, undefined, undefined]);
+  expect([10_000, 17_000, 40_000].map((grace) => missed(grace, 12.5))).toEqual([12_500, 12_500, 12_500]);
 });
 
 test("a link flaps once four times in a row it was not live for longer than a grace period", () => {

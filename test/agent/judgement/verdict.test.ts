@@ -12,7 +12,8 @@ const heard = {
   ...grace,
 } as const;
 const overdue = { ...heard, silentMs: 40_001 };
-const soon = { ...heard, silentMs: 10_001 };
+/** Just longer than the share of a grace period that a board has after having missed others. */
+const soon = { ...heard, silentMs: 12_501 };
 
 test.each([
   ["silent for its whole grace period", heard, "alive", false, true],
@@ -78,20 +79,20 @@ test.each([
     true,
     true,
   ],
-  ["silent for a quarter, and missed too little", { ...soon, missedMs: 119_999 }, "alive", false, true],
-  ["silent for a quarter, and missed three periods", { ...soon, missedMs: 120_000 }, "unproven", true, true],
-  ["silent for less, and missed hours", { ...soon, silentMs: 10_000, missedMs: 9e6 }, "alive", false, true],
-  ["silent for a quarter, proven up to it", { ...soon, provenMs: 1, missedMs: 120_000 }, "unknown", false, false],
+  ["silent for its share, and missed too little", { ...soon, missedMs: 119_999 }, "alive", false, true],
+  ["silent for its share, and missed three periods", { ...soon, missedMs: 120_000 }, "unproven", true, true],
+  ["silent for less, and missed hours", { ...soon, silentMs: 12_500, missedMs: 9e6 }, "alive", false, true],
+  ["silent for its share, proven up to it", { ...soon, provenMs: 1, missedMs: 120_000 }, "unknown", false, false],
   [
-    "silent for a quarter, and missed and confirmed",
+    "silent for its share, and missed and confirmed",
     { ...soon, missedMs: 1, confirmedBy: "ops:jo" },
     "dead",
     true,
     true,
   ],
-  ["silent for a quarter, and confirmed", { ...soon, confirmedBy: "ops:jo" }, "alive", false, true],
+  ["silent for its share, and confirmed", { ...soon, confirmedBy: "ops:jo" }, "alive", false, true],
   [
-    "silent for a quarter, missed hours, and speaks",
+    "silent for its share, missed hours, and speaks",
     { ...soon, missedMs: 9e6, heard: "kubelet ok" },
     "cut-off",
     false,

@@ -151,3 +151,20 @@ test("boards whose judgement is postponed by a link that flaps are reported afte
   expect(postponed()).toBe(undefined);
   expect(reported(site)).toMatchObject({ lost: ["pi-2"] });
 });
+
+test("they are reported as well where each outage ends the leader's term", async () => {
+  const site = siteOfThree();
+  const postponed = () => partsOf(site).judgement?.postponed?.boards.some.map(({ name }) => name);
+  await site.run("1m");
+  site.silence("pi-2");
+  await site.run("20s");
+  for (let term = 0; term < 4; term++) {
+    const { recollection: recalled } = site;
+    site.cut();
+    await site.run("50s");
+    site.restore();
+    await site.lead({ recalled });
+    await site.run("30s");
+    expect(postponed()).toEqual(term < 3 ? undefined : ["pi-2"]);
+  }
+});

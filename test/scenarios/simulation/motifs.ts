@@ -151,11 +151,13 @@ function cutBoard(how: How): readonly Fault[] {
 
 /**
  * The API server, or all links to it, fail for some seconds, again and again, while one board is dark and another one
- * misses some of the time in between.
+ * misses some of the time in between. Sometimes they fail for longer than a term lasts.
  */
 function flappingSite(how: How): readonly Fault[] {
-  const { boards } = how.setting;
-  const [down, up] = [how.between(11_000, 20_000), how.between(15_000, 48_000)];
+  const { boards, timing } = how.setting;
+  const [short, up] = [how.between(11_000, 20_000), how.between(15_000, 48_000)];
+  // Derived, not drawn, so that the other faults of a seed do not depend on it.
+  const down = up % 3 < 1 ? timing.renewDeadline + short : short;
   const healing = how.one(["late", "reset"] as const);
   const is = how.one(["store lost", "api restart", "silent", "refused"] as const);
   const other = how.one(boards).name;
@@ -168,6 +170,19 @@ function flappingSite(how: How): readonly Fault[] {
     return [{ at, is: "cut", board: "every", lane: "both", how: is, for: down, healing }, ...more];
   });
   return [powerCut(how.between(95_000, 130_000), bystander(how), how), ...flaps.flat()];
+}
+
+/** The API server refuses writes for some seconds, again and again, while no kubelet reaches it. */
+function unheardSite(how: How): readonly Fault[] {
+  const [down, up] = [how.between(13_000, 16_000), how.between(30_000, 38_000)];
+  const flaps = Array.from({ length: how.between(8, 10) }, (_, index): Fault => {
+    return { at: 110_000 + index * (down + up), is: "store lost", for: down };
+  });
+  const length = flaps.length * (down + up);
+  return [
+    { at: 105_000, is: "cut", board: "every", lane: "kubelet", how: "silent", for: length, healing: "reset" },
+    ...flaps,
+  ];
 }
 
 /** A board loses its link for nearly a grace period, and right after that no board can write for a moment, again and again. */
@@ -233,6 +248,7 @@ export const motifs = {
   "held site": heldSite,
   "cut board": cutBoard,
   "flapping site": flappingSite,
+  "unheard site": unheardSite,
   "dead kubelet": deadKubelet,
   "refused heartbeats": refusedHeartbeats,
 } as const satisfies Record<string, (how: How) => readonly Fault[]>;
@@ -240,7 +256,7 @@ export const motifs = {
 export type Motif = keyof typeof motifs;
 
 /** Drawn apart ("cut board" where there is a LAN, and "flapping site"), or played only if a wish names them. */
-const apart: readonly Motif[] = ["cut board", "flapping site", "dead kubelet", "refused heartbeats"];
+const apart: readonly Motif[] = ["cut board", "flapping site", "unheard site", "dead kubelet", "refused heartbeats"];
 
 /** The motifs among which a schedule draws. */
 export const commonMotifs: readonly Motif[] = (Object.keys(motifs) as Motif[]).filter((name) => !apart.includes(name));

@@ -89,6 +89,15 @@ const list = {
       "missedMs >= 0 * missedPeriods * graceMs ||",
     ),
   },
+  "respites in which nobody is heard": {
+    noticedBy: "grace",
+    wishes: { motif: "unheard site", policy: "evidence", boards: 3, lan: "none" },
+    breaks: one(
+      "agent/judgement/respites.ts",
+      "const heard = heardAt === undefined ? 0 : Math.max(0, elapsed(since, heardAt));",
+      "const heard = Math.max(0, elapsed(since, heardAt ?? now));",
+    ),
+  },
   "an outage of writes that begins with the first refusal": {
     noticedBy: "quarantine",
     wishes: { motif: "refused heartbeats", policy: "evidence", boards: 3, lan: "none" },
@@ -182,8 +191,8 @@ const list = {
     wishes: { boards: 3 },
     breaks: one(
       "agent/controllers/node-lifecycle/health.ts",
-      "answered, probe: now, reportedAt, byStatus",
-      "answered, probe: last ? now : shifted(now, -3_600_000), reportedAt, byStatus",
+      "answered, ...silentSinceNow(now), reportedAt }",
+      "answered, ...silentSinceNow(last ? now : shifted(now, -3_600_000)), reportedAt }",
     ),
   },
   "tolerations that are ignored": {

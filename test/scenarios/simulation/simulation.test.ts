@@ -32,6 +32,10 @@ describe("a site under random faults", { retry: 0 }, () => {
     [6_001_534, "the Lease is created and deleted again while a board waits until it may create one"],
     [6_002_758, "a leader is suspended past its renew deadline while the store is away"],
     [9_300_095, "a board is found silent, and its condition waits for a slow link until an outage is over"],
+    [
+      9_802_534,
+      "the check of the server's history reads a term that the election does not, before a restore undoes it",
+    ],
     [9_000_923, "a restore brings back the taint of a board that lives, under policy kubernetes"],
   ])("keeps every promise in a story that once broke one: seed %i, %s", async (seed) => {
     const schedule = drawn(seed);
@@ -93,6 +97,40 @@ describe("a board whose link is back while no board can write", { retry: 0 }, ()
     expect(violations).toEqual([]);
     expect(harmOf(history).falseActs).toEqual([]);
   });
+});
+
+describe("an uplink that fails for longer than a term lasts, again and again", { retry: 0 }, () => {
+  const dies = 95_000;
+  const calmAt = 2_100_000;
+  /** When pi-4, which died, was found silent. */
+  const foundAt = async (standby: Schedule["setting"]["standby"], down: number, up: number): Promise<number> => {
+    const { seed, setting } = drawn(6, { boards: 5, policy: "evidence", lan: "none" });
+    const cut = { is: "cut", board: "every", lane: "both", how: "silent", for: down, healing: "reset" } as const;
+    const cuts = Array.from({ length: Math.floor((calmAt - 150_000) / (down + up)) }, (_, index) => ({
+      at: 120_000 + index * (down + up),
+      ...cut,
+    }));
+    const dark = {
+      at: dies,
+      is: "power cut",
+      board: "pi-4",
+      for: undefined,
+      cache: "all",
+      wakesIn: undefined,
+    } as const;
+    const timing = { name: "unhurried", duration: 60_000, renewDeadline: 40_000, retry: 10_000 } as const;
+    const plan = { seed, setting: { ...setting, standby, timing }, faults: [dark, ...cuts], calmAt };
+    const { violations, history } = await runSchedule(plan);
+    expect(violations).toEqual([]);
+    return history.nodes.get("pi-4")?.find(({ ready }) => ready === "Unknown")?.at ?? Number.POSITIVE_INFINITY;
+  };
+
+  test.each(["warm", "cold"] as const)(
+    "does not postpone the judgement of a dead board for ever: standby %s",
+    async (standby) => {
+      expect(await foundAt(standby, 50_000, 45_000)).toBeLessThan(dies + 1_500_000);
+    },
+  );
 });
 
 describe("a board whose link to the API server is cut for ten minutes, on a LAN", { retry: 0 }, () => {
@@ -160,6 +198,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
     ["a freeze that ends with its leader", 60],
     ["an act without a record", 20],
     ["an outage of writes that begins with the first refusal", 10],
+    ["respites in which nobody is heard", 60],
     ["a word that is ignored", 10],
     ["a word that lasts for ever", 30],
     ["a question that is asked once", 10],

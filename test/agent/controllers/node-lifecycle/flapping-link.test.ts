@@ -95,3 +95,86 @@ describe("a link that fails for some seconds every half minute", () => {
     expect(made.conditions("d").Ready).toBe("Unknown");
   });
 });
+
+/** The outage is so long that the leader loses its term; it leads again when the link is back. */
+async function loseTerm(made: SiteModel, { up = 45, forgets = false } = {}): Promise<void> {
+  const recalled = forgets ? undefined : made.recollection;
+  made.cut();
+  await made.run("50s");
+  made.restore();
+  await made.run("3s");
+  await made.lead(recalled && { recalled });
+  await made.run(`${up}s`);
+}
+
+describe("a link that fails for longer than a term lasts, again and again", () => {
+  test("does not postpone for ever what is to happen to a dead board", async () => {
+    const made = await site();
+    made.pod("web", { on: "d", tolerations: [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 15 }] });
+    made.silence("d");
+    await made.run("20s");
+    for (let term = 0; term < 9; term++) await loseTerm(made, { up: 38 });
+    expect(made.noExecute("d")).toEqual(lost);
+    expect(made.exists("web")).toBe(false);
+    expect(names.slice(0, 3).map((name) => made.conditions(name).Ready)).toEqual(["True", "True", "True"]);
+  });
+
+  test("postpones it for ever where the process ends each time, because nothing is known then", async () => {
+    const made = await site();
+    made.silence("d");
+    await made.run("20s");
+    for (let term = 0; term < 9; term++) await loseTerm(made, { up: 38, forgets: true });
+    expect(made.conditions("d").Ready).toBe("True");
+  });
+
+  test("begins to count anew for a board that renews its Lease once, between two terms", async () => {
+    const made = await site();
+    made.silence("d");
+    await made.run("20s");
+    for (let round = 0; round < 4; round++) {
+      for (let term = 0; term < 3; term++) await loseTerm(made, { up: 38 });
+      const { recollection: recalled } = made;
+      made.renew("d");
+      await made.lead({ recalled });
+      await made.run("5s");
+    }
+    expect(made.times(/Ready=Unknown/)).toEqual([]);
+  });
+
+  test.each([
+    ["as it was", {}, "Unknown"],
+    ["created anew", { uid: "another" }, "True"],
+    ["after another renewal of its Lease", { lease: "1" }, "True"],
+    ["after another report of its kubelet", { heartbeat: "2020-02-02T00:00:00Z" }, "True"],
+  ])("counts for a board that the next term finds %s", async (_what, other, ready) => {
+    const made = await site();
+    made.silence("d");
+    await made.run("20s");
+    for (let term = 0; term < 4; term++) await loseTerm(made, { up: 38 });
+    expect(made.conditions("d").Ready).toBe("True");
+    const { respites, silences } = made.recollection;
+    const changed = new Map([...silences].map(([name, silence]) => [name, { ...silence, ...other }]));
+    await made.lead({ recalled: { respites, silences: changed } });
+    await made.run("35s");
+    expect(made.conditions("d").Ready).toBe(ready);
+  });
+
+  test("keeps only the boards that were silent while others were heard", async () => {
+    const made = await site();
+    made.silence("d");
+    await made.run("30s");
+    made.cut();
+    await made.run("80s");
+    expect([...made.recollection.silences.keys()]).toEqual(["d"]);
+  });
+
+  test("does not shorten the grace period of a new leader that knows of no earlier silence", async () => {
+    const made = await site();
+    made.silence("d");
+    await made.lead();
+    await made.run("35s");
+    expect(made.conditions("d").Ready).toBe("True");
+    await made.run("15s");
+    expect(made.conditions("d").Ready).toBe("Unknown");
+  });
+});

@@ -30,12 +30,13 @@ export function checkBlindness(
     if (!wasSilent(history, act)) wrong.push(`blind: ${actText(act)}: the board was not silent for a grace period`);
     const began = terms.findLast(({ order }) => order < act.order)?.at ?? 0;
     const restored = latest(hearing.restoredBefore(act.triedAt), writableSince(history, act, began));
-    if (restored !== undefined && isHeld(history, act, hearing, restored)) {
+    const own = terms.filter(({ process }) => process === act.process);
+    if (restored !== undefined && isHeld(history, act, { hearing, terms: own }, restored)) {
       wrong.push(`quarantine: ${actText(act)}: the outage was over only at ${(restored / 1000).toFixed(3)}s`);
     }
-    const grace =
-      restored !== undefined && began < restored ? graceAfter(history, act, hearing, restored) : judging.gracePeriod;
-    if (act.is === "unknown" && act.sentAt - Math.max(began, restored ?? 0) < grace - slack) {
+    const since = Math.max(began, restored ?? 0);
+    const grace = graceAfter(history, act, { hearing, terms: own }, since);
+    if (act.is === "unknown" && act.sentAt - since < grace - slack) {
       wrong.push(`grace: ${actText(act)}: not a grace period after ${(began / 1000).toFixed(3)}s`);
     }
     return wrong;
@@ -98,25 +99,36 @@ const cutsOf = ({ processes, troubles }: History, process: number): readonly Out
 const latest = (a: Millis | undefined, b: Millis | undefined): Millis | undefined =>
   a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 
+/** What the leader could hear, and the terms of its process. */
+interface Watched {
+  readonly hearing: Hearing;
+  readonly terms: readonly TermBegun[];
+}
+
 /**
- * How long a board may be silent after the outage that ended at `restored`. Policy `evidence`: what it missed of earlier respites
- * counts, if other boards were heard in them and are heard now.
+ * How long a board may be silent after the outage that ended at `since`, or the beginning of the term. Policy `evidence`: what it
+ * missed of earlier respites counts, those of earlier terms of the process included, if other boards were heard in them and are
+ * heard now.
  */
 function graceAfter(
   history: History,
   { board, process, sentAt }: Pick<Act, "board" | "process" | "sentAt">,
-  hearing: Hearing,
-  restored: Millis,
+  { hearing, terms }: Watched,
+  since: Millis,
 ): Millis {
   if (history.setting.policy === "kubernetes") return judging.gracePeriod;
   const last = history.signs.get(board)?.findLast((at) => at <= sentAt) ?? 0;
   const missed = hearing
-    .respitesBefore(restored, [...outagesOfApi(history), ...cutsOf(history, process)])
+    .respitesBefore(since, [
+      ...outagesOfApi(history),
+      ...cutsOf(history, process),
+      ...terms.map(({ at }) => ({ from: at, until: at })),
+    ])
     .filter(({ from, until }) => from > last && until - from >= judging.gracePeriod / 4 - slack)
     .filter((respite) => areHeard(history, hearing, respite))
     .reduce((sum, { from, until }) => sum + until - from, 0);
   const hasMissed = missed >= missedPeriods * judging.gracePeriod - slack;
-  return hasMissed && areHeard(history, hearing, { from: restored, until: sentAt })
+  return hasMissed && areHeard(history, hearing, { from: since, until: sentAt })
     ? judging.gracePeriod / 4
     : judging.gracePeriod;
 }
@@ -134,11 +146,11 @@ function areHeard({ nodes, signs }: History, hearing: Hearing, { from, until }: 
   return heard.length > 0 && 2 * heard.length >= present.length;
 }
 
-function isHeld(history: History, act: Act, hearing: Hearing, restored: Millis): boolean {
+function isHeld(history: History, act: Act, watched: Watched, restored: Millis): boolean {
   if (act.is === "unknown" || act.sentAt - restored >= judging.gracePeriod - slack) return false;
   const known = [...history.nodes].filter(([, states]) => (states[0]?.at ?? Number.POSITIVE_INFINITY) < restored);
   // A board that missed earlier respites is not waited for.
   const isWaitedFor = (board: string): boolean =>
-    act.sentAt - restored < graceAfter(history, { ...act, board }, hearing, restored) - slack;
-  return known.some(([board]) => isWaitedFor(board) && !hearing.heardOf(board, restored, act.sentAt));
+    act.sentAt - restored < graceAfter(history, { ...act, board }, watched, restored) - slack;
+  return known.some(([board]) => isWaitedFor(board) && !watched.hearing.heardOf(board, restored, act.sentAt));
 }
