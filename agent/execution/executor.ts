@@ -5,7 +5,7 @@ import type { Instant, Millis } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
 import { Permits } from "../base/concurrency/permits.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
-import { isPostponed, patiently } from "../base/postponed.ts";
+import { patiently } from "../base/postponed.ts";
 import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { RequestWait } from "../client/kube-client.ts";
 import type { Decisions } from "../decisions/decision-book.ts";
@@ -70,8 +70,9 @@ export class FrozenError extends Error implements HasDisposition {
 export interface SafetyValve {
   /**
    * Resolves once the act is counted, with a function to be called with its effect. Rejects if the valve holds the act.
+   * `namespace`: that of the pod; undefined if the act is the taint of a board.
    */
-  admit(act: string): Promise<(effect: "done" | "uncertain" | "none") => void>;
+  admit(act: string, namespace: string | undefined): Promise<(effect: "done" | "uncertain" | "none") => void>;
 }
 
 /** The pass whose actions are executed. */
@@ -193,7 +194,7 @@ export class Executor {
     const { action, index } = limited;
     try {
       fence(this.#ambient.clock, term)();
-      const settle = await this.#valve.admit(nameOf(action, pass.by));
+      const settle = await this.#valve.admit(nameOf(action, pass.by), namespaceOf(action));
       // The Lease now counts the act, so it may take longer than the pass. Fence, outages and freezes still end it.
       const failure = await this.#run(chain, outcomes, term, { ...pass, patience: term.signal });
       settle(effectOf(outcomes[index]));
@@ -350,13 +351,17 @@ const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "
 const nameOf = (action: Action, by: string | undefined): string =>
   `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
 
+/** The namespace of the pod that an act deletes; undefined for one on a board. */
+const namespaceOf = (action: Action): string | undefined =>
+  "target" in action && action.target.resource.kind === "Pod" ? action.target.namespace : undefined;
+
 /** The effect of an act by its outcome. An act that was sent and not refused may take effect. */
 function effectOf(outcome: Outcome | undefined): "done" | "uncertain" | "none" {
   if (outcome === undefined) return "uncertain";
   if (outcome.ok) return "done";
   const { error } = outcome;
   const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500;
-  return isRefused || isPostponed(error) || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
+  return isRefused || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
 }
 
 const unsent = [FencedError, FrozenError, OutdatedError, NotAttemptedError];

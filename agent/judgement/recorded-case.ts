@@ -106,7 +106,7 @@ const given = record({
     former: optional(yes),
     nodeDeleted: optional(yes),
     doubtful: optional(yes),
-    valve: optional(word("acts", "boards", "unknown")),
+    valve: optional(word("acts", "pods", "share", "boards", "unknown")),
     newPod: optional(yes),
   }),
 });

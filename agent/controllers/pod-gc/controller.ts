@@ -10,7 +10,7 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { openValve } from "../safety-valve.ts";
+import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
   decide,
   firstGcMemory,
@@ -60,7 +60,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     if (verdictDeps.judge() === undefined) return { kind: "unchecked" };
     const { held, freezeOn } = boardVerdicts(verdictDeps, site);
     if (held !== undefined) return { kind: "held", why: held };
-    const { shut } = verdictDeps.valve?.(now) ?? openValve;
+    const { valve = () => openValve } = verdictDeps;
+    const shut: ShutOn = (namespace) => valve(now, namespace).shut;
     if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, freezeOn, site)) };
     const missing = await site.inTurns(missingBoards(site));
     // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay the

@@ -431,9 +431,12 @@ describe("the safety valve", () => {
     readonly effects: string[] = [];
     room = 1;
 
-    async admit(act: string): Promise<(effect: string) => void> {
+    readonly namespaces: (string | undefined)[] = [];
+
+    async admit(act: string, namespace: string | undefined): Promise<(effect: string) => void> {
       if (this.room === 0) throw new PostponedError("the valve is shut");
       this.room--;
+      this.namespaces.push(namespace);
       return (effect) => void this.effects.push(`${act}: ${effect}`);
     }
   }
@@ -455,6 +458,7 @@ describe("the safety valve", () => {
       "pod-gc delete uid-of-pod-gc: done",
       "daemonset delete uid-of-daemonset: done",
     ]);
+    expect(valve.namespaces).toEqual([undefined, "default", "default", "default"]);
   });
 
   test("lets an act that the Lease counts be sent, even if that took longer than the patience of its pass", async () => {

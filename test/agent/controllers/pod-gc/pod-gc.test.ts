@@ -332,7 +332,7 @@ describe("a pod that is written between its read and its deletion", () => {
 const none = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
 
 test("a pod deleted for the state of its board is deleted only in the version that was read", () => {
-  const nothing = { ...none, shut: undefined };
+  const nothing = { ...none, shut: () => undefined };
   const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
   const outOfService = [pod("stuck", { version: "8" })];
   const { actions } = decide({ ...nothing, kind: "pass", orphans: [lost], outOfService }, firstGcMemory, {
@@ -349,7 +349,7 @@ test("a pod deleted for the state of its board is deleted only in the version th
 });
 
 test("a pod that can never run again is deleted whatever its version, without waiting for a kubelet", () => {
-  const nothing = { ...none, shut: undefined };
+  const nothing = { ...none, shut: () => undefined };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
   const target = { resource: pods, namespace: "default", name: "a", uid: "uid-a" };
