@@ -5,7 +5,7 @@ import type { Instant, Millis } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
 import { Permits } from "../base/concurrency/permits.ts";
 import { type Disposition, dispositionOf, type HasDisposition } from "../base/errors.ts";
-import { patiently } from "../base/postponed.ts";
+import { isPostponed, patiently } from "../base/postponed.ts";
 import { ApiError, isNotFound } from "../client/api-error.ts";
 import type { RequestWait } from "../client/kube-client.ts";
 import type { Decisions } from "../decisions/decision-book.ts";
@@ -361,7 +361,7 @@ function effectOf(outcome: Outcome | undefined): "done" | "uncertain" | "none" {
   if (outcome.ok) return "done";
   const { error } = outcome;
   const isRefused = error instanceof ApiError && error.status >= 400 && error.status < 500;
-  return isRefused || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
+  return isRefused || isPostponed(error) || unsent.some((kind) => error instanceof kind) ? "none" : "uncertain";
 }
 
 const unsent = [FencedError, FrozenError, OutdatedError, NotAttemptedError];

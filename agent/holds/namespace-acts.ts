@@ -32,7 +32,7 @@ export class NamespaceActs {
     for (const namespace of this.#acts.keys()) if (this.of(namespace, now) === 0) this.#acts.delete(namespace);
     return [...this.#acts.keys()]
       .map((namespace) => ({ namespace, acts: this.of(namespace, now) }))
-      .sort((a, b) => b.acts - a.acts || (a.namespace < b.namespace ? -1 : 1))
+      .sort((a, b) => b.acts - a.acts)
       .slice(0, count);
   }
 

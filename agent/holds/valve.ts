@@ -83,8 +83,7 @@ export const keptForTaints = (limit: number): number =>
  * share of those and of the acts that it has used, so that a part is left for the pods of others, whenever they are due.
  */
 export function roomInShare(open: number, { used, share }: { readonly used: number; readonly share: number }): number {
-  if (open === Number.POSITIVE_INFINITY) return open;
-  return Math.min(open, Math.max(0, Math.ceil(share * (used + open)) - used));
+  return Math.max(0, Math.ceil(share * (used + open)) - used);
 }
 
 /** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */

@@ -184,6 +184,53 @@ test("of two boards in zones that have a token each, one is tainted where the sa
   expect(tainted(site)).toEqual(["a-1", "b-1"]);
 });
 
+/** How many seconds it takes until a board is tainted. */
+async function untilTainted(site: SiteModel, name: string): Promise<number> {
+  for (let seconds = 1; seconds < 300; seconds++) {
+    await site.run("1s");
+    if (site.noExecute(name).length > 0) return seconds;
+  }
+  throw new Error(`${name} was not tainted`);
+}
+
+describe("a board that reports itself that it is not ready", () => {
+  const limit: ValveNow = { ...openValve, boards: 1 };
+
+  test("takes no place of those that are tainted because they are silent", async () => {
+    const site = await siteWith(limit, []);
+    site.report("a-1", { Ready: "False" });
+    site.silence("b-1");
+    await site.run("5m");
+    expect(tainted(site)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("takes none in the pass that taints both either", async () => {
+    const probe = await siteWith(limit, []);
+    probe.silence("b-1");
+    const seconds = await untilTainted(probe, "b-1");
+    const site = await siteWith(limit, []);
+    site.silence("b-1");
+    // Boards are judged every five seconds.
+    await site.run(`${seconds - 3}s`);
+    site.report("a-1", { Ready: "False" });
+    await site.run("3s");
+    expect(tainted(site)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("and then falls silent keeps the taint that it has while the valve is shut", async () => {
+    const site = await siteWith(openValve, []);
+    site.report("a-1", { Ready: "False" });
+    await site.run("1m");
+    site.permit(shut);
+    site.silence("a-1");
+    await site.run("5m");
+    expect([site.conditions("a-1").Ready, site.noExecute("a-1")]).toEqual(["Unknown", ["not-ready:NoExecute"]]);
+    site.permit(openValve);
+    await site.run("10s");
+    expect(site.noExecute("a-1")).toEqual(["unreachable:NoExecute"]);
+  });
+});
+
 describe("half of the boards may be tainted", () => {
   test("and no more, in whatever zones they are", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "c" });

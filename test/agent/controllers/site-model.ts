@@ -76,7 +76,7 @@ export class SiteModel {
   readonly events: EventAction[] = [];
   readonly fetched: string[] = [];
   /** Decides about the writes that fail: answers how, or undefined. */
-  refuse: (action: Action) => Disposition | undefined = () => undefined;
+  refuse: (action: Action) => Disposition | Error | undefined = () => undefined;
   /** Writes that go through in one round of the judge; the others are postponed. */
   allowance = Number.POSITIVE_INFINITY;
   /** A restore of the API server is remembered, so that it may still serve the former history. */
@@ -443,6 +443,7 @@ export class SiteModel {
     const { resourceVersion: _, ...target } = action.target;
     const sent = { ...action, target: { ...target, ...(resourceVersion !== undefined && { resourceVersion }) } };
     const how = this.refuse(sent);
+    if (how instanceof Error) throw how;
     // Thrown here: after a conflict that is returned, MemoryApi changes the object.
     if (how !== undefined) throw refusal("patch", key, how === "refresh" ? "Conflict" : "InternalError");
     return undefined;

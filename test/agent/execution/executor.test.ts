@@ -530,6 +530,7 @@ describe("the safety valve", () => {
     ["no answer", refusal("delete", 0, "Timeout"), "uncertain"],
     ["an error of another kind", new Error("the connection broke"), "uncertain"],
     ["the end of the term before it was sent", new FencedError("over"), "none"],
+    ["the end of its pass before it was sent", new PostponedError("no time left"), "none"],
   ])("learns what %s means for an act", async (_, error, effect) => {
     const valve = new Valve();
     const { api, executor, term } = setUp(1, { valve });

@@ -153,6 +153,10 @@ test.each([
   [{ acts: 0, isUnknown: true }, "the acts of the last hour are unknown, because the site's Lease did not have them"],
   // The operator has raised the limit since.
   [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
+  [
+    { acts: 8, kept: 2, isUnknown: true },
+    "the acts of the last hour are unknown, because the site's Lease did not have them",
+  ],
   [{ acts: 8, kept: 2 }, "8 in the last hour (limit 10, of which 2 are kept for taints)"],
   [
     { acts: 5, kept: 2, usedBy: [{ namespace: "shop", acts: 4 }] },
