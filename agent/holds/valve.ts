@@ -83,7 +83,11 @@ export const keptForTaints = (limit: number): number =>
  * share of those and of the acts that it has used, so that a part is left for the pods of others, whenever they are due.
  */
 export function roomInShare(open: number, { used, share }: { readonly used: number; readonly share: number }): number {
-  return Math.max(0, Math.ceil(share * (used + open)) - used);
+  const all = used + open;
+  const most = Math.ceil(share * all);
+  // One act is left for others, as long as there are two and others have pods.
+  const own = share < 1 && all > 1 ? Math.min(most, all - 1) : most;
+  return Math.max(0, own - used);
 }
 
 /** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */
