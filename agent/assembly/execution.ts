@@ -3,11 +3,11 @@ import type { Ambient } from "../base/ambient.ts";
 import type { Instant } from "../base/clock.ts";
 import { type BoardVerdictDeps, freezeOnBoard } from "../controllers/board-verdicts.ts";
 import { lifecycleSettings } from "../controllers/node-lifecycle/settings.ts";
-import { openValve, shutValve, type ValveNow } from "../controllers/safety-valve.ts";
+import { openValve, shutValve, type ValveAt } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
-import { actLimit } from "../holds/act-limit.ts";
+import { actLimits } from "../holds/act-limit.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import { releasedAt } from "../holds/holds.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
@@ -61,15 +61,20 @@ export function executionOf(
   };
   const { maxHarmPerHour, maxBoards } = config.safety;
   const cachedPods = caches.informer(pods).lister;
-  const sitePods = (): number => cachedPods.size - cachedPods.countByIndex("byEnd", "ended");
-  const limit = book && actLimit(maxHarmPerHour, sitePods);
+  const limits =
+    book &&
+    actLimits(
+      maxHarmPerHour,
+      () => new Map([...cachedPods.indexValues("byRun")].map((name) => [name, cachedPods.countByIndex("byRun", name)])),
+    );
   const isReleased = (now: Instant): boolean => releasedAt(holds.now(now), now) !== undefined;
-  const valveAt = (now: Instant): ValveNow => {
-    if (book === undefined || limit === undefined || isReleased(now)) return openValve;
-    return { shut: shutValve(book.view(limit(now), now), limit(now), now), boards: maxBoards ?? "half" };
+  const valveAt: ValveAt = (now, namespace) => {
+    if (book === undefined || limits === undefined || isReleased(now)) return openValve;
+    const view = book.view(limits, now, namespace);
+    return { shut: shutValve(view, limits.acts(now), now), boards: maxBoards ?? "half" };
   };
   return {
-    limits: limit && { acts: limit, boards: maxBoards ?? "half" },
+    limits: limits && { ...limits, boards: maxBoards ?? "half" },
     verdictDeps: {
       settings,
       judge: () => current.judgeMemory(),
@@ -84,8 +89,11 @@ export function executionOf(
       isFrozen,
       isOutdated: hasOutageSince,
       valve: book &&
-        limit && {
-          admit: (act) => book.admit(act, (now) => (isReleased(now) ? Number.POSITIVE_INFINITY : limit(now))),
+        limits && {
+          admit: (act, namespace) => {
+            const acts = (now: Instant): number => (isReleased(now) ? Number.POSITIVE_INFINITY : limits.acts(now));
+            return book.admit(act, { ...limits, acts }, namespace);
+          },
         },
       decisions,
     }),

@@ -11,7 +11,7 @@ import type { SiteMemory } from "./node-lifecycle/memory.ts";
 import type { NodeLifecycleSettings } from "./node-lifecycle/settings.ts";
 import { verdictNow } from "./node-lifecycle/verdict-now.ts";
 import { zoneName, zoneOf } from "./node-lifecycle/zones/zones.ts";
-import type { ValveNow } from "./safety-valve.ts";
+import type { ValveAt } from "./safety-valve.ts";
 
 /** Verdicts on boards, for controllers that do not judge boards themselves but act on the result. */
 export interface BoardVerdicts {
@@ -33,7 +33,7 @@ export interface BoardVerdictDeps {
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
   /** The safety valve at this time; by default it is open. */
-  readonly valve?: (now: Instant) => ValveNow;
+  readonly valve?: ValveAt;
   /** The last words of boards; by default there are none. */
   readonly wordOf?: WordOf;
 }

@@ -9,6 +9,12 @@ import type { Verdict } from "../judgement/verdict.ts";
 
 export type ValveRestraint = Extract<Restraint, { readonly why: "valve" }>;
 
+/**
+ * The safety valve at a time, for acts on pods of a namespace or, without one, for taints of boards: of the acts of an
+ * hour some are kept for taints, and each namespace has a share in the others.
+ */
+export type ValveAt = (now: Instant, namespace?: string) => ValveNow;
+
 /** How far the safety valve permits harmful acts now (docs/judgement.md#safety-valve). */
 export interface ValveNow {
   /** Why no act is permitted, and until when if only time is needed; undefined: acts are permitted. */
@@ -17,13 +23,18 @@ export interface ValveNow {
   readonly boards: number | "half" | "all";
 }
 
+/** Why the valve permits no act on pods of a namespace; undefined if it permits one. */
+export type ShutOn = (namespace: string | undefined) => ValveNow["shut"];
+
 /** Limits nothing: policy `kubernetes`, or an operator released the valve. */
 export const openValve: ValveNow = { shut: undefined, boards: "all" };
 
 /** Why the valve permits no act now; undefined if it permits one. */
-export function shutValve({ acts, isUnknown, opensAt }: ValveView, limit: number, now: Instant): ValveNow["shut"] {
+export function shutValve(view: ValveView, limit: number, now: Instant): ValveNow["shut"] {
+  const { acts, isUnknown, of, used, opensAt } = view;
   if (opensAt !== undefined && !isAfter(opensAt, now)) return undefined;
-  return { restraint: { why: "valve", of: isUnknown ? "unknown" : "acts", count: acts, limit }, until: opensAt };
+  const count = of === "share" && used !== undefined ? used : acts;
+  return { restraint: { why: "valve", of: isUnknown ? "unknown" : of, count, limit }, until: opensAt };
 }
 
 /** Whether the valve limits acts on a board: they rest on our verdict, and not on an operator's word. */

@@ -64,10 +64,10 @@ export interface GateFacts {
 export type Confirmed = "silent" | "heard";
 
 /**
- * What limits harmful acts: those of the last hour, the boards that are tainted, or that those of the last hour are
- * unknown.
+ * What limits harmful acts: those of the last hour, that the rest of them is kept for taints, the share of a namespace,
+ * the boards that are tainted, or that the acts of the last hour are unknown.
  */
-export type ValveLimit = "acts" | "boards" | "unknown";
+export type ValveLimit = "acts" | "pods" | "share" | "boards" | "unknown";
 
 export type Because =
   /** Our verdict about a silent board. */

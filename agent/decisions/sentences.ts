@@ -109,6 +109,10 @@ function valveText({ of, count, limit }: Extract<Restraint, { readonly why: "val
   switch (of) {
     case "acts":
       return `the safety valve was shut: ${count} harmful acts within an hour (limit ${limit})`;
+    case "pods":
+      return `the safety valve was shut for pods: ${count} harmful acts within an hour (limit ${limit}, of which a part is kept for boards)`;
+    case "share":
+      return `the safety valve was shut for the pod's namespace, which had used its share: ${count} harmful acts within an hour (limit ${limit} for all)`;
     case "boards":
       return `the safety valve was shut: ${count} silent boards were tainted (limit ${limit})`;
     default:

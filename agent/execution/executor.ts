@@ -76,8 +76,9 @@ export class OrderOverError extends Error implements HasDisposition {
 export interface SafetyValve {
   /**
    * Resolves once the act is counted, with a function to be called with its effect. Rejects if the valve holds the act.
+   * `namespace`: that of the pod; undefined if the act is the taint of a board.
    */
-  admit(act: string): Promise<(effect: "done" | "uncertain" | "none") => void>;
+  admit(act: string, namespace: string | undefined): Promise<(effect: "done" | "uncertain" | "none") => void>;
 }
 
 /** The pass whose actions are executed. */
@@ -209,7 +210,7 @@ export class Executor {
     const { action, index } = limited;
     try {
       fence(this.#ambient.clock, term)();
-      const settle = await this.#valve.admit(nameOf(action, pass.by));
+      const settle = await this.#valve.admit(nameOf(action, pass.by), namespaceOf(action));
       // The Lease now counts the act, so it may take longer than the pass. Fence, outages and freezes still end it.
       const failure = await this.#run(chain, outcomes, term, { ...pass, patience: term.signal });
       settle(effectOf(outcomes[index]));
@@ -371,6 +372,10 @@ const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "
 /** The name under which the valve recognises an act that is repeated. */
 const nameOf = (action: Action, by: string | undefined): string =>
   `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
+
+/** The namespace of the pod that an act deletes; undefined for one on a board. */
+const namespaceOf = (action: Action): string | undefined =>
+  "target" in action && action.target.resource.kind === "Pod" ? action.target.namespace : undefined;
 
 /**
  * The effect of an act by its outcome. An act that was sent and not refused may take effect. If it was sent again, the

@@ -1,22 +1,39 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
-/** How many acts the valve permits in an hour: Infinity while an operator has released it. */
-export type ActLimit = (now: Instant) => number;
+/** How many harmful acts the safety valve permits (docs/judgement.md#safety-valve). */
+export interface ActLimits {
+  /** In any hour: Infinity while an operator has released the valve. */
+  readonly acts: (now: Instant) => number;
+  /** The part of the acts on pods that the pods of one namespace may use, between 0 and 1. */
+  readonly shareOf: (namespace: string, now: Instant) => number;
+}
 
 /** The limit without a setting: as many acts, or this share of the site's pods if that is more. */
 const leastActs = 10;
 const shareOfPods = 0.2;
-/** How long the number of pods is reused: the limit is asked for with each act. */
+/** The share of a namespace that has fewer of the site's pods. */
+const leastShare = 0.5;
+/** How long the numbers of pods are reused: the limits are asked for with each act. */
 const countedFor: Millis = 10_000;
 
-/** The limit by the setting, or else by the number of the site's pods that have not ended. */
-export function actLimit(setting: number | undefined, sitePods: () => number): ActLimit {
-  if (setting !== undefined) return () => setting;
-  let counted: { readonly at: Instant; readonly limit: number } | undefined;
-  return (now) => {
+/**
+ * The limits by the setting, or else by the numbers of pods in each namespace that a kubelet has taken up and that have
+ * not ended: of others a tenant can create any number.
+ */
+export function actLimits(setting: number | undefined, podsByNamespace: () => ReadonlyMap<string, number>): ActLimits {
+  let counted: { readonly at: Instant; readonly pods: ReadonlyMap<string, number>; readonly all: number } | undefined;
+  const recent = (now: Instant): NonNullable<typeof counted> => {
     if (counted === undefined || elapsed(counted.at, now) >= countedFor) {
-      counted = { at: now, limit: Math.max(leastActs, Math.floor(shareOfPods * sitePods())) };
+      const pods = podsByNamespace();
+      counted = { at: now, pods, all: [...pods.values()].reduce((sum, count) => sum + count, 0) };
     }
-    return counted.limit;
+    return counted;
+  };
+  return {
+    acts: (now) => setting ?? Math.max(leastActs, Math.floor(shareOfPods * recent(now).all)),
+    shareOf(namespace, now) {
+      const { pods, all } = recent(now);
+      return Math.max(leastShare, (pods.get(namespace) ?? 0) / Math.max(1, all));
+    },
   };
 }

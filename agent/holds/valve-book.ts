@@ -3,17 +3,21 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { PostponedError } from "../base/postponed.ts";
 import type { Found } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
-import type { ActLimit } from "./act-limit.ts";
+import type { ActLimits } from "./act-limit.ts";
+import { NamespaceActs, type NamespaceCount } from "./namespace-acts.ts";
 import {
   actsWithin,
   decodeValve,
   encodeValve,
   isCounted,
   isUnknown,
+  keptForTaints,
   newValve,
+  nextEnd,
   type OwnCopy,
   roomAt,
   roomIn,
+  roomInShare,
   type Valve,
   valveAtStart,
   withAct,
@@ -42,11 +46,18 @@ export class ValveError extends PostponedError {
  */
 export type ActEffect = "done" | "uncertain" | "none";
 
-/** The valve, as it is shown to operators. */
+/** The valve, as it is shown to operators, and to controllers before they decide on an act. */
 export interface ValveView {
   readonly acts: number;
   /** Not every act of the last hour is known, so none is admitted. */
   readonly isUnknown: boolean;
+  /**
+   * What is used up first: all acts of the hour, those that are not kept for taints, or the share of the namespace in
+   * them.
+   */
+  readonly of: "acts" | "pods" | "share";
+  /** The acts on pods of the namespace; undefined if the view is not that of one. */
+  readonly used: number | undefined;
   /** When the valve admits an act again; undefined if that does not only take time. */
   readonly opensAt: Instant | undefined;
 }
@@ -74,13 +85,15 @@ export class ValveBook {
   /** Acts that are being written to the Lease. */
   #asked = 0;
   #asking: Promise<void> | undefined;
-  /** Callers of `admit` that wait. */
-  #waiting = 0;
+  /** Callers of `admit` that wait, by namespace. */
+  readonly #waiting = new Map<string | undefined, number>();
   #total = 0;
   /** The total that the Lease certainly had. */
   #writtenTotal = 0;
   /** Uncertain acts, with the time at which they were counted. */
   readonly #uncertain = new Map<string, Instant>();
+  /** Includes acts under way. */
+  readonly #byNamespace = new NamespaceActs();
   #own: OwnCopy | undefined;
   #lease = "";
   #term = 0;
@@ -118,6 +131,7 @@ export class ValveBook {
     this.#free = 0;
     this.#asked = 0;
     this.#uncertain.clear();
+    this.#byNamespace.clear();
   }
 
   /** Ends the term. Acts that are still under way are on the Lease, and count as done. */
@@ -149,29 +163,47 @@ export class ValveBook {
   carried(): string | undefined {
     if (!this.#leads) return undefined;
     // Unused acts are given back, and are counted until the Lease shows that.
-    if (this.#waiting === 0) this.#free = 0;
+    if (this.#waiting.size === 0) this.#free = 0;
     return encodeValve(this.#current, this.#ambient.clock.now());
   }
 
   /**
    * Admits an act: resolves once the Lease has it, with a function to be called with its effect. Rejects with a
    * ValveError if the limit is reached. `act` names the act and its object: an act that is repeated because its effect
-   * is uncertain counts once.
+   * is uncertain counts once. `namespace`: that of the pod; undefined if the act is the taint of a board.
    */
-  async admit(act: string, limit: ActLimit): Promise<(effect: ActEffect) => void> {
+  async admit(act: string, limits: ActLimits, namespace?: string): Promise<(effect: ActEffect) => void> {
     const term = this.#term;
     if (!this.#leads) throw new LeaseNotWrittenError("this board does not lead");
     const isRepeated = this.#isTakenAgain(act);
-    if (!isRepeated) await this.#take(limit, term);
+    const takenAt = isRepeated ? undefined : await this.#take(limits, namespace, term);
     return (effect) => {
+      if (this.#term !== term) return;
+      if (effect === "none" && namespace !== undefined && takenAt) this.#byNamespace.remove(namespace, takenAt);
       // After a conflict, the earlier attempt may still be what took effect.
-      if (this.#term === term) this.#settle(act, isRepeated && effect === "none" ? "uncertain" : effect);
+      this.#settle(act, isRepeated && effect === "none" ? "uncertain" : effect);
     };
   }
 
-  view(limit: number, now: Instant): ValveView {
-    const valve = this.#current;
-    return { acts: actsWithin(valve, now), isUnknown: isUnknown(valve, now), opensAt: roomAt(valve, limit, now) };
+  /** What the valve permits now: on pods of this namespace or, without one, on boards. */
+  view(limits: ActLimits, now: Instant, namespace?: string): ValveView {
+    // Free acts are on the Lease, but may be sent at once or are given back.
+    const valve = { ...this.#current, admitted: this.#sent + this.#asked };
+    const limit = limits.acts(now);
+    const acts = actsWithin(valve, now);
+    const seen = { acts, isUnknown: isUnknown(valve, now) };
+    const ofAll = { ...seen, of: "acts", used: undefined, opensAt: roomAt(valve, limit, now) } as const;
+    if (namespace === undefined || acts >= limit) return ofAll;
+    const forPods = limit - keptForTaints(limit);
+    const used = this.#byNamespace.of(namespace, now);
+    const isShareUsed = acts < forPods && !seen.isUnknown && this.#roomIn(valve, limits, namespace, now) === 0;
+    if (isShareUsed) return { ...seen, of: "share", used, opensAt: nextEnd(valve, now) };
+    return { ...seen, of: "pods", used, opensAt: roomAt(valve, forPods, now) };
+  }
+
+  /** The namespaces whose pods used most of the acts in this term, within the last hour. */
+  mostUsed(count: number, now: Instant): readonly NamespaceCount[] {
+    return this.#byNamespace.most(count, now);
   }
 
   /** Since when acts have been held; undefined if none is. */
@@ -190,15 +222,21 @@ export class ValveBook {
     return { ...this.#valve, admitted: this.#sent + this.#free + this.#asked, total: this.#total };
   }
 
-  async #take(limit: ActLimit, term: number): Promise<void> {
-    this.#waiting++;
+  /** Takes an act, and returns when that was. */
+  async #take(limits: ActLimits, namespace: string | undefined, term: number): Promise<Instant> {
+    this.#waiting.set(namespace, (this.#waiting.get(namespace) ?? 0) + 1);
     try {
-      while (!this.#isTaken(limit)) {
-        await this.#ask(limit);
+      for (;;) {
+        const takenAt = this.#taken(limits, namespace);
+        if (takenAt !== undefined) return takenAt;
+        if (this.#roomIn(this.#current, limits, namespace, this.#ambient.clock.now()) === 0) throw this.#refusal();
+        await this.#ask(limits);
         if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the release was written");
       }
     } finally {
-      this.#waiting--;
+      const others = (this.#waiting.get(namespace) ?? 0) - 1;
+      if (others > 0) this.#waiting.set(namespace, others);
+      else this.#waiting.delete(namespace);
     }
   }
 
@@ -212,36 +250,48 @@ export class ValveBook {
     return true;
   }
 
-  #isTaken(limit: ActLimit): boolean {
+  /** Takes an act that the Lease has, and returns when that was; undefined if there is none for this namespace. */
+  #taken(limits: ActLimits, namespace: string | undefined): Instant | undefined {
     const now = this.#ambient.clock.now();
     const used = { ...this.#valve, admitted: this.#sent };
-    if (this.#free === 0 || roomIn(used, limit(now), now) === 0) return false;
+    if (this.#free === 0 || this.#roomIn(used, limits, namespace, now) === 0) return undefined;
     this.#free--;
     this.#sent++;
-    return true;
+    if (namespace !== undefined) this.#byNamespace.add(namespace, now);
+    return now;
   }
 
-  /**
-   * Writes further acts to the Lease: one for each caller that waits, as far as the limit permits. Rejects if it permits
-   * none.
-   */
-  #ask(limit: ActLimit): Promise<void> {
-    this.#asking ??= this.#write(limit, this.#term).finally(() => {
+  /** How many further acts the limits permit, on pods of this namespace or, without one, on boards. */
+  #roomIn(valve: Valve, limits: ActLimits, namespace: string | undefined, now: Instant): number {
+    const limit = limits.acts(now);
+    const room = roomIn(valve, limit, now);
+    if (namespace === undefined) return room;
+    const open = Math.max(0, room - keptForTaints(limit));
+    return roomInShare(open, {
+      used: this.#byNamespace.of(namespace, now),
+      share: limits.shareOf(namespace, now),
+    });
+  }
+
+  /** Writes further acts to the Lease: one for each caller that waits, as far as the limits permit. */
+  #ask(limits: ActLimits): Promise<void> {
+    this.#asking ??= this.#write(limits, this.#term).finally(() => {
       this.#asking = undefined;
     });
     return this.#asking;
   }
 
-  async #write(limit: ActLimit, term: number): Promise<void> {
+  async #write(limits: ActLimits, term: number): Promise<void> {
     const { clock } = this.#ambient;
     // Callers of the same moment share a write.
     await Promise.resolve();
     const now = clock.now();
-    const room = Math.min(roomIn(this.#current, limit(now), now), this.#waiting);
-    if (room < 1) {
-      this.#refusedAt = now;
-      throw new ValveError("the safety valve holds the act: the limit of harmful acts per hour is reached");
-    }
+    const valve = this.#current;
+    const wanted = [...this.#waiting].reduce(
+      (sum, [namespace, callers]) => sum + Math.min(callers, this.#roomIn(valve, limits, namespace, now)),
+      0,
+    );
+    const room = Math.min(roomIn(valve, limits.acts(now), now), wanted);
     this.#asked = room;
     this.#total = Math.min(this.#total + room, Number.MAX_SAFE_INTEGER);
     const total = this.#total;
@@ -251,10 +301,16 @@ export class ValveBook {
       this.#free += room;
       this.#writtenTotal = total;
     } finally {
-      if (this.#term === term) this.#asked = 0;
+      // The next write begins after this one, even in a new term.
+      this.#asked = 0;
     }
     this.#own = { valve: this.#current, lease: this.#lease, at: clock.now() };
     this.#deps.memory.write(this.#own, "at once");
+  }
+
+  #refusal(): ValveError {
+    this.#refusedAt = this.#ambient.clock.now();
+    return new ValveError("the safety valve holds the act: the limit of harmful acts per hour is reached");
   }
 
   #settle(act: string, effect: ActEffect): void {

@@ -34,30 +34,33 @@ const hour: Millis = 3_600_000;
 const counts: Millis = 1.01 * hour + minute;
 
 /** The valve with one more act that was done. */
-export function withAct(valve: Valve, now: Instant): Valve {
-  const acts = recent(valve.acts, now);
-  const last = acts.at(-1);
-  if (last === undefined || elapsed(last.at, now) >= minute)
-    return { ...valve, acts: [...acts, { at: now, count: 1 }] };
-  return { ...valve, acts: [...acts.slice(0, -1), { at: last.at, count: last.count + 1 }] };
-}
+export const withAct = (valve: Valve, now: Instant): Valve => ({ ...valve, acts: withOne(valve.acts, now) });
 
 /** The valve without one of the acts that were counted at that instant. It has at least one of them. */
-export const withoutAct = (valve: Valve, at: Instant): Valve => ({
-  ...valve,
-  acts: valve.acts.flatMap((acts, index) => {
-    const next = valve.acts[index + 1];
-    const isMeant = acts.at.mono <= at.mono && (next === undefined || at.mono < next.at.mono);
-    if (!isMeant) return [acts];
-    return acts.count > 1 ? [{ ...acts, count: acts.count - 1 }] : [];
-  }),
-});
+export const withoutAct = (valve: Valve, at: Instant): Valve => ({ ...valve, acts: withoutOne(valve.acts, at) });
+
+/** The acts of the last hour, and one more. */
+export function withOne(acts: readonly CountedActs[], now: Instant): readonly CountedActs[] {
+  const counted = recent(acts, now);
+  const last = counted.at(-1);
+  if (last === undefined || elapsed(last.at, now) >= minute) return [...counted, { at: now, count: 1 }];
+  return [...counted.slice(0, -1), { at: last.at, count: last.count + 1 }];
+}
+
+/** The acts without one of those that were counted at that instant. */
+export const withoutOne = (acts: readonly CountedActs[], at: Instant): readonly CountedActs[] =>
+  acts.flatMap((counted, index) => {
+    const next = acts[index + 1];
+    const isMeant = counted.at.mono <= at.mono && (next === undefined || at.mono < next.at.mono);
+    if (!isMeant) return [counted];
+    return counted.count > 1 ? [{ ...counted, count: counted.count - 1 }] : [];
+  });
 
 /** Whether an act that was counted at that instant is still counted. */
 export const isCounted = (at: Instant, now: Instant): boolean => elapsed(at, now) < counts;
 
 /** The acts of the last hour, and those that may follow at any moment. */
-export const actsWithin = ({ acts, admitted }: Valve, now: Instant): number =>
+export const actsWithin = ({ acts, admitted }: Pick<Valve, "acts" | "admitted">, now: Instant): number =>
   recent(acts, now).reduce((sum, { count }) => sum + count, admitted);
 
 /** Whether the acts of the last hour are known in part only. */
@@ -67,6 +70,25 @@ export const isUnknown = ({ unknown }: Valve, now: Instant): boolean =>
 /** How many further acts the limit permits now. Without a limit, it does not matter that acts are unknown. */
 export const roomIn = (valve: Valve, limit: number, now: Instant): number =>
   isUnknown(valve, now) && limit < Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - actsWithin(valve, now));
+
+/** The part of the limit that is kept for the taints of boards. */
+const keptShare = 0.2;
+
+/** How many of the acts within the limit are kept for the taints of boards: pods may not use them up. */
+export const keptForTaints = (limit: number): number =>
+  limit < Number.POSITIVE_INFINITY ? Math.floor(keptShare * limit) : 0;
+
+/**
+ * How many further acts the pods of a namespace may use. `open`: how many all pods may still use. The namespace has its
+ * share of those and of the acts that it has used, so that a part is left for the pods of others, whenever they are due.
+ */
+export function roomInShare(open: number, { used, share }: { readonly used: number; readonly share: number }): number {
+  const all = used + open;
+  const most = Math.ceil(share * all);
+  // One act is left for others, as long as there are two and others have pods.
+  const own = share < 1 && all > 1 ? Math.min(most, all - 1) : most;
+  return Math.max(0, own - used);
+}
 
 /** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */
 export function roomAt(valve: Valve, limit: number, now: Instant): Instant | undefined {
@@ -78,6 +100,12 @@ export function roomAt(valve: Valve, limit: number, now: Instant): Instant | und
     if (left < 0) return laterOf(shifted(at, counts), known);
   }
   return undefined;
+}
+
+/** When the oldest act is no longer counted; undefined if none is. */
+export function nextEnd({ acts }: Valve, now: Instant): Instant | undefined {
+  const [oldest] = recent(acts, now);
+  return oldest && shifted(oldest.at, counts);
 }
 
 const recent = (acts: readonly CountedActs[], now: Instant): readonly CountedActs[] =>

@@ -110,7 +110,7 @@ const given = record({
     nodeDeleted: optional(yes),
     doubtful: optional(yes),
     confirmed: optional(word("silent", "heard")),
-    valve: optional(word("acts", "boards", "unknown")),
+    valve: optional(word("acts", "pods", "share", "boards", "unknown")),
     newPod: optional(yes),
   }),
 });

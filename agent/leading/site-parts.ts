@@ -10,8 +10,10 @@ import { mostTainted, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
+import type { ActLimits } from "../holds/act-limit.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
 import { freezeOn, type Holds } from "../holds/holds.ts";
+import { keptForTaints } from "../holds/valve.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
 import { isHeld } from "../judgement/link.ts";
@@ -32,9 +34,7 @@ import type {
 import type { CurrentTerm } from "./current-term.ts";
 
 /** The limits of the safety valve, whether or not an operator released it. */
-export interface ValveLimits {
-  /** Harmful acts in an hour. */
-  readonly acts: (now: Instant) => number;
+export interface ValveLimits extends ActLimits {
   /** Boards that may be tainted at a time. */
   readonly boards: ValveNow["boards"];
 }
@@ -45,7 +45,7 @@ export interface ReportedSite {
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   /** The safety valve and its limits; undefined: there is none. */
-  readonly valve: Pick<ValveBook, "view" | "holdingSince"> | undefined;
+  readonly valve: Pick<ValveBook, "view" | "mostUsed" | "holdingSince"> | undefined;
   readonly limits: ValveLimits | undefined;
   readonly holds: Holds;
   readonly quiet: QuietHours | undefined;
@@ -188,11 +188,14 @@ function valvePart(
 ): ValvePart | undefined {
   if (valve === undefined || limits === undefined) return undefined;
   const limit = limits.acts(now);
-  const { acts, isUnknown } = valve.view(limit, now);
+  const { acts, isUnknown } = valve.view(limits, now);
+  const usedBy = valve.mostUsed(mostNamed, now);
   const heldSince = valve.holdingSince;
   return {
     acts,
     limit,
+    kept: keptForTaints(limit),
+    ...(usedBy.length > 0 && { usedBy }),
     boards: taintedBoards(boards),
     mostBoards: mostTainted({ shut: undefined, boards: limits.boards }, boards.size),
     ...(isUnknown && { isUnknown }),

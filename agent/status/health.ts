@@ -243,23 +243,30 @@ function siteProblems({
 }
 
 function valveProblem(
-  { acts, limit, boards, mostBoards, isUnknown, heldOn = [] }: ValvePart,
+  { acts, limit, kept = 0, usedBy = [], boards, mostBoards, isUnknown, heldOn = [] }: ValvePart,
   since: Instant,
   now: Instant,
 ): ProblemPart {
+  const isKept = acts < limit && acts >= limit - kept;
   const reasons = [
     ...(isUnknown ? ["the acts of the last hour are unknown, because the site's Lease did not have them"] : []),
     ...(!isUnknown && acts >= limit ? [`${acts} in the last hour (limit ${limit})`] : []),
+    ...(!isUnknown && isKept
+      ? [`${acts} in the last hour (limit ${limit}, of which ${kept} are kept for taints)`]
+      : []),
     ...(boards >= mostBoards ? [`${boards} silent boards are tainted (limit ${mostBoards})`] : []),
   ];
+  const shares = usedBy.length === 0 ? "" : `; most acts were on pods of ${usedBy.map(usageText).join(", ")}`;
   const on = heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")} and perhaps others`;
   return {
     type: "SafetyValveShut",
     severity: "critical",
-    message: `harmful acts${on} have been held since ${timeOf(since, now)}: ${reasons.join("; ") || "the limit was reached"}`,
+    message: `harmful acts${on} have been held since ${timeOf(since, now)}: ${reasons.join("; ") || "the limit, or a namespace's share in it, was reached"}${shares}`,
     hint: `siteward why last says what was done and is held; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
   };
 }
+
+const usageText = ({ namespace, acts }: NonNullable<ValvePart["usedBy"]>[number]): string => `${namespace} (${acts})`;
 
 function claimed({ boards, some, namespaces }: SelectionConflictPart): string {
   const named = (names: readonly string[], of: number): string =>

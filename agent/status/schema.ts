@@ -165,6 +165,10 @@ const valve = record({
   /** Harmful acts of the last hour, by all leaders, and how many are permitted. */
   acts: count,
   limit: count,
+  /** The part of the limit that is kept for the taints of boards. */
+  kept: optional(count),
+  /** The namespaces whose pods used most of the acts since this board leads. */
+  usedBy: optional(list(record({ namespace: text, acts: count }))),
   /** Boards that are tainted because they are silent, and how many may be. */
   boards: count,
   mostBoards: count,

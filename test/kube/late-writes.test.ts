@@ -81,7 +81,7 @@ const nothing: Omit<GcPass, "kind"> = {
   missing: [],
   fates: new Map(),
   orphans: [],
-  shut: undefined,
+  shut: () => undefined,
   unbound: [],
 };
 const document = readFileSync(path.resolve(import.meta.dirname, "../../docs/late-writes.md"), "utf8");

@@ -988,9 +988,12 @@ describe("the Node of a board", () => {
 });
 
 describe("the safety valve", () => {
-  /** Two of the five boards of a zone burn; a dead board costs four acts, and five are permitted. */
+  /**
+   * Two of the five boards of a zone burn. A dead board costs four acts, and six are permitted, of which one is kept for
+   * taints.
+   */
   async function burning(): Promise<{ site: Story; dead: readonly string[] }> {
-    const site = await begun(7, { maxHarm: 5 });
+    const site = await begun(7, { maxHarm: 6 });
     const dead = site.site.boards.filter(({ plate }) => plate.name !== site.leader.plate.name).slice(0, 2);
     for (const board of dead) board.powerOff("none");
     await site.run(6 * minute);
@@ -1004,15 +1007,79 @@ describe("the safety valve", () => {
   test("stops a leader at the limit, makes the site critical, and says what is held", async () => {
     const { site, dead } = await burning();
     expect(harmDone(site, dead)).toBe(5);
-    expect(site.valve).toMatchObject({ acts: 5, limit: 5, boards: 2, mostBoards: 3 });
+    expect(site.valve).toMatchObject({ acts: 5, limit: 6, kept: 1, boards: 2, mostBoards: 3 });
     expect(site.valve.problems.find(({ type }) => type === "SafetyValveShut")).toMatchObject({ severity: "critical" });
     expect(site.valve.heldOn?.every((name) => dead.includes(name))).toBe(true);
     expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveShut");
     const records = site.agent.decisions.newest(undefined, 100).map((text) => JSON.parse(text));
     const held = records.filter(({ state }) => state === "held");
     expect(held.map(({ act, restraints }) => [act, restraints.at(-1).why, restraints.at(-1).limit])).toEqual(
-      Array.from({ length: 3 }, () => ["pod-evicted", "valve", 5]),
+      Array.from({ length: 3 }, () => ["pod-evicted", "valve", 6]),
     );
+  });
+
+  /** A tenant's pods, which tolerate no dead board; bound to these boards by turns, or to none. */
+  async function createPods(site: Story, count: number, boards: readonly string[]): Promise<void> {
+    const post = (path: string, object: object): void => {
+      const headers = { "content-type": "application/json" };
+      const body = JSON.stringify({ apiVersion: "v1", ...object });
+      const { status } = site.site.api.handle({
+        method: "POST",
+        path,
+        headers,
+        body,
+        signal: new AbortController().signal,
+      });
+      if (status !== 201) throw new Error(`${path}: ${status}`);
+    };
+    post("/api/v1/namespaces", { kind: "Namespace", metadata: { name: "tenant" } });
+    for (let pod = 0; pod < count; pod++) {
+      const nodeName = boards[pod % boards.length];
+      const spec = { containers: [{ name: "main", image: "main:1" }], ...(nodeName !== undefined && { nodeName }) };
+      const tolerations = ["not-ready", "unreachable"].map((key) => ({
+        key: `node.kubernetes.io/${key}`,
+        operator: "Exists",
+        effect: "NoExecute",
+        tolerationSeconds: 0,
+      }));
+      const metadata = { name: `${nodeName ?? "pending"}-${pod}`, namespace: "tenant" };
+      post("/api/v1/namespaces/tenant/pods", { kind: "Pod", metadata, spec: { ...spec, tolerations } });
+    }
+    await site.run(minute);
+  }
+
+  test("keeps its hour open for other boards and namespaces, however many pods of a tenant tolerate no dead board", async () => {
+    const site = await begun(7);
+    const dead = site.site.boards.filter(({ plate }) => plate.name !== site.leader.plate.name).slice(0, 2);
+    const names = dead.map(({ plate }) => plate.name);
+    await createPods(site, 12, names.slice(0, 1));
+    for (const board of dead) board.powerOff("none");
+    await site.run(4 * minute);
+    const evictedOfTenant = site.site.api
+      .all("pods/tenant/")
+      .filter((text) => JSON.parse(text).metadata.deletionTimestamp !== undefined);
+    expect(evictedOfTenant).toHaveLength(3);
+    for (const name of names) {
+      expect(site.taints(name)).toContain("unreachable:NoExecute");
+      expect(site.evictedFrom(name).length).toBeGreaterThan(0);
+    }
+    expect(site.valve).toMatchObject({ acts: 8, limit: 10, kept: 2 });
+    expect(site.valve.usedBy).toEqual([
+      { namespace: "default", acts: 3 },
+      { namespace: "tenant", acts: 3 },
+    ]);
+    // Ten minutes later a board of the other zone dies.
+    await site.run(10 * minute);
+    const third = site.follower("b");
+    third.powerOff("none");
+    await site.run(3 * minute);
+    expect(site.taints(third.plate.name)).toContain("unreachable:NoExecute");
+  });
+
+  test("has the same limit, however many pods a tenant creates that no kubelet takes up", async () => {
+    const site = await begun(7);
+    await createPods(site, 200, []);
+    expect(site.valve).toMatchObject({ acts: 0, limit: 10 });
   });
 
   test("stays shut for the next leaders, and is released for a while by an order that they honour", async () => {
@@ -1084,7 +1151,7 @@ describe("the safety valve", () => {
     site.site.api.handle({ method: "DELETE", path: url, headers: {}, body: "", signal });
     await site.run(10 * minute);
     expect(harmDone(site, dead)).toBe(5);
-    expect(site.valve).toMatchObject({ acts: 5, limit: 5 });
+    expect(site.valve).toMatchObject({ acts: 5, limit: 6 });
   });
 
   test("is not asked where an operator confirmed the boards dead", async () => {

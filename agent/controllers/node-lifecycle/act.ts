@@ -4,7 +4,6 @@ import { isHeld } from "../../judgement/link.ts";
 import { noPastSilences } from "../../judgement/past-silence.ts";
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { isLimitedOn } from "../safety-valve.ts";
 import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
 import { silentSinceNow, withMissed } from "./health.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
@@ -42,11 +41,9 @@ export function act(
     disruption === "silenced" ||
     (isNew(board, memory) && deservedBy(board.ready) === undefined) ||
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
-  const isStopped = (board: Judged): boolean =>
-    freezeAt(board, known) !== undefined || (valve.shut !== undefined && isLimitedOn(board));
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
-    return plan === "swap" && isStopped(board) ? "held" : plan;
+    return plan === "swap" && freezeAt(board, known) !== undefined ? "held" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", settings, now });

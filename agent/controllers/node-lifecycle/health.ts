@@ -232,7 +232,15 @@ function withStatus(last: NodeHealth, node: Node, now: Instant): NodeHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
   if (last.ready === undefined) {
-    return { ...last, ready: beat, ...silentSinceNow(now), transition: now, reportedAt: now, statusAt: now, byStatus: true };
+    return {
+      ...last,
+      ready: beat,
+      ...silentSinceNow(now),
+      transition: now,
+      reportedAt: now,
+      statusAt: now,
+      byStatus: true,
+    };
   }
   if (beat.heartbeat === last.ready.heartbeat) return last;
   const transition = beat.transition === last.ready.transition ? last.transition : now;

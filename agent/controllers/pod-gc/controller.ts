@@ -11,7 +11,7 @@ import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
 import { isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
-import { openValve } from "../safety-valve.ts";
+import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
   type Abandoned,
   decide,
@@ -63,7 +63,8 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const verdicts = boardVerdicts(verdictDeps, site);
     const { held, freezeOn } = verdicts;
     if (held !== undefined) return { kind: "held", why: held };
-    const { shut } = verdictDeps.valve?.(now) ?? openValve;
+    const { valve = () => openValve } = verdictDeps;
+    const shut: ShutOn = (namespace) => valve(now, namespace).shut;
     if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, verdicts, site)) };
     const missing = await site.inTurns(missingBoards(site));
     // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay the

@@ -17,7 +17,7 @@ import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
 import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
-import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
+import { harmlessIfNew, type ShutOn, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
@@ -56,8 +56,8 @@ export interface GcPass {
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
-  /** The safety valve, if it is shut; the pods of deleted boards then stay. */
-  readonly shut: ValveNow["shut"];
+  /** Where the safety valve is shut; the pods of deleted boards then stay. */
+  readonly shut: ShutOn;
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
   /** Terminating pods that were never bound. */
@@ -125,32 +125,32 @@ const mostHeld = 100;
  * The pods whose deletion the safety valve permits. If others are left, the board stays due, so that the next pass
  * examines its pods again.
  */
-const permitted = (orphans: readonly Orphans[], shut: ValveNow["shut"]): readonly Orphans[] =>
+const permitted = (orphans: readonly Orphans[], shut: ShutOn): readonly Orphans[] =>
   orphans.map(({ board, pods: found, isPart }) => {
     const next = found.filter((pod) => rulingOf(orphaned(pod, board, shut)) === "act");
     return { board, pods: next, isPart: isPart || next.length < found.length };
   });
 
 /** The deletions that the safety valve holds. */
-function heldDeletions(orphans: readonly Orphans[], shut: ValveNow["shut"]): readonly DueAct[] {
+function heldDeletions(orphans: readonly Orphans[], shut: ShutOn): readonly DueAct[] {
   const held: DueAct[] = [];
   for (const { board, pods: found } of orphans) {
     for (const pod of found) {
       if (held.length === mostHeld) return held;
       const grounds = orphaned(pod, board, shut);
       if (rulingOf(grounds) !== "valve") continue;
-      held.push({ on: subjectOf(refTo(pods, pod)), grounds, restraint: shut?.restraint });
+      held.push({ on: subjectOf(refTo(pods, pod)), grounds, restraint: shut(pod.metadata.namespace)?.restraint });
     }
   }
   return held;
 }
 
 /** The grounds for deleting a pod whose board has no Node. */
-const orphaned = (pod: Pod, board: string, shut: ValveNow["shut"]): Grounds => ({
+const orphaned = (pod: Pod, board: string, shut: ShutOn): Grounds => ({
   act: "pod-collected",
   board,
   because: { kind: "node-deleted" },
-  gate: valveFactsOn(pod, shut),
+  gate: valveFactsOn(pod, shut(pod.metadata.namespace)),
 });
 
 /** The grounds for deleting a pod whose board is out of service. */

@@ -20,7 +20,7 @@ import { isMarked, outOfService, sinceConfirmed } from "../node-lifecycle/out-of
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
-import { openValve, type ValveNow } from "../safety-valve.ts";
+import { openValve, type ValveAt } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
 import type { PodState } from "./pod-state.ts";
 import { Thaw } from "./thaw.ts";
@@ -41,7 +41,7 @@ export interface TaintEvictionDeps {
   /** The operators' holds at this time; by default none. */
   readonly holds?: (now: Instant) => Holds;
   /** The safety valve at this time; by default it is open. */
-  readonly valve?: (now: Instant) => ValveNow;
+  readonly valve?: ValveAt;
   /** The last words of boards; by default there are none. */
   readonly wordOf?: WordOf;
   /** Whether the API server may still serve a history that a restore undid; by default it does not. */
@@ -83,7 +83,7 @@ export const taintEviction = ({
       if (board === undefined) return memory && { kind: "unbound", pod: seen.pod };
       const link = linkOf({ nodes: site.watch(nodes), leases: site.watch(leases) }, settings, site.now);
       const holds = holdsAt(site.now);
-      const { shut } = valve(site.now);
+      const { shut } = valve(site.now, seen.pod.metadata.namespace);
       const hold = thaw.holdOn(holds, { board, node: seen.node }, site);
       const isDoubted = memory?.doubted === true;
       const node = seen.node && isDoubted ? ((await site.fetch(nodes, board)) ?? seen.node) : seen.node;

@@ -3,7 +3,13 @@ import type { Pod } from "../../../agent/api/core.ts";
 import { pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { firstGcMemory, decide as gc } from "../../../agent/controllers/pod-gc/decide.ts";
-import { isLimitedOn, mostTainted, openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
+import {
+  isLimitedOn,
+  mostTainted,
+  openValve,
+  shutValve,
+  type ValveNow,
+} from "../../../agent/controllers/safety-valve.ts";
 import { isLimitedByValve } from "../../../agent/execution/actions.ts";
 import { isLimited, rulingOf } from "../../../agent/judgement/ruling.ts";
 import { pod } from "../../support/builders.ts";
@@ -43,6 +49,24 @@ test.each(["alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolate
     expect(isLimitedByValve({ board: "a", verdict, rule: "" })).toBe(isLimited({ verdict }));
   },
 );
+
+describe("a view of the valve", () => {
+  const now = { mono: 10_000, wall: 0 };
+  const later = shifted(now, 60_000);
+  const view = { acts: 8, isUnknown: false, used: undefined, opensAt: later } as const;
+
+  test.each([
+    ["nothing that holds an act that is admitted now", { ...view, of: "acts", opensAt: now }, undefined],
+    ["the limit of all acts", { ...view, of: "acts" }, ["acts", 8]],
+    ["the acts that are kept for taints", { ...view, of: "pods", used: 3 }, ["pods", 8]],
+    ["the share of a namespace, with its own acts", { ...view, of: "share", used: 4 }, ["share", 4]],
+    ["that acts are unknown, before all else", { ...view, of: "pods", used: 0, isUnknown: true }, ["unknown", 8]],
+  ] as const)("shows %s", (_, seen, expected) => {
+    const found = shutValve(seen, 10, now);
+    expect(found && [found.restraint.of, found.restraint.count]).toEqual(expected);
+    expect(found?.until).toEqual(expected && later);
+  });
+});
 
 /** Two zones of three boards; after a minute one board in each falls silent. */
 async function siteWith(valve: ValveNow, silent: readonly string[] = ["a-1", "b-1"]): Promise<SiteModel> {
@@ -85,6 +109,18 @@ describe("a safety valve that is shut", () => {
     site.permit(openValve);
     await site.run("1m");
     expect(site.exists("late")).toBe(false);
+  });
+
+  test("for one namespace keeps its pods only, and no board from being tainted", async () => {
+    const site = await siteWith(openValve, []);
+    const share: ValveNow["shut"] = { restraint: { ...restraint, of: "share", count: 4 }, until: undefined };
+    site.permit((namespace) => (namespace === "shop" ? { ...halfOpen, shut: share } : halfOpen));
+    for (const namespace of ["shop", "web"]) site.pod("pod", { on: "a-1", namespace });
+    site.silence("a-1");
+    await site.run("5m");
+    expect(tainted(site)).toEqual(["a-1"]);
+    expect(["shop/pod", "web/pod"].map((key) => site.api.find(pods, key) !== undefined)).toEqual([true, false]);
+    expect(site.heldFor).toEqual(["valve"]);
   });
 
   test("holds no pod that a tenant bound to the board when nothing ran there any more", async () => {
@@ -148,6 +184,53 @@ test("of two boards in zones that have a token each, one is tainted where the sa
   expect(tainted(site)).toEqual(["a-1", "b-1"]);
 });
 
+/** How many seconds it takes until a board is tainted. */
+async function untilTainted(site: SiteModel, name: string): Promise<number> {
+  for (let seconds = 1; seconds < 300; seconds++) {
+    await site.run("1s");
+    if (site.noExecute(name).length > 0) return seconds;
+  }
+  throw new Error(`${name} was not tainted`);
+}
+
+describe("a board that reports itself that it is not ready", () => {
+  const limit: ValveNow = { ...openValve, boards: 1 };
+
+  test("takes no place of those that are tainted because they are silent", async () => {
+    const site = await siteWith(limit, []);
+    site.report("a-1", { Ready: "False" });
+    site.silence("b-1");
+    await site.run("5m");
+    expect(tainted(site)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("takes none in the pass that taints both either", async () => {
+    const probe = await siteWith(limit, []);
+    probe.silence("b-1");
+    const seconds = await untilTainted(probe, "b-1");
+    const site = await siteWith(limit, []);
+    site.silence("b-1");
+    // Boards are judged every five seconds.
+    await site.run(`${seconds - 3}s`);
+    site.report("a-1", { Ready: "False" });
+    await site.run("3s");
+    expect(tainted(site)).toEqual(["a-1", "b-1"]);
+  });
+
+  test("and then falls silent keeps the taint that it has while the valve is shut", async () => {
+    const site = await siteWith(openValve, []);
+    site.report("a-1", { Ready: "False" });
+    await site.run("1m");
+    site.permit(shut);
+    site.silence("a-1");
+    await site.run("5m");
+    expect([site.conditions("a-1").Ready, site.noExecute("a-1")]).toEqual(["Unknown", ["not-ready:NoExecute"]]);
+    site.permit(openValve);
+    await site.run("10s");
+    expect(site.noExecute("a-1")).toEqual(["unreachable:NoExecute"]);
+  });
+});
+
 describe("half of the boards may be tainted", () => {
   test("and no more, in whatever zones they are", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "c" });
@@ -184,7 +267,7 @@ describe("Pod GC", () => {
   const state = (valve: ValveNow) => ({
     ...none,
     fates: new Map([["gone", "deleted"]] as const),
-    shut: valve.shut,
+    shut: (namespace: string | undefined) => (namespace === "web" ? undefined : valve.shut),
     orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" })], isPart: false }],
     ended: [pod("ended", { on: "gone" })],
   });
@@ -199,6 +282,7 @@ describe("Pod GC", () => {
     expect(held.memory.waiting.get("gone")).toEqual(now);
     const later = shifted(now, 1000);
     expect(gc({ kind: "early" }, held.memory, later).due).toEqual(held.due);
+    const others = pod("others", { on: "gone", namespace: "web" });
     // A tenant may bind any number of pods to a board that never existed.
     const invented = { ...pod("invented", { on: "gone" }), status: { phase: "Pending" } };
     const mixed = { ...state(shut), orphans: [{ board: "gone", pods: [invented], isPart: false }] };
@@ -207,6 +291,13 @@ describe("Pod GC", () => {
     const grounds = harmless.actions.flatMap((action) => ("grounds" in action && action.grounds ? action.grounds : []));
     expect(grounds.map(rulingOf)).toEqual(["act"]);
     expect(harmless.actions.some((action) => "target" in action && action.target.name === "invented")).toBe(true);
+    const shares = {
+      ...state(shut),
+      orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" }), others], isPart: false }],
+    };
+    const shared = gc(shares, memory, now);
+    expect(shared.due).toMatchObject([{ on: { name: "lost", namespace: "default" } }]);
+    expect(shared.actions.some((action) => "target" in action && action.target.name === "others")).toBe(true);
     const open = gc(state(openValve), held.memory, shifted(now, 20_000));
     expect(open.due).toEqual([]);
     expect(open.actions.some((action) => "target" in action && action.target.name === "lost")).toBe(true);

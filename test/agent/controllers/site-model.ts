@@ -15,7 +15,7 @@ import type { NodeLifecycleSettings } from "../../../agent/controllers/node-life
 import type { Budget } from "../../../agent/controllers/node-lifecycle/zones/budget.ts";
 import { decodeBudget, encodeBudget } from "../../../agent/controllers/node-lifecycle/zones/budget-annotation.ts";
 import { registry } from "../../../agent/controllers/registry.ts";
-import { openValve, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
+import { openValve, type ValveAt, type ValveNow } from "../../../agent/controllers/safety-valve.ts";
 import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
@@ -83,7 +83,7 @@ export class SiteModel {
   readonly events: EventAction[] = [];
   readonly fetched: string[] = [];
   /** Decides about the writes that fail: answers how, or undefined. */
-  refuse: (action: Action) => Disposition | undefined = () => undefined;
+  refuse: (action: Action) => Disposition | Error | undefined = () => undefined;
   /** Writes that go through in one round of the judge; the others are postponed. */
   allowance = Number.POSITIVE_INFINITY;
   /** A restore of the API server is remembered, so that it may still serve the former history. */
@@ -99,7 +99,7 @@ export class SiteModel {
   #site: Site;
   #begin: Instant;
   #holds = noHolds;
-  #valve = openValve;
+  #valve: ValveAt = () => openValve;
   /** What boards answer on the LAN, by their names; each is asked every second. */
   readonly #answers = new Map<string, KubeletState>();
   /** Their last words. */
@@ -237,9 +237,9 @@ export class SiteModel {
     for (const loop of this.#loops) loop.wakeAll();
   }
 
-  /** What the safety valve permits from now on; every key is looked at then. */
-  permit(valve: ValveNow): void {
-    this.#valve = valve;
+  /** What the safety valve permits from now on, perhaps by namespace; every key is looked at then. */
+  permit(valve: ValveNow | ((namespace: string | undefined) => ValveNow)): void {
+    this.#valve = (_now, namespace) => (typeof valve === "function" ? valve(namespace) : valve);
     for (const loop of this.#loops) loop.wakeAll();
   }
 
@@ -396,7 +396,7 @@ export class SiteModel {
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
-    const valve = (): ValveNow => this.#valve;
+    const valve: ValveAt = (now, namespace) => this.#valve(now, namespace);
     const wordOf = (board: string): Word | undefined => this.#wordOf(board);
     const deps = {
       nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf, recalled },
@@ -455,6 +455,7 @@ export class SiteModel {
     const { resourceVersion: _, ...target } = action.target;
     const sent = { ...action, target: { ...target, ...(resourceVersion !== undefined && { resourceVersion }) } };
     const how = this.refuse(sent);
+    if (how instanceof Error) throw how;
     // Thrown here: after a conflict that is returned, MemoryApi changes the object.
     if (how !== undefined) throw refusal("patch", key, how === "refresh" ? "Conflict" : "InternalError");
     return undefined;

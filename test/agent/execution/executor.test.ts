@@ -444,9 +444,12 @@ describe("the safety valve", () => {
     readonly effects: string[] = [];
     room = 1;
 
-    async admit(act: string): Promise<(effect: string) => void> {
+    readonly namespaces: (string | undefined)[] = [];
+
+    async admit(act: string, namespace: string | undefined): Promise<(effect: string) => void> {
       if (this.room === 0) throw new PostponedError("the valve is shut");
       this.room--;
+      this.namespaces.push(namespace);
       return (effect) => void this.effects.push(`${act}: ${effect}`);
     }
   }
@@ -468,6 +471,7 @@ describe("the safety valve", () => {
       "pod-gc delete uid-of-pod-gc: done",
       "daemonset delete uid-of-daemonset: done",
     ]);
+    expect(valve.namespaces).toEqual([undefined, "default", "default", "default"]);
   });
 
   test("lets an act that the Lease counts be sent, even if that took longer than the patience of its pass", async () => {
@@ -539,6 +543,7 @@ describe("the safety valve", () => {
     ["no answer", refusal("delete", 0, "Timeout"), "uncertain"],
     ["an error of another kind", new Error("the connection broke"), "uncertain"],
     ["the end of the term before it was sent", new FencedError("over"), "none"],
+    ["the end of its pass before it was sent", new PostponedError("no time left"), "none"],
   ])("learns what %s means for an act", async (_, error, effect) => {
     const valve = new Valve();
     const { api, executor, term } = setUp(1, { valve });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Ambient } from "../../../agent/base/ambient.ts";
 import { isPostponed } from "../../../agent/base/postponed.ts";
+import type { ActLimits } from "../../../agent/holds/act-limit.ts";
 import { type ActEffect, ValveBook } from "../../../agent/holds/valve-book.ts";
 import { ValveMemory } from "../../../agent/holds/valve-memory.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
@@ -35,7 +36,11 @@ class Board {
   readonly changes: boolean[] = [];
   readonly log = new RecordingLog();
   limit = 3;
+  /** The share of each namespace in the acts on pods. */
+  share = 1;
   isCut = false;
+  /** Whether another renewal begins as soon as one is done. */
+  isBusy = false;
 
   constructor(lease = new SharedLease(), clock = new FakeClock(), disk = new Disk()) {
     this.clock = clock;
@@ -53,12 +58,26 @@ class Board {
     });
   }
 
+  get limits(): ActLimits {
+    return { acts: () => this.limit, shareOf: () => this.share };
+  }
+
+  get view() {
+    return this.book.view(this.limits, this.clock.now());
+  }
+
   async renew(): Promise<void> {
     const text = this.book.carried();
     await new Promise<void>((resolve) => this.clock.after(20, resolve));
     if (this.isCut) return new Promise(() => {});
     this.lease.text = text;
     this.lease.writes++;
+    for (let turn = 0; turn < 20 && this.isBusy; turn++) void Promise.resolve().then(() => this.#renewsAgain(turn));
+  }
+
+  async #renewsAgain(turns: number): Promise<void> {
+    for (let turn = 0; turn < turns; turn++) await Promise.resolve();
+    this.book.carried();
   }
 
   async renewed(): Promise<void> {
@@ -81,16 +100,34 @@ class Board {
 
   /** Asks for acts on these objects, all at once, and returns which were admitted. */
   async ask(...objects: readonly string[]): Promise<((effect: ActEffect) => void)[]> {
-    const answers = Promise.allSettled(objects.map((object) => this.book.admit(object, () => this.limit)));
-    await this.clock.advance(this.isCut ? "41s" : "11s");
-    return (await answers).flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+    return await this.#ask(objects.map((object) => [object, undefined]));
   }
 
   async act(...objects: readonly string[]): Promise<number> {
-    const admitted = await this.ask(...objects);
-    for (const settle of admitted) settle("done");
-    return admitted.length;
+    return done(await this.ask(...objects));
   }
+
+  /** Asks for the evictions of so many pods of a namespace, all at once. */
+  async askToEvict(namespace: string, count: number): Promise<((effect: ActEffect) => void)[]> {
+    return await this.#ask(Array.from({ length: count }, () => [`${namespace} ${this.#named++}`, namespace]));
+  }
+
+  async evict(namespace: string, count: number): Promise<number> {
+    return done(await this.askToEvict(namespace, count));
+  }
+
+  #named = 0;
+
+  async #ask(acts: readonly (readonly [string, string | undefined])[]): Promise<((effect: ActEffect) => void)[]> {
+    const answers = Promise.allSettled(acts.map(([act, namespace]) => this.book.admit(act, this.limits, namespace)));
+    await this.clock.advance(this.isCut ? "41s" : "11s");
+    return (await answers).flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  }
+}
+
+function done(admitted: readonly ((effect: ActEffect) => void)[]): number {
+  for (const settle of admitted) settle("done");
+  return admitted.length;
 }
 
 const leader = (): Board => new Board().lead({ isFirst: true });
@@ -110,7 +147,7 @@ describe("the safety valve", () => {
   test("holds the others without an error of theirs, and says so", async () => {
     const board = leader();
     await board.act("a", "b", "c");
-    const answer = board.book.admit("d", () => board.limit);
+    const answer = board.book.admit("d", board.limits);
     await expect(answer).rejects.toSatisfy(isPostponed);
     board.book.observe(false);
     expect(board.book.holdingSince).toEqual(board.clock.now());
@@ -146,11 +183,11 @@ describe("the safety valve", () => {
     b?.("uncertain");
     await board.clock.advance("1m");
     expect(await board.act("a")).toBe(1);
-    expect(board.book.view(3, board.clock.now()).acts).toBe(2);
+    expect(board.view.acts).toBe(2);
     // The conflict shows that the first attempt took effect.
     const [again] = await board.ask("b");
     again?.("none");
-    expect(board.book.view(3, board.clock.now()).acts).toBe(2);
+    expect(board.view.acts).toBe(2);
     expect(await board.act("c", "d")).toBe(1);
   });
 
@@ -168,7 +205,7 @@ describe("the safety valve", () => {
     expect(await board.act(..."abcdefgh")).toBe(8);
     board.limit = 5;
     expect(await board.act("i")).toBe(0);
-    expect(board.book.view(5, board.clock.now())).toMatchObject({ acts: 8, isUnknown: false });
+    expect(board.view).toMatchObject({ acts: 8, isUnknown: false });
   });
 
   test("has each act on the Lease before it is sent, and writes nothing else", async () => {
@@ -180,12 +217,171 @@ describe("the safety valve", () => {
     expect(board.lease.writes).toBe(1);
   });
 
+  test("gives acts that it did not send back with the next renewal, and shows them as free until then", async () => {
+    const board = leader();
+    for (const settle of await board.ask("a", "b", "c")) settle("none");
+    expect(board.view).toMatchObject({ acts: 0, opensAt: board.clock.now() });
+    await board.renewed();
+    expect(JSON.parse(board.lease.text ?? "")).toEqual({ v: 1, total: 3, acts: [] });
+    const next = new Board(board.lease, board.clock).lead();
+    expect(await next.act("d", "e", "f")).toBe(3);
+  });
+
+  test("writes another act for a caller that comes while one is being written", async () => {
+    const board = leader();
+    const first = board.book.admit("a", board.limits);
+    await board.clock.advance(10);
+    const second = board.book.admit("b", board.limits);
+    await board.clock.advance("1s");
+    (await first)("done");
+    (await second)("done");
+    expect(board.view.acts).toBe(2);
+    expect(board.lease.writes).toBe(2);
+  });
+
+  test("gives none back that a caller waits for, even if the next renewal begins at that moment", async () => {
+    const board = leader();
+    board.isBusy = true;
+    expect(await board.act("a")).toBe(1);
+    expect(board.lease.writes).toBe(1);
+  });
+
+  test("counts an act anew that is repeated an hour after its answer was lost", async () => {
+    const board = leader();
+    const [a] = await board.ask("a");
+    a?.("uncertain");
+    await board.clock.advance("62m");
+    expect(await board.act("b", "c", "d")).toBe(3);
+    expect(await board.act("a")).toBe(0);
+  });
+
   test("sends no act that the Lease cannot be given, and is not used up by that", async () => {
     const board = leader();
     board.isCut = true;
     expect(await board.ask("a")).toHaveLength(0);
     board.isCut = false;
     expect(await board.act("a", "b", "c", "d")).toBe(3);
+  });
+});
+
+describe("the acts of an hour are shared", () => {
+  /** One board was tainted, so nine acts are left, of which two are kept for taints. */
+  async function tainted({ share = 0.5 } = {}): Promise<Board> {
+    const board = leader();
+    board.limit = 10;
+    board.share = share;
+    await board.act("pi-1");
+    return board;
+  }
+
+  test("pods leave a fifth of them for boards that fall silent later", async () => {
+    const board = await tainted({ share: 1 });
+    expect(await board.evict("shop", 30)).toBe(7);
+    expect(await board.act("pi-2", "pi-3", "pi-4")).toBe(2);
+  });
+
+  test("the pods of one namespace leave half to those of others, which may tolerate a dead board for longer", async () => {
+    const board = await tainted();
+    expect(await board.evict("shop", 30)).toBe(4);
+    await board.clock.advance("5m");
+    expect(await board.evict("shop", 30)).toBe(0);
+    expect(await board.evict("web", 5)).toBe(2);
+    expect(await board.evict("db", 1)).toBe(1);
+    expect(await board.act("pi-2", "pi-3", "pi-4")).toBe(2);
+  });
+
+  test("no more of them are on the Lease than may be sent", async () => {
+    const board = await tainted();
+    await board.askToEvict("shop", 30);
+    expect(JSON.parse(board.lease.text ?? "")).toMatchObject({ total: 5, admitted: 4 });
+    const others = ["web", "db"].map((name) => board.book.admit(name, board.limits, name));
+    const boards = Array.from({ length: 5 }, (_, index) => board.book.admit(`pi-${index}`, board.limits));
+    const answers = Promise.allSettled([...boards, ...others]);
+    await board.clock.advance("11s");
+    await answers;
+    expect(JSON.parse(board.lease.text ?? "")).toMatchObject({ total: 10 });
+  });
+
+  test("a board is tainted, however many pods are due at the same moment", async () => {
+    const board = await tainted();
+    const pods = Array.from({ length: 30 }, (_, pod) => board.book.admit(`web-${pod}`, board.limits, "shop"));
+    const boards = ["pi-2", "pi-3"].map((name) => board.book.admit(name, board.limits));
+    const admitted = Promise.all([Promise.allSettled(pods), Promise.allSettled(boards)]);
+    await board.clock.advance("11s");
+    const counts = (await admitted).map((answers) => answers.filter(({ status }) => status === "fulfilled").length);
+    expect(counts).toEqual([4, 2]);
+  });
+
+  test("an act without an effect is given back to its namespace", async () => {
+    const board = await tainted();
+    for (const settle of await board.askToEvict("shop", 4)) settle("none");
+    expect(await board.evict("shop", 30)).toBe(4);
+  });
+
+  test("an act is repeated at the expense of no further act of its namespace", async () => {
+    const board = await tainted();
+    const admit = async () => await board.book.admit("web-1", board.limits, "shop");
+    const first = admit();
+    await board.clock.advance("1s");
+    (await first)("uncertain");
+    (await admit())("none");
+    expect(await board.evict("shop", 30)).toBe(3);
+  });
+
+  test("an hour later a namespace has its share again", async () => {
+    const board = await tainted();
+    await board.evict("shop", 30);
+    await board.clock.advance("62m");
+    expect(await board.evict("shop", 30)).toBe(4);
+    expect(board.book.mostUsed(3, board.clock.now())).toEqual([{ namespace: "shop", acts: 4 }]);
+  });
+
+  test("the next leader gives each namespace its share of what the hour has left", async () => {
+    const board = await tainted();
+    await board.evict("shop", 30);
+    await board.renewed();
+    const next = new Board(board.lease, board.clock).lead();
+    [next.limit, next.share] = [10, 0.5];
+    expect(await next.evict("shop", 30)).toBe(2);
+    expect(await next.evict("web", 30)).toBe(1);
+    expect(await next.act("pi-2", "pi-3", "pi-4")).toBe(2);
+  });
+
+  test("a board that leads again counts the shares anew", async () => {
+    const board = await tainted();
+    await board.evict("shop", 30);
+    await board.renewed();
+    board.book.end();
+    board.lead();
+    expect(board.book.mostUsed(3, board.clock.now())).toEqual([]);
+  });
+
+  test("all are open to every namespace while the valve is released", async () => {
+    const board = await tainted();
+    board.limit = Number.POSITIVE_INFINITY;
+    expect(await board.evict("shop", 30)).toBe(30);
+  });
+
+  test("controllers see for each namespace whether its next act is admitted, and why not", async () => {
+    const board = await tainted();
+    const on = (namespace?: string) => board.book.view(board.limits, board.clock.now(), namespace);
+    expect(on("shop")).toMatchObject({ acts: 1, opensAt: board.clock.now() });
+    await board.evict("shop", 30);
+    expect(on("shop")).toMatchObject({ acts: 5, of: "share", used: 4 });
+    const opensAt = on("shop").opensAt?.mono ?? 0;
+    expect(opensAt - board.clock.now().mono).toBeGreaterThan(3_600_000 - 60_000);
+    expect(on("web")).toMatchObject({ acts: 5, used: 0, opensAt: board.clock.now() });
+    await board.evict("web", 30);
+    await board.evict("db", 30);
+    expect(on("web")).toMatchObject({ acts: 8, of: "pods" });
+    expect(on("web").opensAt).not.toEqual(board.clock.now());
+    expect(on()).toMatchObject({ acts: 8, of: "acts", opensAt: board.clock.now() });
+    await board.act("pi-2", "pi-3");
+    expect([on("shop"), on()]).toMatchObject(Array.from({ length: 2 }, () => ({ acts: 10, of: "acts" })));
+    expect(board.book.mostUsed(2, board.clock.now())).toEqual([
+      { namespace: "shop", acts: 4 },
+      { namespace: "web", acts: 2 },
+    ]);
   });
 });
 
@@ -219,7 +415,41 @@ describe("the next leader", () => {
     board.lead();
     a?.("none");
     b?.("done");
-    expect(board.book.view(3, board.clock.now()).acts).toBe(2);
+    expect(board.view.acts).toBe(2);
+  });
+
+  test("sends no act on a write of an earlier term, which arrived only then", async () => {
+    const board = leader();
+    const late = board.book.admit("a", board.limits).catch(() => "not admitted");
+    await board.clock.advance(0);
+    board.book.end();
+    board.lead();
+    await board.clock.advance("1s");
+    expect(await late).toBe("not admitted");
+    const { writes } = board.lease;
+    expect(await board.act("b")).toBe(1);
+    expect(board.lease.writes).toBe(writes + 1);
+  });
+
+  test("does not take a write that failed for a restored Lease", async () => {
+    const board = leader();
+    await board.act("a");
+    board.isCut = true;
+    await board.ask("b");
+    board.isCut = false;
+    board.book.end();
+    expect(await board.lead().act("b", "c", "d")).toBe(2);
+  });
+
+  test("is not said to hold acts because of those that this board held in an earlier term", async () => {
+    const board = leader();
+    await board.act("a", "b", "c", "d");
+    board.book.observe(false);
+    expect(board.book.holdingSince).toBeDefined();
+    board.book.end();
+    board.lead();
+    board.book.observe(false);
+    expect(board.book.holdingSince).toBeUndefined();
   });
 
   test("leaves its held acts to the next leader, and does not report the valve as open", async () => {
@@ -234,7 +464,7 @@ describe("the next leader", () => {
   test("admits nothing after its term", async () => {
     const board = leader();
     board.book.end();
-    await expect(board.book.admit("a", () => 9)).rejects.toThrow("does not lead");
+    await expect(board.book.admit("a", board.limits)).rejects.toThrow("does not lead");
     expect(board.book.carried()).toBeUndefined();
   });
 });
@@ -272,7 +502,10 @@ describe("a Lease that lost its record", () => {
   test("permits nothing for an hour if no board remembers it, and says why", async () => {
     const board = new Board().lead();
     expect(await board.act("a")).toBe(0);
-    expect(board.book.view(3, board.clock.now())).toMatchObject({ acts: 0, isUnknown: true });
+    expect(board.view).toMatchObject({ acts: 0, isUnknown: true });
+    const onPods = board.book.view(board.limits, board.clock.now(), "shop");
+    expect(onPods).toMatchObject({ isUnknown: true, opensAt: board.view.opensAt });
+    expect(onPods.opensAt).toBeDefined();
     await board.renewed();
     const next = new Board(board.lease, board.clock);
     await board.clock.advance("30m");
@@ -287,6 +520,20 @@ describe("a Lease that lost its record", () => {
     const board = new Board();
     board.lease.text = '{"v":1,"total":0,"acts":"none"}';
     expect(await board.lead().act("a")).toBe(0);
+  });
+
+  test.each([
+    ["is given what a process of this board stored, if it is recent", "2m", "boot-1", 1],
+    ["permits nothing for an hour if what it stored is old", "4m", "boot-1", 0],
+    ["permits nothing for an hour if the board was rebooted since, so that its age is unknown", "2m", "boot-2", 0],
+  ] as const)("%s", async (_, age, boot, admitted) => {
+    const disk = new Disk();
+    const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
+    await board.act("a", "b");
+    board.lease.text = undefined;
+    await board.clock.advance(age);
+    disk.boot = boot;
+    expect(await new Board(board.lease, board.clock, disk).lead().act("c", "d")).toBe(admitted);
   });
 
   test("permits nothing for an hour if what this board remembers is old", async () => {
@@ -338,6 +585,18 @@ describe("a Lease that was restored from a backup", () => {
     expect(await rebooted.act("d")).toBe(0);
   });
 
+  test("holds the acts of a board that remembers more no longer because its process was restarted", async () => {
+    const disk = new Disk();
+    const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
+    await board.act("a", "b", "c");
+    board.lease.text = '{"v":1,"total":0,"acts":[]}';
+    await board.clock.advance("50m");
+    const restarted = new Board(board.lease, board.clock, disk).lead();
+    expect(await restarted.act("d")).toBe(0);
+    await board.clock.advance("13m");
+    expect(await restarted.act("d", "e", "f")).toBe(3);
+  });
+
   test("does not refill the valve of a follower that read the Lease since", async () => {
     const first = leader();
     await first.act("a");
@@ -373,12 +632,31 @@ describe("a Lease that was restored from a backup", () => {
     const next = new Board(board.lease, board.clock, disk);
     next.memory.restored();
     expect(await next.lead().act("a")).toBe(0);
-    expect(next.book.view(3, next.clock.now()).isUnknown).toBe(true);
+    expect(next.view.isUnknown).toBe(true);
     next.book.end();
     await board.clock.advance("63m");
     const much = new Board(board.lease, board.clock, disk);
     much.lease.text = '{"v":1,"total":0,"acts":[]}';
     expect(await much.lead().act("a")).toBe(1);
+  });
+
+  test("permits nothing for an hour after the last reboot of a board that noticed that, and everything later", async () => {
+    const disk = new Disk();
+    const clock = new FakeClock();
+    const lease = new SharedLease();
+    lease.text = '{"v":1,"total":0,"acts":[]}';
+    new Board(lease, clock, disk).memory.restored();
+    await clock.advance("40m");
+    disk.boot = "boot-2";
+    expect(await new Board(lease, clock, disk).lead().act("a")).toBe(0);
+    await clock.advance("40m");
+    expect(await new Board(lease, clock, disk).lead().act("a")).toBe(0);
+    await clock.advance("22m");
+    lease.text = '{"v":1,"total":0,"acts":[]}';
+    expect(await new Board(lease, clock, disk).lead().act("a")).toBe(1);
+    // It is forgotten for good: the next reboot does not begin another hour.
+    disk.boot = "boot-3";
+    expect(await new Board(lease, clock, disk).lead().act("b")).toBe(1);
   });
 
   test("goes on with what this board remembers if that is recent, and nothing was admitted since", async () => {

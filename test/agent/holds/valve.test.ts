@@ -5,9 +5,12 @@ import {
   decodeValve,
   encodeValve,
   isUnknown,
+  keptForTaints,
   newValve,
+  nextEnd,
   roomAt,
   roomIn,
+  roomInShare,
   type Valve,
   valveAtStart,
   withAct,
@@ -89,6 +92,48 @@ describe("a limit", () => {
     expect(roomIn(valve, 10, at(61))).toBe(0);
     expect(roomIn(valve, 10, at(62))).toBe(10);
     expect(roomAt(valve, 10, at(1))?.mono).toBeGreaterThan(at(60).mono);
+  });
+});
+
+describe("a share", () => {
+  test.each([
+    [0, 0],
+    [4, 0],
+    [5, 1],
+    [10, 2],
+    [14, 2],
+    [100, 20],
+    [Number.POSITIVE_INFINITY, 0],
+  ])("of a limit of %d, %d acts are kept for taints", (limit, kept) => {
+    expect(keptForTaints(limit)).toBe(kept);
+  });
+
+  test.each([
+    [0, 0, 0.5, 0],
+    [1, 0, 0.5, 1],
+    [7, 0, 0.5, 4],
+    [3, 4, 0.5, 0],
+    [4, 3, 0.5, 1],
+    [7, 0, 0.8, 6],
+    [7, 0, 0.99, 6],
+    [1, 6, 0.99, 0],
+    [1, 0, 0.99, 1],
+    [7, 0, 1, 7],
+    [2, 5, 1, 2],
+    [1, 9, 0.5, 0],
+    [Number.POSITIVE_INFINITY, 9, 0.5, Number.POSITIVE_INFINITY],
+  ])(
+    "with %d acts left for pods, a namespace that has used %d and may use the part %d of them gets %d",
+    (open, used, share, room) => {
+      expect(roomInShare(open, { used, share })).toBe(room);
+    },
+  );
+
+  test("changes when the oldest act no longer counts", () => {
+    const end = nextEnd(acted(0, 10), at(20));
+    expect(end && actsWithin(acted(0, 10), end)).toBe(1);
+    expect(end && actsWithin(acted(0, 10), shifted(end, -1))).toBe(2);
+    expect(nextEnd(acted(0), at(62))).toBeUndefined();
   });
 });
 

@@ -183,6 +183,15 @@ describe("a site that is the whole cluster", () => {
     expect(names(lister.byIndex("byOwner", "ds-1"))).toEqual(["web"]);
     expect([...lister.indexValues("byNode")]).toEqual(["pi-3"]);
     expect([lister.countByIndex("byLabel", "default"), lister.countByIndex("byEnd", "ended")]).toEqual([2, 0]);
+    // No kubelet has taken them up.
+    expect([...lister.indexValues("byRun")]).toEqual([]);
+    const ran = [{ type: "Ready", status: "False" }];
+    api.put(pods, { ...web, status: { phase: "Running", conditions: ran } });
+    await clock.advance("1s");
+    expect(lister.countByIndex("byRun", "default")).toBe(1);
+    api.put(pods, { ...web, status: { phase: "Succeeded", conditions: ran } });
+    await clock.advance("1s");
+    expect(lister.countByIndex("byRun", "default")).toBe(0);
     await run.stop();
   });
 

@@ -152,7 +152,16 @@ test.each([
   [{ boards: 2, mostBoards: 2 }, "10 in the last hour (limit 10); 2 silent boards are tainted (limit 2)"],
   [{ acts: 0, isUnknown: true }, "the acts of the last hour are unknown, because the site's Lease did not have them"],
   // The operator has raised the limit since.
-  [{ limit: 20 }, "the limit was reached"],
+  [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
+  [
+    { acts: 8, kept: 2, isUnknown: true },
+    "the acts of the last hour are unknown, because the site's Lease did not have them",
+  ],
+  [{ acts: 8, kept: 2 }, "8 in the last hour (limit 10, of which 2 are kept for taints)"],
+  [
+    { acts: 5, kept: 2, usedBy: [{ namespace: "shop", acts: 4 }] },
+    "the limit, or a namespace's share in it, was reached; most acts were on pods of shop (4)",
+  ],
 ])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
   const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };
   const found = problems(

@@ -100,8 +100,8 @@ export class Recorder {
 
   /** Called just before the API server processes it. */
   arriving(sent: Sent): void {
-    const name = nodeIn(sent.path);
-    if (sent.write && name !== undefined) sent.before = this.#api?.stored(`nodes/${name}`);
+    const key = keyIn(sent);
+    if (sent.write && key !== undefined) sent.before = this.#api?.stored(key);
   }
 
   arrived(sent: Sent, status: number): void {
@@ -168,6 +168,14 @@ export class Recorder {
 const nameOf = ({ role, board, id }: SimProcess): string => `${role}-${id}@${board}`;
 
 const nodeIn = (path: string): string | undefined => /^\/api\/v1\/nodes\/([^/?]+)/.exec(path)?.[1];
+
+/** The key of the object whose state before the write is recorded: a Node, or a pod that is deleted. */
+function keyIn({ method, path }: Sent): string | undefined {
+  const node = nodeIn(path);
+  if (node !== undefined) return `nodes/${node}`;
+  const [, namespace, pod] = /^\/api\/v1\/namespaces\/([^/]+)\/pods\/([^/?]+)$/.exec(path) ?? [];
+  return method === "DELETE" && pod !== undefined ? `pods/${namespace}/${pod}` : undefined;
+}
 
 const isSign = (path: string): boolean =>
   path.includes("/namespaces/kube-node-lease/") || path.startsWith("/api/v1/nodes");

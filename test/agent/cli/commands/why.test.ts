@@ -146,6 +146,8 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
 
 test.each([
   ["acts", "the safety valve was shut: 10 harmful acts within an hour (limit 10)"],
+  ["pods", "the safety valve was shut for pods: 10 harmful acts within an hour (limit 10, of which a part is kept"],
+  ["share", "the safety valve was shut for the pod's namespace, which had used its share: 10 harmful acts within an"],
   ["boards", "the safety valve was shut: 10 silent boards were tainted (limit 10)"],
   ["unknown", "the safety valve was shut: the harmful acts of the last hour were unknown"],
 ] as const)("an act that the safety valve holds because of its %s is described as such", async (of, text) => {

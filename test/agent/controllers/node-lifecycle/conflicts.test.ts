@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type { Node } from "../../../../agent/api/core.ts";
 import { shifted } from "../../../../agent/base/clock.ts";
+import { OutdatedError } from "../../../../agent/execution/actions.ts";
 import { type Freeze, freezeKey } from "../../../../agent/holds/holds.ts";
 import { SiteModel } from "../site-model.ts";
 
@@ -121,4 +122,21 @@ test("a freeze ends a turn that was paid for: afterwards it costs a token again"
   expect(tainted(site)).toEqual([]);
   await site.run("1h");
   expect(tainted(site)).toHaveLength(1);
+});
+
+test("a condition that an outage overtook was not sent, so its board is not read again for another try", async () => {
+  const site = new SiteModel({ policy: "evidence", ownNode: "other" });
+  for (const name of ["other", "pi"]) site.board(name);
+  await site.run("2m");
+  const tries: { readonly at: number; readonly questions: number }[] = [];
+  site.refuse = (action) => {
+    if (action.do !== "patch" || action.subresource !== "status" || tries.length > 1) return undefined;
+    tries.push({ at: site.seconds, questions: questions(site) });
+    return new OutdatedError("an outage began after the site was read");
+  };
+  site.silence("pi");
+  await site.run("2m");
+  const { at = 0, questions: before } = tries[0] ?? {};
+  expect(tries[1]).toEqual({ at: at + 5, questions: before });
+  expect(site.conditions("pi").Ready).toBe("Unknown");
 });

@@ -178,3 +178,32 @@ describe("a link that fails for longer than a term lasts, again and again", () =
     expect(made.conditions("d").Ready).toBe("Unknown");
   });
 });
+
+test("the pods of a board that missed the time between outages stay until every other board has reported", async () => {
+  const made = await site();
+  made.silence("d");
+  await flap(made, { times: 20 });
+  expect(made.noExecute("d")).toEqual(lost);
+  made.silence("c");
+  await flap(made, { times: 1, up: 20 });
+  made.pod("late", { on: "d" });
+  await made.run("15s");
+  expect(made.exists("late")).toBe(true);
+  expect(made.heldFor).toEqual(["quarantine"]);
+  made.revive("c");
+  await made.run("10s");
+  expect(made.exists("late")).toBe(false);
+});
+
+test("the pods of such a board are in quarantine after an outage until the board is judged again", async () => {
+  const made = await site();
+  made.silence("d");
+  await flap(made, { times: 20 });
+  made.cut();
+  made.skip("12s");
+  made.restore();
+  made.pod("late", { on: "d" });
+  await made.run(100);
+  expect(made.exists("late")).toBe(true);
+  expect(made.heldFor).toEqual(["quarantine"]);
+});

@@ -3,11 +3,13 @@ import type { Node, Pod } from "../../../../agent/api/core.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
 import { nodes, pods } from "../../../../agent/api/resources.ts";
 import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
+import type { BoardVerdictDeps } from "../../../../agent/controllers/board-verdicts.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
 import { outOfServiceAnnotation } from "../../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import { podGC } from "../../../../agent/controllers/pod-gc/controller.ts";
 import { decide, firstGcMemory, type GcMemory, type GcState } from "../../../../agent/controllers/pod-gc/decide.ts";
 import { firstToGo } from "../../../../agent/controllers/pod-gc/ended.ts";
+import { openValve, type ValveAt } from "../../../../agent/controllers/safety-valve.ts";
 import { freezeKey, type HoldScope, noHolds } from "../../../../agent/holds/holds.ts";
 import { noQuarantine } from "../../../../agent/judgement/link.ts";
 import type { ControlLoop } from "../../../../agent/loop/control-loop.ts";
@@ -107,10 +109,16 @@ class GcSite {
   readonly site = new Site(new CaseTime());
   judge: SiteMemory | "no judge" | undefined = "no judge";
   holds = noHolds;
+  valve: ValveAt = () => openValve;
   readonly #loop: ControlLoop<GcState, GcMemory>;
 
   constructor(threshold = 0) {
-    const verdictDeps = { settings: lifecycleSettings({}), judge: () => this.judge, holds: () => this.holds };
+    const verdictDeps: BoardVerdictDeps = {
+      settings: lifecycleSettings({}),
+      judge: () => this.judge,
+      holds: () => this.holds,
+      valve: (now, namespace) => this.valve(now, namespace),
+    };
     this.#loop = this.site.loopOf(podGC({ verdictDeps, terminatedThreshold: threshold }));
   }
 
@@ -174,6 +182,20 @@ test("an outage does not shorten the period between passes", async () => {
   await gc.run(19_000);
   expect(gc.left).toEqual(["default/a"]);
   await gc.run(20_000);
+  expect(gc.left).toEqual([]);
+});
+
+test("pods of a deleted board stay while their namespace has used its share of the safety valve's hour", async () => {
+  const gc = new GcSite();
+  const restraint = { why: "valve", of: "share", count: 4, limit: 10 } as const;
+  gc.valve = (_, namespace) =>
+    namespace === "shop" ? { shut: { restraint, until: undefined }, boards: "half" } : openValve;
+  gc.put(pod("a", { on: "gone", namespace: "shop" }), pod("b", { on: "gone", namespace: "web" }));
+  await gc.begin();
+  await gc.run(61_000);
+  expect(gc.left).toEqual(["shop/a"]);
+  gc.valve = () => openValve;
+  await gc.run(121_000);
   expect(gc.left).toEqual([]);
 });
 
@@ -333,7 +355,7 @@ describe("a pod that is written between its read and its deletion", () => {
 const none = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
 
 test("a pod deleted for the state of its board is deleted only in the version that was read", () => {
-  const nothing = { ...none, shut: undefined };
+  const nothing = { ...none, shut: () => undefined };
   const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
   const outOfService = [{ pod: pod("stuck", { version: "8" }) }];
   const { actions } = decide({ ...nothing, kind: "pass", orphans: [lost], outOfService }, firstGcMemory, {
@@ -350,7 +372,7 @@ test("a pod deleted for the state of its board is deleted only in the version th
 });
 
 test("a pod that can never run again is deleted whatever its version, without waiting for a kubelet", () => {
-  const nothing = { ...none, shut: undefined };
+  const nothing = { ...none, shut: () => undefined };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
   const target = { resource: pods, namespace: "default", name: "a", uid: "uid-a" };

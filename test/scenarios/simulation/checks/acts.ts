@@ -14,6 +14,8 @@ export interface Act {
   readonly pod: string | undefined;
   readonly process: number;
   readonly sentAt: Millis;
+  /** Whether the pod that it deletes was taken up by a kubelet; false for other acts. */
+  readonly isOnRunning: boolean;
   /** Time of the first attempt, which may have met a conflict or a busy server. */
   readonly triedAt: Millis;
   readonly order: number;
@@ -56,6 +58,7 @@ export function actsOf(history: History): readonly Act[] {
       zone,
       process,
       sentAt,
+      isOnRunning: act.is === "evict" && isTakenUp(write.effect?.before),
       triedAt,
       order,
       isDone,
@@ -87,6 +90,11 @@ function actOf(
   if (method === "DELETE") return { is: "evict", board: owner, pod };
   return ofStatus !== undefined && says(body, "Ready", "False") ? { is: "unready", board: owner, pod } : undefined;
 }
+
+/** A kubelet that takes up a pod writes its Ready condition. */
+const isTakenUp = (text: string | undefined): boolean =>
+  text !== undefined &&
+  (JSON.parse(text).status?.conditions ?? []).some(({ type }: { type: string }) => type === "Ready");
 
 function uidIn({ body }: Write): string | undefined {
   const { metadata, preconditions } = JSON.parse(body);

@@ -59,6 +59,7 @@ function complaints(respites: number, heardIn: (respite: number) => readonly str
     isDone: true,
     isGone: false,
     isAnswered: true,
+    isOnRunning: false,
     uid: undefined,
   };
   return checkBlindness(history, [act], [], new Map([[1, new Hearing(process, sentAt)]]));

@@ -41,6 +41,7 @@ function complaintsAbout(
     isDone: true,
     isGone: false,
     isAnswered: true,
+    isOnRunning: true,
     uid: undefined,
   };
   return checkInnocence(history, [eviction]);

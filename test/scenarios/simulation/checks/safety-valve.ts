@@ -23,7 +23,8 @@ export function checkSafetyValve(history: History, acts: readonly Act[]): readon
   return [...tooMany(bound, done, history), ...tooManyBoards(bound, done, history)];
 }
 
-const isHarm = ({ is }: Act): boolean => is === "taint" || is === "evict";
+/** A pod that no kubelet has taken up runs nowhere: its deletion is no harm, and neither limited nor counted. */
+const isHarm = ({ is, isOnRunning }: Act): boolean => is === "taint" || (is === "evict" && isOnRunning);
 
 /** The same act was done before, and its answer was lost: it counts once. */
 const isRepeated = (act: Act, before: readonly Act[]): boolean =>

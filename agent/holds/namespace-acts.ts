@@ -1,0 +1,42 @@
+import type { Instant } from "../base/clock.ts";
+import { actsWithin, type CountedActs, withOne, withoutOne } from "./valve.ts";
+
+/** How many acts on pods of a namespace are counted. */
+export interface NamespaceCount {
+  readonly namespace: string;
+  readonly acts: number;
+}
+
+/**
+ * The acts on pods within the last hour, by namespace. They belong to a term: the next leader counts from the beginning,
+ * and gives each namespace its share of what the hour has left.
+ */
+export class NamespaceActs {
+  readonly #acts = new Map<string, readonly CountedActs[]>();
+
+  add(namespace: string, now: Instant): void {
+    this.#acts.set(namespace, withOne(this.#acts.get(namespace) ?? [], now));
+  }
+
+  /** Takes back an act that was added at that instant. */
+  remove(namespace: string, at: Instant): void {
+    this.#acts.set(namespace, withoutOne(this.#acts.get(namespace) ?? [], at));
+  }
+
+  of(namespace: string, now: Instant): number {
+    return actsWithin({ acts: this.#acts.get(namespace) ?? [], admitted: 0 }, now);
+  }
+
+  /** The namespaces with the most acts, most first. */
+  most(count: number, now: Instant): readonly NamespaceCount[] {
+    for (const namespace of this.#acts.keys()) if (this.of(namespace, now) === 0) this.#acts.delete(namespace);
+    return [...this.#acts.keys()]
+      .map((namespace) => ({ namespace, acts: this.of(namespace, now) }))
+      .sort((a, b) => b.acts - a.acts)
+      .slice(0, count);
+  }
+
+  clear(): void {
+    this.#acts.clear();
+  }
+}
