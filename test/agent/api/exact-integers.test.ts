@@ -76,7 +76,7 @@ test.each([
   ["1e300", 1e300],
   ["1234567890123456.5", 1234567890123456.5],
   ["0.12345678901234567890", 0.12345678901234568],
-])("a number that loses no integer digits stays a number: %s", (text, number) => {
+])("a number that does not lose integer digits remains a number: %s", (text, number) => {
   expect(parserOf(daemonSets)(`[ ${text}]`)).toEqual([number]);
 });
 
@@ -91,7 +91,7 @@ test.each(["9007199254740992", "-9007199254740993", "123456789012345678901234567
   },
 );
 
-test("an integer beyond 2^53 elsewhere is a number, or is dropped as any value of a wrong type", () => {
+test("elsewhere, an integer beyond 2^53 is rounded to a number, or dropped like any value of a wrong type", () => {
   const elsewhere = `,"generation":${largest},"deletionGracePeriodSeconds":${largest},"annotations":{"a":"b","c":${largest}}`;
   const text = setText("5", elsewhere).replace(
     /}$/,
@@ -104,14 +104,14 @@ test("an integer beyond 2^53 elsewhere is a number, or is dropped as any value o
   expect(listed(setText("5").replace(/}$/, `,"status":${largest}}`))).not.toHaveProperty("status");
 });
 
-test("JSON of more than 20 000 values is read as quickly as any other, and rounded", () => {
+test("JSON of more than 20 000 values is read as quickly as any other, and its large integers are rounded", () => {
   const groups = (count: number): unknown => parserOf(daemonSets)(`{"a":[${"5,".repeat(count)}${largest}]}`);
   const last = (value: unknown): unknown => (value as { readonly a: readonly unknown[] }).a.at(-1);
   expect(isRawInteger(last(groups(20_000)))).toBe(true);
   expect(last(groups(20_001))).toBe(Number(largest));
 });
 
-test("the search for large integers is linear", () => {
+test("the search for large integers takes linear time", () => {
   for (const text of [`"${":".repeat(1_000_000)}"`, `[${" ".repeat(1_000_000)}1]`]) {
     const begun = performance.now();
     try {

@@ -104,7 +104,7 @@ built("a state folder that cannot be created is reported, and the status says wh
 });
 
 built(
-  "folders below /proc, where none can be created, are reported within seconds: of state, of status, and of siteward up",
+  "a state folder, a status folder and a folder of siteward up below /proc, where none can be created, are reported within seconds",
   async () => {
     const stateless = agentWith({ state: { folder: "/proc/none/state" } });
     expect(await ended(stateless)).toBe(1);
@@ -139,7 +139,7 @@ built.for(["cache.db", "state.db"])(
 );
 
 built(
-  "files of which the card kept only the names are reported with what was lost with them, until the next start",
+  "files of which the card kept only the names are reported until the next start, with what was lost in them",
   async () => {
     const agent = agentWith();
     mkdirSync(path.join(agent.dir, "state"), { recursive: true });
@@ -195,7 +195,7 @@ built("a stored answer to a command that cannot be read is reported", async () =
   expect(agent.running).toBe(true);
 });
 
-built("a deleted run folder is created again; one that cannot be written stops nothing", async () => {
+built("a deleted run folder is recreated; one that cannot be written does not stop anything", async () => {
   const agent = agentWith({ status: { minInterval: "200ms", every: "1s" } });
   await started(agent);
   rmSync(path.join(agent.dir, "run"), { recursive: true });
@@ -238,7 +238,7 @@ mounting("on a read-only file system the agent waits, says what to check, and st
 });
 
 mounting(
-  "on a full file system the agent waits, says so, and starts once there is room; a stop ends the wait at once",
+  "on a full file system the agent waits, says so, and starts once there is room; a stop ends the wait immediately",
   async () => {
     const folder = mounted("size=64k");
     writeFileSync(path.join(folder, "filler"), Buffer.alloc(56 * 1024));

@@ -101,7 +101,7 @@ function stored(...records: readonly DecisionRecord[]): void {
   state.close();
 }
 
-test("siteward why POD prints one sentence, then the story of the pod and its board, at local times", async () => {
+test("siteward why POD prints one sentence, then the story of the pod and its board, in local time", async () => {
   stored(marked, tainted, evicted);
   const { code, out } = await why("pod/default/web-1");
   expect(code).toBe(0);
@@ -154,7 +154,7 @@ test.each([
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`by edge-02 (term 3): ${text}`);
 });
 
-test("a moment of this boot is shown correctly even if the clock was set since", async () => {
+test("a moment of this boot is shown correctly even if the clock has been set since then", async () => {
   const { mono, wall } = new SystemClock().now();
   const moment = { at: "1970-01-01T00:00:09.000Z", boot: bootId(readFact), mono: mono - 60_000 };
   stored({ ...marked, first: moment, last: moment });
@@ -189,7 +189,7 @@ describe("a decision that is exported", () => {
   };
   const changed = (change: (text: string) => string) => writeFileSync(file(), change(readFileSync(file(), "utf8")));
 
-  test("is that of the newest record of what was asked about, and is made again by siteward replay", async () => {
+  test("is the newest record of the board or pod in question, and siteward replay decides it again", async () => {
     stored(marked, tainted, evicted);
     const written = await why("pod/default/web-1", "--export", file());
     expect(written).toMatchObject({ code: 0, err: "", out: expect.stringContaining(`siteward replay ${file()}`) });
@@ -204,14 +204,14 @@ describe("a decision that is exported", () => {
     expect(JSON.parse(again.out)).toMatchObject({ ruling: "act", verdict: "unproven" });
   });
 
-  test("of a board is the board's own, although its pod's is newer", async () => {
+  test("about a board is the board's own, even if one about its pod is newer", async () => {
     stored(marked, tainted, evicted);
     await why("node/pi-3", "--export", file());
     expect(JSON.parse(readFileSync(file(), "utf8"))).toMatchObject({ given: { act: "board-tainted" } });
     expect((await replay()).code).toBe(0);
   });
 
-  test("differs if its facts are changed: exit code 1, and each difference", async () => {
+  test("gives exit code 1 and lists each difference if its facts are changed", async () => {
     stored(tainted);
     await why("last", "--export", file());
     changed((text) => text.replace('"silentMs": 44000', '"silentMs": 40000'));
@@ -231,7 +231,7 @@ describe("a decision that is exported", () => {
     expect(await replay()).toMatchObject({ code: 0, out });
   });
 
-  test("is not written over a file that exists, nor from a record of an earlier version", async () => {
+  test("does not overwrite an existing file, and is not made from a record of an earlier version", async () => {
     stored(evicted);
     writeFileSync(file(), "mine");
     expect(await why("last", "--export", file())).toMatchObject({ code: 1, out: "" });
@@ -248,12 +248,12 @@ describe("a decision that is exported", () => {
     ["a list", "[]", "is not a JSON object"],
     ["a behaviour case", '{"id":"NH-01","family":"NH","given":{}}', "family must be decision"],
     ["several faults", '{"family":"decision","given":{"act":"x"}}', "given.act must be one of"],
-  ])("and a file with %s is refused: exit code 64", async (_what, text, why) => {
+  ])("is refused with exit code 64 if its file holds %s", async (_what, text, why) => {
     writeFileSync(file(), text);
     expect(await replay()).toMatchObject({ code: 64, out: "", err: expect.stringContaining(why) });
   });
 
-  test("and a file that is absent, a folder or far too large is refused without being read", async () => {
+  test("is refused without being read if its file is absent, a folder or far too large", async () => {
     expect(await replay()).toMatchObject({ code: 64, err: expect.stringContaining("does not exist") });
     expect(await replay(folder)).toMatchObject({ code: 64, err: expect.stringContaining("is a folder") });
     writeFileSync(file(), "x".repeat(600_000));
@@ -315,14 +315,14 @@ test.each([
   await stop();
 });
 
-test("the story of a board mentions each mark and taint once, even after a pod was evicted from it", async () => {
+test("the story of a board mentions its marking and its taint once each, even after a pod was evicted from it", async () => {
   stored(marked, tainted, evicted);
   const { out } = await why("node/pi-3");
   expect(out.match(/marked/g)).toHaveLength(1);
   expect(JSON.parse((await why("node/pi-3", "--json")).out).records).toHaveLength(3);
 });
 
-test("the agent that runs with the named configuration is asked, wherever its socket is", async () => {
+test("the agent that runs with the named configuration is queried, regardless of where its socket is", async () => {
   const configured = path.join(folder, "siteward.yaml");
   writeFileSync(configured, `${readFileSync(configured, "utf8")}\nrun: { folder: ${folder} }`);
   const board = new CommandBoard();
