@@ -449,7 +449,7 @@ test.each(rows)("row $row: $why", async ({ board: prepare, request, answer }) =>
   expect(counted).toEqual([{ code: label.code, error: label.error, count: 1 }]);
 });
 
-test("row 10: an issuer has ten commands at once and then one a second, and is notified once a second", async () => {
+test("row 10: an issuer may send ten commands in a burst and then one a second, and is notified once a second", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async () => await lastOf(await desk.take(order({ name: "ping" })));
@@ -461,7 +461,7 @@ test("row 10: an issuer has ten commands at once and then one a second, and is n
   expect(await ask()).toMatchObject({ code: 200 });
 });
 
-test("row 10: five changes pass at once, and then one in ten seconds", async () => {
+test("row 10: five changes pass in a burst, and then one every ten seconds", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   for (let n = 0; n < 5; n++) expect(await lastOf(await desk.take(freeze()))).toMatchObject({ state: "succeeded" });
@@ -472,7 +472,7 @@ test("row 10: five changes pass at once, and then one in ten seconds", async () 
   expect(await lastOf(await desk.take(freeze()))).toMatchObject({ code: 200 });
 });
 
-test("row 10: the board answers sixty a minute, whatever names issuers use", async () => {
+test("row 10: the board answers sixty a minute, regardless of the names that issuers use", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const ask = async (n: number) => await lastOf(await desk.take(order({ name: "ping", more: { by: `bot-${n}` } })));
@@ -481,7 +481,7 @@ test("row 10: the board answers sixty a minute, whatever names issuers use", asy
   expect(answers.filter((answer) => answer?.code === 429)).toHaveLength(1);
 });
 
-test("unreadable commands get at most thirty answers at once", async () => {
+test("unreadable commands get at most thirty answers in a burst", async () => {
   const desk = new CommandBoard().start();
   const answers = await Promise.all(Array.from({ length: 100 }, () => desk.take(raw("{"))));
   expect(answers.filter((taken) => taken !== "no answer")).toHaveLength(30);
@@ -521,7 +521,7 @@ test("row 11: a repeated read is answered from memory", async () => {
   });
 });
 
-test("row 12: an id with another body is refused, and the first answer stays", async () => {
+test("row 12: a reused id with another body is refused, and the first answer is kept", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const first = await lastOf(await desk.take(freeze({ id: "TWICE" })));
@@ -532,7 +532,7 @@ test("row 12: an id with another body is refused, and the first answer stays", a
   expect(board.effects).toHaveLength(1);
 });
 
-test("row 11: a refused command stays refused when it is delivered again, even if the reason has gone", async () => {
+test("row 11: a refused command stays refused when it is delivered again, even if the reason no longer applies", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   board.standing = { isLeader: false, leader: "edge-05", term: 18 };
@@ -574,7 +574,7 @@ test("endless refusals take no more memory than their bound", async () => {
   expect(await refused(0)).not.toHaveProperty("replayed");
 });
 
-test("row 17: a key that replaces another one has its own counter, and one under two names has one counter", async () => {
+test("row 17: a key that replaces another one has its own counter, and a key under two names has a single counter", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const give = async (ctr: number, by: { kid?: string; keys?: typeof pair } = {}) => {
@@ -632,7 +632,7 @@ test("row 15: reads and local commands need no signature, but a local change nee
   });
 });
 
-test("row 19: without a synchronised clock a board accepts reads and signed commands with a counter, whatever their expiry", async () => {
+test("row 19: without a synchronised clock a board accepts reads and signed commands with a counter, regardless of their expiry", async () => {
   const board = new CommandBoard();
   board.isSynced = false;
   board.clock.setWall("1970-01-01T00:00:30Z");
@@ -652,7 +652,7 @@ test("row 18: sixty seconds of difference between the clocks are allowed", async
   expect(await lastOf(await desk.take(freeze({ more: { exp: "2026-11-20T11:59:00Z" } })))).toMatchObject({ code: 200 });
 });
 
-test("row 22: a second drain is refused with the id of the first, and a dry run of it is not", async () => {
+test("row 22: a second drain is refused with the id of the first, but a dry run of it is not refused", async () => {
   const board = new CommandBoard();
   board.effect = (_, { signal }) =>
     new Promise((resolve) => signal?.addEventListener("abort", () => resolve({ outcome: "done", result: {} })));
@@ -712,7 +712,7 @@ test("row 26: a command that takes too long fails, and reports its progress", as
   expect(await answer).toMatchObject({ state: "failed", code: 504, error: "timeout", result: { evicted: 3 } });
 });
 
-test("the agent continues whatever bytes arrive, and answers at most once", async () => {
+test("regardless of which bytes arrive, the agent continues and answers at most once", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const random = new SeededRandom(5);

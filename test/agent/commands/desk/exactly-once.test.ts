@@ -127,7 +127,7 @@ test("each process sends a final answer again until it is marked as delivered", 
   expect(silent).toEqual([]);
 });
 
-test("a stored answer that cannot be read is answered as failed, and blocks no other", async () => {
+test("a stored answer that cannot be read is answered as failed, and does not block any other", async () => {
   const board = new CommandBoard();
   const first = board.start();
   await first.take(freeze({ id: "DELIVERED" }));
@@ -155,7 +155,7 @@ test("a stored answer that cannot be read is answered as failed, and blocks no o
   expect([...next.damaged]).toEqual(["DAMAGED", "OPEN", "OWN"]);
 });
 
-test("a command of the site that outlived its process waits for the board to lead again", async () => {
+test("a site command that outlived its process waits for the board to lead again", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
@@ -169,7 +169,7 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
-test("if another board leads meanwhile, the answer says that the effect is unknown", async () => {
+test("if another board has led in the meantime, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
@@ -182,7 +182,7 @@ test("if another board leads meanwhile, the answer says that the effect is unkno
 });
 
 test.each([16, 19, undefined])(
-  "a site command is not resumed in term %j if others may have led since: they may have received contrary commands",
+  "a site command is not resumed in term %j if other boards may have led since, because they may have received contrary commands",
   async (term) => {
     const board = new CommandBoard();
     board.effect = () => new Promise(() => undefined);
@@ -198,7 +198,7 @@ test.each([16, 19, undefined])(
   },
 );
 
-test("a drain that never began is expired if its time is over when the board returns", async () => {
+test("a drain that never began has expired if its time has passed when the board returns", async () => {
   const board = new CommandBoard();
   board.atWrite = (step, when) => {
     if (step === "begin" && when === "before") throw new PowerCut("the power failed");
@@ -278,7 +278,7 @@ test("the status shows author, name and reason of commands, including those of t
   expect(next.counts.latest.find(({ id }) => id === "D")).toMatchObject({ by: "ops:alice", reason: "CHG-1183" });
 });
 
-test("the log drops commands that cannot come again, and refuses those that it could not remember", async () => {
+test("the log drops commands that cannot be redelivered, and refuses those that it could not remember", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const rows = () => board.database.prepare<{ rows: number }>("SELECT count(*) AS rows FROM commands").get()?.rows;
@@ -304,7 +304,7 @@ test("a log level reverts by itself, even if the agent or the board restarted in
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("a command without end does not delay the agent's stop, and the next agent resumes it", async () => {
+test("a command that does not end does not delay the agent's stop, and the next agent resumes it", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   const taken = await board.start().take(freeze({ id: "F" }));
@@ -322,7 +322,7 @@ test("a command without end does not delay the agent's stop, and the next agent 
   expect(answers.map(({ body }) => body.state)).toEqual(["succeeded"]);
 });
 
-test("a command with a short expiry of its own is remembered for as long as the broker may deliver it again", async () => {
+test("a command with a short expiry is remembered for as long as the broker may deliver it again", async () => {
   const board = new CommandBoard();
   const desk = board.start();
   const near = freeze({ id: "F", more: { exp: "2026-11-20T12:05:00Z" } }, { expirySeconds: 86_400 });

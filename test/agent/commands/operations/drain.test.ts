@@ -154,7 +154,7 @@ test("a drain leaves static and daemon pods, and evicts the others", async () =>
   expect(evicted).toEqual(["web"]);
 });
 
-test("a pod without a controller is evicted by force only, and a terminating one is left to end", async () => {
+test("a pod without a controller is evicted only by force, and a terminating one is left to end", async () => {
   const pods = [{ name: "alone" }, { name: "ending", owner: "ReplicaSet", isTerminating: true }];
   expect(await board(pods).run(false)).toMatchObject({ error: "unmanaged-pods", result: { pods: ["shop/alone"] } });
   const forced = board(pods);
@@ -183,7 +183,7 @@ test("a drain keeps only what it needs of large pods", async () => {
 const web = (name: string): Listed => ({ name, owner: "ReplicaSet" });
 const kept = (): ReturnType<typeof refusal> => refusal(429, "TooManyRequests", "Cannot evict pod");
 
-test("an uncordon by another program ends a drain before it evicts a further pod", async () => {
+test("an uncordon by another program ends a drain before it evicts another pod", async () => {
   const { start, evicted, server, clock, events } = board([web("guarded"), web("a")], (name) =>
     name === "guarded" ? kept() : undefined,
   );
@@ -197,7 +197,7 @@ test("an uncordon by another program ends a drain before it evicts a further pod
   expect(events).toEqual(["BoardDraining", "BoardNotDrained"]);
 });
 
-test("an uncordon by this agent ends a drain at once", async () => {
+test("an uncordon by this agent ends a drain immediately", async () => {
   const { start, evicted, server, clock } = board([web("guarded")], kept);
   const { drain, effect } = start(false);
   await clock.advance("7s");
@@ -232,7 +232,7 @@ test("an eviction that the server postponed is not sent again after an uncordon"
   expect([asked, evicted]).toEqual([1, []]);
 });
 
-test("a drained board that was uncordoned meanwhile is not reported as drained", async () => {
+test("a drained board that was uncordoned in the meantime is not reported as drained", async () => {
   const { start, server, clock } = board([web("a")]);
   const { effect } = start(false);
   await clock.advance("1s");
@@ -252,7 +252,7 @@ test("a Node that was deleted and registered again is not drained, even if it is
   expect(evicted).toEqual([]);
 });
 
-test("nothing is evicted while the Node cannot be read, and the drain goes on once it can", async () => {
+test("nothing is evicted while the Node cannot be read, and the drain continues once it can be read", async () => {
   const { start, evicted, server, clock } = board([web("guarded")], (name) =>
     name === "guarded" ? kept() : undefined,
   );
@@ -267,7 +267,7 @@ test("nothing is evicted while the Node cannot be read, and the drain goes on on
   expect(await effect).toMatchObject({ outcome: "done", result: { evicted: 1, left: 0 } });
 });
 
-test("a pod without a controller that comes during a drain without force is left, and ends it once it is alone", async () => {
+test("a bare pod that appears during an unforced drain is kept, and the drain ends once only that pod is left", async () => {
   const { start, evicted, server, clock } = board([web("a")]);
   const { effect } = start(false);
   server.asked = (_, path) => {
@@ -280,7 +280,7 @@ test("a pod without a controller that comes during a drain without force is left
   expect(evicted).toEqual(["a"]);
 });
 
-test("a pod without a controller that comes during a drain with force is evicted", async () => {
+test("a bare pod that appears during a forced drain is evicted", async () => {
   const { start, evicted, server, clock } = board([web("a")]);
   const { effect } = start(false, true);
   await clock.advance("1s");
@@ -299,7 +299,7 @@ test("a finished pod without a controller needs no force", async () => {
 test.each([
   ["names a DaemonSet that does not exist", { owner: "DaemonSet", ownerName: "missing" }],
   ["names a DaemonSet of another group", { owner: "DaemonSet evil.io/v9" }],
-])("a pod that %s is no daemon pod: it is evicted by force only", async (_, owner) => {
+])("a pod that %s is not a daemon pod, so it is evicted only by force", async (_, owner) => {
   const pods = [{ name: "tenant", ...owner }, web("a")];
   expect(await board(pods).run(false)).toMatchObject({ error: "unmanaged-pods", result: { pods: ["shop/tenant"] } });
   const forced = board(pods);
@@ -332,7 +332,7 @@ test("a drain that a disruption budget blocks names the budget", async () => {
   expect(await run(false, false, "70s")).toMatchObject({ code: 409, error: "pdb-blocked", result });
 });
 
-test("a drain without the permission to evict ends at once", async () => {
+test("a drain without the permission to evict ends immediately", async () => {
   const { run } = board([web("a"), web("b")], () => refusal(403, "Forbidden", "cannot create pods/eviction"));
   expect(await run(false, false, "1s")).toMatchObject({ outcome: "failed", code: 403, error: "forbidden" });
 });
