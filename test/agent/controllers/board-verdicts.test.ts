@@ -95,7 +95,7 @@ test("a board without a Node has no verdict", () => {
   expect(verdictsAt(1, live(1)).verdictOn("pi-9")).toBeUndefined();
 });
 
-test("a freeze of a board's zone holds harmful acts, that of another zone does not", () => {
+test("a freeze of a board's zone holds harmful acts; a freeze of another zone does not", () => {
   caches.of(nodes).add(node("pi-2", { zone: "a" }));
   const end = at(100);
   const freeze = {

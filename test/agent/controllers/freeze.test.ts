@@ -74,7 +74,7 @@ function bigSite(policy: "evidence" | "kubernetes" = "evidence"): SiteModel {
 const taken = /\+unreachable:NoExecute|\+not-ready:NoExecute|deleted/;
 
 describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (policy) => {
-  test("loses no pod of a silent board, still marks the board, and resumes when it is thawed", async () => {
+  test("keeps the pods of a silent board, still marks the board, and resumes when it is thawed", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");
@@ -89,7 +89,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.exists("web-a1")).toBe(false);
   });
 
-  test("resumes by itself when its time is over, and not a second before", async () => {
+  test("resumes by itself when its time has passed, and not a second earlier", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "10m");
@@ -117,7 +117,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect((times[2] ?? 0) - (times[1] ?? 0)).toBeGreaterThanOrEqual(99);
   });
 
-  test("keeps the pods whose windows end meanwhile, and evicts them board by board afterwards", async () => {
+  test("keeps the pods whose windows end during the freeze, and evicts them board by board afterwards", async () => {
     const site = new SiteModel({ policy, evictionRate: 10 });
     for (let index = 0; index < 10; index++) {
       site.board(`a${index}`, { zone: "a" });
@@ -158,7 +158,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
   });
 });
 
-test("a frozen zone is not evicted, and no other is affected", async () => {
+test("a frozen zone is not evicted, and other zones are not affected", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "zone", target: "a" }, "1h");
@@ -180,7 +180,7 @@ test("a frozen board waits, but its neighbours in the queue do not", async () =>
   expect(site.noExecute("a2")).toEqual(["unreachable:NoExecute"]);
 });
 
-test("a board that reports itself not ready in a frozen site is not tainted NoExecute either", async () => {
+test("a board that reports itself not ready in a frozen site is not tainted NoExecute", async () => {
   const site = bigSite();
   await site.run("2m");
   freeze(site, { scope: "site" }, "1h");
@@ -206,7 +206,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(record("b0")?.verdict).toBe("unproven");
   });
 
-  test("continues to be evicted, slowly, even if the whole site is dark", async () => {
+  test("continues to be evicted, slowly, even if all boards of the site are silent", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a1", "a2", "a3"]) {
       site.board(name, { zone: "a" });
@@ -240,7 +240,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     return site;
   }
 
-  test("is not dead once its boards have come back, however the next silence begins", async () => {
+  test("is not dead once its boards have returned, regardless of how the next silence begins", async () => {
     const site = await returned("b0", "b1", "b2");
     const before = site.times(taken).length;
     site.silence("a0", "a1", "b0", "b1", "b2");
@@ -257,7 +257,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     for (const name of ["a0", "a1"]) expect(site.noExecute(name)).toEqual([]);
   });
 
-  test("keeps the confirmation of the boards that stay silent, under every leader", async () => {
+  test("keeps the confirmation for the boards that remain silent, under every leader", async () => {
     const site = await returned("b0");
     const verdict = (name: string) => site.memory.boards.get(name)?.verdict.verdict;
     expect(["b0", "b1", "b2"].map(verdict)).toEqual(["alive", "dead", "dead"]);
@@ -271,7 +271,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(site.noExecute("b0")).toEqual([]);
   });
 
-  test("ends for a board that came back while no board led", async () => {
+  test("loses the confirmation for a board that returned while no board led", async () => {
     const site = await returned();
     site.cut();
     site.renew("b1");
@@ -293,7 +293,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     expect(site.memory.boards.get("b0")?.verdict.verdict).toBe("dead");
   });
 
-  test("stays frozen if it is frozen as well", async () => {
+  test("remains frozen if a freeze is also in force", async () => {
     const site = bigSite();
     await site.run("2m");
     site.silence("b0", "b1");
@@ -317,7 +317,7 @@ describe("a board that an operator confirmed to be dead", () => {
     return site;
   }
 
-  test("is out of service until it reports, whichever board leads", async () => {
+  test("is out of service until it reports, regardless of which board leads", async () => {
     const site = await confirmed();
     await site.lead({ reboot: true });
     await site.run("10m");
@@ -325,7 +325,7 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.exists("web-a1")).toBe(false);
   });
 
-  test("is back in service when it reports again, and other taints stay", async () => {
+  test("returns to service when it reports again, and keeps its other taints", async () => {
     const site = await confirmed();
     const mine = { key: "example.com/mine", effect: "NoSchedule" };
     site.change("a1", (before) => ({

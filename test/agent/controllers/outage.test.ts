@@ -16,7 +16,7 @@ function busySite(policy: (typeof policies)[number]): SiteModel {
 }
 
 describe.each(policies)("policy %s: a link failure", (policy) => {
-  test.each(["8s", "60s", "10m", "24h"])("of %s harms no living board", async (cut) => {
+  test.each(["8s", "60s", "10m", "24h"])("of %s does not harm any living board", async (cut) => {
     const site = busySite(policy);
     await site.run("2m");
     site.cut();
@@ -27,7 +27,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
     expect(site.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("that begins just before a board would count as silent harms no board", async () => {
+  test("that begins just before a board would count as silent does not harm any board", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.silence("a1");
@@ -41,7 +41,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
     expect(site.times(harm)).toEqual([]);
   });
 
-  test("a watch that is connected but delivers nothing proves no silence: the Lease is read from the API itself", async () => {
+  test("a connected watch that delivers nothing does not prove silence: the Lease is read from the API itself", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.link = "half-open";
@@ -96,7 +96,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
     expect(site.exists("web-0")).toBe(false);
   });
 
-  test("a deletion that became due during the outage is held until the quarantine is over", async () => {
+  test("a deletion that became due during the outage is held until the quarantine has ended", async () => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c"]) site.board(name);
     site.pod("web", { on: "a", tolerations: [toleration("unreachable", 120)] });
@@ -129,7 +129,7 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
     expect(site.exists("web")).toBe(true);
   });
 
-  test("a board's own report and a person's act are not held", async () => {
+  test("a board's own report and an operator's act are not held", async () => {
     const site = busySite(policy);
     await site.run("2m");
     site.cut();
@@ -175,7 +175,7 @@ describe("after an outage", () => {
     expect(times.map((time) => time - (times[0] ?? 0))).toEqual([0, 10, 20]);
   });
 
-  test("once every board has reported, nothing is held any more", async () => {
+  test("once every board has reported, nothing is held any longer", async () => {
     const site = busySite("evidence");
     await site.run("2m");
     site.cut();
@@ -205,7 +205,7 @@ describe("a board that renews its Lease again but has not reported its status ye
     expect(site.exists("web")).toBe(false);
   });
 
-  test("is not evicted by a new leader under policy evidence before it was silent for a grace period of its own", async () => {
+  test("is not evicted by a new leader under policy evidence before it has been silent for a whole grace period", async () => {
     const site = new SiteModel({ policy: "evidence" });
     for (const name of ["a", "b", "c", "pi"]) site.board(name);
     site.pod("web", { on: "pi", tolerations: [toleration("unreachable", 60)] });
@@ -223,7 +223,7 @@ describe("a board that renews its Lease again but has not reported its status ye
   test.each([
     ["evidence", 0],
     ["kubernetes", 1],
-  ] as const)("is tainted by policy %s %i times", async (policy, count) => {
+  ] as const)("is tainted under policy %s %i times", async (policy, count) => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
     await site.run("30s");

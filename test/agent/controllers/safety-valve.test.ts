@@ -22,7 +22,7 @@ test.each([
   [0, 4, 0],
   [7, 4, 7],
   ["all", 4, Number.POSITIVE_INFINITY],
-] as const)("the limit %j permits a site of %d boards to have %d tainted", (boards, size, most) => {
+] as const)("with the limit %j a site of %d boards may have %d tainted", (boards, size, most) => {
   expect(mostTainted({ ...openValve, boards }, size)).toBe(most);
 });
 
@@ -33,12 +33,12 @@ test.each([
   ["Unknown", "dead", false],
   ["False", "alive", false],
   ["True", "alive", false],
-] as const)("a board whose Ready is %s and that is %s: limited is %s", (ready, verdict, limited) => {
+] as const)("on a board with Ready %s and the verdict %s an act is limited: %s", (ready, verdict, limited) => {
   expect(isLimitedOn({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
 });
 
 test.each(["alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead"] as const)(
-  "an act on a board that is %s is limited when it is sent if it was when it was decided",
+  "an act on a board that is %s is limited when it is sent if it was limited when it was decided",
   (verdict) => {
     expect(isLimitedByValve({ board: "a", verdict, rule: "" })).toBe(isLimited({ verdict }));
   },
@@ -60,7 +60,7 @@ const tainted = (site: SiteModel): readonly string[] =>
   ["a-1", "a-2", "a-3", "b-1", "b-2", "b-3"].filter((name) => site.noExecute(name).length > 0);
 
 describe("a safety valve that is shut", () => {
-  test("lets boards be marked and keeps them from being tainted, for as long as it is shut", async () => {
+  test("lets boards be marked but not tainted, for as long as it is shut", async () => {
     const site = await siteWith(shut);
     expect(tainted(site)).toEqual([]);
     expect(site.conditions("a-1").Ready).toBe("Unknown");
@@ -76,7 +76,7 @@ describe("a safety valve that is shut", () => {
     expect(tainted(site)).toEqual(["a-1", "b-1"]);
   });
 
-  test("keeps the pods of a board that is tainted already", async () => {
+  test("keeps the pods of a board that is already tainted", async () => {
     const site = await siteWith(openValve, ["a-1"]);
     site.permit(shut);
     site.pod("late", { on: "a-1" });
@@ -87,7 +87,7 @@ describe("a safety valve that is shut", () => {
     expect(site.exists("late")).toBe(false);
   });
 
-  test("holds no pod that a tenant bound to the board when nothing ran there any more", async () => {
+  test("does not hold a pod that a tenant bound to the board when nothing ran there any longer", async () => {
     const site = await siteWith(openValve, ["a-1"]);
     site.permit(shut);
     for (const name of ["x", "y"])
@@ -96,7 +96,7 @@ describe("a safety valve that is shut", () => {
     expect(["x", "y"].some((name) => site.exists(name))).toBe(false);
   });
 
-  test("keeps a board untainted that answered on the LAN and does no longer", async () => {
+  test("keeps a board untainted that answered on the LAN and no longer does", async () => {
     const site = await siteWith(shut, []);
     site.answer("a-1", { is: "ok" });
     site.silence("a-1");
@@ -111,7 +111,7 @@ describe("a safety valve that is shut", () => {
     expect(tainted(site)).toEqual(["a-1"]);
   });
 
-  test("does not keep a board tainted that is shown to run", async () => {
+  test("does not keep the taint of a board that is shown to run", async () => {
     const site = await siteWith(openValve, ["a-1"]);
     expect(tainted(site)).toEqual(["a-1"]);
     site.permit(shut);
@@ -120,7 +120,7 @@ describe("a safety valve that is shut", () => {
     expect(tainted(site)).toEqual([]);
   });
 
-  test("does not keep a board tainted that is back", async () => {
+  test("does not keep the taint of a board that is back", async () => {
     const site = await siteWith(openValve, ["a-1"]);
     site.permit(shut);
     site.revive("a-1");
@@ -129,7 +129,7 @@ describe("a safety valve that is shut", () => {
     expect(tainted(site)).toEqual([]);
   });
 
-  test("does not hold what a user's own taint asks for", async () => {
+  test("does not hold evictions that a user's own taint requires", async () => {
     const site = await siteWith(shut, []);
     site.pod("web", { on: "a-1" });
     site.setTaints("a-1", { key: "maintenance", effect: "NoExecute" });
@@ -138,7 +138,7 @@ describe("a safety valve that is shut", () => {
   });
 });
 
-test("of two boards in zones that have a token each, one is tainted where the safety valve permits one", async () => {
+test("of two boards in zones that have a token each, only one is tainted if the safety valve permits one", async () => {
   const site = await siteWith(shut);
   site.permit({ ...openValve, boards: 1 });
   await site.run("1m");
@@ -148,8 +148,8 @@ test("of two boards in zones that have a token each, one is tainted where the sa
   expect(tainted(site)).toEqual(["a-1", "b-1"]);
 });
 
-describe("half of the boards may be tainted", () => {
-  test("and no more, in whatever zones they are", async () => {
+describe("if half of the boards may be tainted", () => {
+  test("no more are tainted, regardless of their zones", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "c" });
     for (const name of ["a", "b", "c"]) site.board(name, { zone: name });
     await site.run("2m");
@@ -162,7 +162,7 @@ describe("half of the boards may be tainted", () => {
     expect(["a", "b"].every((name) => site.noExecute(name).length > 0)).toBe(true);
   });
 
-  test("and the next one once one of them is back", async () => {
+  test("the next one is tainted once one of them is back", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "c" });
     for (const name of ["a", "b", "c"]) site.board(name, { zone: name });
     await site.run("2m");
@@ -189,7 +189,7 @@ describe("Pod GC", () => {
     ended: [pod("ended", { on: "gone" })],
   });
 
-  test("keeps the pods of deleted boards while the valve is shut, records that, and looks again with each pass", () => {
+  test("keeps the pods of deleted boards while the valve is shut, records that, and checks again in each pass", () => {
     const memory = { ...firstGcMemory, waiting: new Map([["gone", now]]) };
     const held = gc(state(shut), memory, now);
     const targets = held.actions.flatMap((action) => ("target" in action ? [action.target.name] : []));

@@ -71,7 +71,7 @@ async function claimedOn(site: SiteView): Promise<Claimed> {
   return claimed;
 }
 
-test("a set's revisions and pods are read one per step, however many a tenant keeps", async () => {
+test("a set's revisions and pods are read one per step, regardless of how many a tenant keeps", async () => {
   const { site, longest } = siteOf();
   await claimedOn(site);
   expect(longest.reads).toBe(1);

@@ -37,7 +37,7 @@ function alwaysOvertaken(site: SiteModel, seconds: number): void {
 const tainted = (site: SiteModel): readonly number[] => site.times("pi +unreachable:NoExecute");
 const questions = (site: SiteModel): number => site.fetched.filter((what) => what === "nodes pi").length;
 
-test("a repeated turn reads the Node from the API, and not from a cache that is behind", async () => {
+test("a repeated turn reads the Node from the API instead of a cache that is behind", async () => {
   const site = lostBoard();
   for (let writes = 0; writes < 100; writes++) {
     writeTwice(site);
@@ -46,7 +46,7 @@ test("a repeated turn reads the Node from the API, and not from a cache that is 
   expect(tainted(site)).toEqual([0.1]);
 });
 
-test("a turn that was paid for stays valid over the next monitor passes", async () => {
+test("a turn that was paid for remains valid in the next monitor passes", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 12);
   await site.run("99s");
@@ -83,7 +83,7 @@ test("a board that only the API knows to be ready again is not tainted", async (
   expect(tainted(site)).toEqual([]);
 });
 
-test("a board recreated meanwhile does not get the taint of its predecessor", async () => {
+test("a board that has been recreated does not get the taint of its predecessor", async () => {
   const site = lostBoard();
   writeTwice(site);
   await site.run("50ms");
@@ -110,7 +110,7 @@ test("a board whose labels changed in the API waits for the cache, since it may 
   expect(tainted(site)).toHaveLength(1);
 });
 
-test("a freeze ends a turn that was paid for: afterwards it costs a token again", async () => {
+test("a freeze ends a turn that was paid for, so the next turn costs a token again", async () => {
   const site = lostBoard();
   alwaysOvertaken(site, 2);
   await site.run("1s");

@@ -57,12 +57,12 @@ describe("a silence", () => {
     [40_000.0003, 40_001, "unproven"],
     [40_000.9, 40_001, "unproven"],
     [40_001, 40_001, "unproven"],
-  ] as const)("of %d ms counts as %d begun ones: the board is %s", (now, silentMs, verdict) => {
+  ] as const)("of %d ms is rounded up to %d ms, and the board is %s", (now, silentMs, verdict) => {
     const proof = { nodes: at(now), leases: at(now) };
     expect(evidenceAt(now, { link: { proof } })).toMatchObject({ silentMs, provenMs: 0, verdict });
   });
 
-  test("that is proven for less than a fraction beyond the grace period is unknown", () => {
+  test("is unknown unless it is proven beyond the grace period, even if only by a fraction", () => {
     const proven = (leases: number) =>
       evidenceAt(60_000.5, { link: { proof: { nodes: undefined, leases: at(leases) } } });
     expect([proven(40_000).verdict, proven(40_000.2).verdict]).toEqual(["unknown", "unproven"]);
@@ -80,23 +80,23 @@ describe("the proof of a silence", () => {
   const proof = { nodes: at(50_000), leases: at(45_000) };
 
   test.each([
-    ["the Leases', if the last heartbeat was one", {}, 15_000],
-    ["the Nodes', if the board has no Lease", { hasLease: false }, 10_000],
-    ["the earlier of both, if the last heartbeat came from the status", { byStatus: true }, 15_000],
+    ["that of the Leases, if the last heartbeat was one", {}, 15_000],
+    ["that of the Nodes, if the board has no Lease", { hasLease: false }, 10_000],
+    ["the earlier of the two, if the last heartbeat came from the status", { byStatus: true }, 15_000],
     [
       "that of the Nodes, if it is the earlier",
       { byStatus: true, link: { proof: { nodes: at(41_000), leases: at(45_000) } } },
       19_000,
     ],
     [
-      "none, if one of both is needed and missing",
+      "none, if one that is needed is missing",
       { byStatus: true, link: { proof: { nodes: undefined, leases: at(1) } } },
       undefined,
     ],
     ["an answer of the API, if it is later", { answered: 59_000 }, 1000],
-    ["the watch's, if the answer is older", { answered: 1000 }, 15_000],
+    ["that of the watch, if the answer of the API is older", { answered: 1000 }, 15_000],
     [
-      "an answer of the API, if no watch has any",
+      "an answer of the API, if there is none from a watch",
       { answered: 59_000, link: { proof: { nodes: undefined, leases: undefined } } },
       1000,
     ],

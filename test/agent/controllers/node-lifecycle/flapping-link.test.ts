@@ -27,7 +27,7 @@ async function flap(
 }
 
 describe("a link that fails for some seconds every half minute", () => {
-  test("does not postpone for ever what is to happen to a dead board", async () => {
+  test("does not postpone the eviction of a dead board forever", async () => {
     const made = await site();
     made.pod("web", { on: "d" });
     made.silence("d");
@@ -37,7 +37,7 @@ describe("a link that fails for some seconds every half minute", () => {
     expect(names.slice(0, 3).map((name) => made.conditions(name).Ready)).toEqual(["True", "True", "True"]);
   });
 
-  test("ends the quarantine for the pods of a dead board once all others have reported", async () => {
+  test("ends the quarantine for the pods of a dead board once all other boards have reported", async () => {
     const made = await site();
     made.pod("web", { on: "d", tolerations: [{ operator: "Exists", effect: "NoExecute", tolerationSeconds: 60 }] });
     made.silence("d");
@@ -45,7 +45,7 @@ describe("a link that fails for some seconds every half minute", () => {
     expect(made.exists("web")).toBe(false);
   });
 
-  test("marks no board before it missed three grace periods, in five respites of less than 30 s", async () => {
+  test("does not cause a board to be marked before it missed three grace periods, in five respites of less than 30 s", async () => {
     const made = await site();
     made.silence("d");
     await flap(made, { times: 5 });
@@ -54,7 +54,7 @@ describe("a link that fails for some seconds every half minute", () => {
     expect(made.conditions("d").Ready).toBe("Unknown");
   });
 
-  test("starts to count again with each sign of life", async () => {
+  test("restarts the count with each sign of life", async () => {
     const made = await site();
     made.silence("d");
     for (let round = 0; round < 5; round++) {
@@ -64,21 +64,21 @@ describe("a link that fails for some seconds every half minute", () => {
     expect(made.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("proves nothing while it is up too briefly for every living board to be heard", async () => {
+  test("proves nothing if it is up too briefly for every living board to be heard", async () => {
     const made = await site();
     made.silence("d");
     await flap(made, { times: 30, up: 9 });
     expect(made.conditions("d").Ready).toBe("True");
   });
 
-  test("proves nothing while most boards are not heard: the API server may refuse their heartbeats", async () => {
+  test("proves nothing while most boards are not heard, because the API server may refuse their heartbeats", async () => {
     const made = await site();
     made.silence("b", "c", "d");
     await flap(made, { times: 20 });
     expect(made.times(/Ready=Unknown/)).toEqual([]);
   });
 
-  test("harms no board that answers on the LAN", async () => {
+  test("does not harm any board that answers on the LAN", async () => {
     const made = await site();
     made.silence("d");
     made.answer("d", { is: "ok" });

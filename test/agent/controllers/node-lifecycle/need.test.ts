@@ -37,13 +37,13 @@ const board = (
 const names = (boards: readonly Examined[], withPods: readonly string[] = []): readonly string[] =>
   neediest(boards, (name) => withPods.includes(name)).map(({ sighting }) => sighting.node.metadata.name);
 
-test("only silent boards whose conditions do not show the silence yet need a write", () => {
+test("only silent boards whose conditions do not yet show the silence need a write", () => {
   expect(names([board("alive", { verdict: "alive" }), board("known", { observed: "Unknown" }), board("lost")])).toEqual(
     ["lost"],
   );
 });
 
-test("boards with pods come before those without, whatever else applies", () => {
+test("boards with pods come before those without, regardless of all else", () => {
   const boards = [board("empty", { silentSince: -100 }), board("b"), board("c", { silentSince: -1 })];
   expect(names(boards, ["b", "c"])).toEqual(["c", "b", "empty"]);
 });

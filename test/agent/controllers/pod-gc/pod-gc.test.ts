@@ -45,24 +45,24 @@ function kept(name: string, more: Parameters<typeof pod>[1] = {}): Pod {
 
 describe("terminated pods", () => {
   test.each<[string, readonly Pod[], number, readonly string[]]>([
-    ["none are requested", [ended("a")], 0, []],
+    ["no deletion is requested", [ended("a")], 0, []],
     ["there are no pods", [], 3, []],
     ["fewer than requested", [ended("a")], 3, ["a"]],
     ["the oldest", [ended("a", { at: "2026-01-01T00:00:01Z" }), ended("b")], 1, ["b"]],
     ["the same second", [ended("b"), ended("a"), ended("c")], 2, ["a", "b"]],
     [
-      "an evicted one before all older ones",
+      "an evicted pod before all older ones",
       [ended("old", { at: "2020-01-01T00:00:00Z" }), ended("e", { evicted: true })],
       1,
       ["e"],
     ],
     [
-      "fractions of seconds, as other tools write them",
+      "times with fractions of seconds, as other tools write them",
       [ended("later", { at: "2026-01-01T00:00:00.5Z" }), ended("sooner")],
       1,
       ["sooner"],
     ],
-  ])("%s", (_, found, count, first) => {
+  ])("are deleted in the right order and number: %s", (_, found, count, first) => {
     const threshold = Math.max(0, found.length - count);
     expect(atOnce(firstToGo(() => found, { threshold, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
@@ -82,8 +82,8 @@ describe("terminated pods", () => {
     ["no pod changes", ["a", "b"], ["c", "d", "e", "f"], ["c", "d"]],
     ["a pod that was kept is deleted", ["b"], ["c", "d", "e", "f"], ["c", "d"]],
     ["another pod is kept", ["a", "aa", "b"], ["c", "d", "e", "f"], ["c"]],
-    ["a pod that had to stay is deleted and kept by a finalizer", ["a", "b", "f"], ["c", "d", "e"], ["c", "d"]],
-  ])("no pod is deleted that may stay if %s while they are read", (_, laterKept, laterEnded, first) => {
+    ["a pod that had to be kept is deleted and held by a finalizer", ["a", "b", "f"], ["c", "d", "e"], ["c", "d"]],
+  ])("are not deleted if they may be kept, even if %s while they are read", (_, laterKept, laterEnded, first) => {
     const readings = [
       [...["a", "b"].map((name) => kept(name)), ...["c", "d", "e", "f"].map((name) => ended(name))],
       [...laterKept.map((name) => kept(name)), ...laterEnded.map((name) => ended(name))],
@@ -92,7 +92,7 @@ describe("terminated pods", () => {
     expect(atOnce(firstToGo(reading, { threshold: 2, most: 10 }))).toEqual(first.map((name) => `default/${name}`));
   });
 
-  test("are held by a pass only as far as it deletes them, the first in order first", () => {
+  test("are held in memory only as far as a pass deletes them, in their order", () => {
     const names = Array.from({ length: 1000 }, (_, index) => `p-${String((index * 7919) % 1000).padStart(3, "0")}`);
     const found = names.map((name) => ended(name));
     expect(atOnce(firstToGo(() => found, { threshold: 10, most: 3 }))).toEqual(
@@ -222,7 +222,7 @@ test("a pass holds little of a board's large pods, and takes one step for each o
 });
 
 describe("a tenant", () => {
-  test("that keeps a thousand deleted pods by finalizers does not take a turn of other tenants, and does not cause writes", async () => {
+  test("that keeps a thousand deleted pods by finalizers does not take turns from other tenants, and does not cause writes", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), orphan("z"));
     await gc.begin();
@@ -231,7 +231,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose deleted pods stay because of finalizers does not have younger pods of others deleted in their place", async () => {
+  test("whose deleted pods are kept by finalizers does not have younger pods of others deleted in their place", async () => {
     const gc = new GcSite(10);
     const older = Array.from({ length: 4 }, (_, index) => ended(`older-${index}`, { at: "2025-02-01T00:00:00Z" }));
     const younger = Array.from({ length: 3 }, (_, index) => ended(`younger-${index}`, { at: "2026-02-01T00:00:00Z" }));
@@ -242,7 +242,7 @@ describe("a tenant", () => {
     expect(gc.site.journal.writes.filter(({ object }) => object.includes("a-"))).toEqual([]);
   });
 
-  test("whose thousands of deleted pods come first does not take up places in a pass", async () => {
+  test("whose thousands of deleted pods come first does not use up the places of a pass", async () => {
     const gc = new GcSite(5);
     const others = Array.from({ length: 10 }, (_, index) => ended(`other-${index}`, { at: "2026-02-01T00:00:00Z" }));
     gc.put(...Array.from({ length: 1200 }, (_, index) => kept(`a-${index}`)), ...others);
@@ -251,7 +251,7 @@ describe("a tenant", () => {
     expect(gc.left.filter((key) => key.startsWith("default/other-"))).toEqual(others.slice(5).map(keyOf));
   });
 
-  test("whose deleted pods name boards that never existed, and stay because of finalizers, does not cause requests", async () => {
+  test("whose deleted pods name boards that never existed, and are kept by finalizers, does not cause requests", async () => {
     const gc = new GcSite();
     gc.put(...Array.from({ length: 300 }, (_, index) => kept(`a-${index}`, { on: `a-${index}` })), orphan("z"));
     await gc.begin();
@@ -302,7 +302,7 @@ describe("a pod that is written between its read and its deletion", () => {
     ]);
   });
 
-  test("stays if its board is back", async () => {
+  test("is kept if its board is back", async () => {
     const gc = new GcSite();
     gc.put(orphan("a"));
     gc.site.refusals.add({ object: "default/a", reason: "Conflict", times: 1 });
@@ -331,7 +331,7 @@ describe("a pod that is written between its read and its deletion", () => {
 
 const none = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
 
-test("a pod deleted for the state of its board is deleted only in the version that was read", () => {
+test("a pod deleted because of the state of its board is deleted only in the version that was read", () => {
   const nothing = { ...none, shut: undefined };
   const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
   const outOfService = [pod("stuck", { version: "8" })];
@@ -348,7 +348,7 @@ test("a pod deleted for the state of its board is deleted only in the version th
   ]);
 });
 
-test("a pod that can never run again is deleted whatever its version, without waiting for a kubelet", () => {
+test("a pod that can never run again is deleted regardless of its version, without waiting for a kubelet", () => {
   const nothing = { ...none, shut: undefined };
   const now = { mono: 0, wall: 0 };
   const state = { ...nothing, kind: "pass" as const, unbound: [pod("a", { version: "7" })] };
@@ -392,7 +392,7 @@ describe("pods of a board whose Node was deleted", () => {
   });
 });
 
-describe("of the terminating pods on boards that an operator marked out of service", () => {
+describe("terminating pods on boards that an operator marked out of service", () => {
   const marked: Node = node("pi", {
     conditions: { Ready: "Unknown" },
     taints: [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }],
@@ -420,13 +420,13 @@ describe("of the terminating pods on boards that an operator marked out of servi
     return { deleted: state.outOfService.map(({ metadata }) => metadata.name), asked };
   }
 
-  test("those written no later than the cached Nodes are deleted", async () => {
+  test("are deleted if they were written no later than the cached Nodes", async () => {
     expect(await pass("8")).toEqual({ deleted: ["web"], asked: [] });
   });
 
   test.each([
     ["is still out of service", () => marked, ["web"]],
-    ["is back, which its late watch does not show yet", () => node("pi"), []],
+    ["has returned, which the late watch does not show yet", () => node("pi"), []],
     ["was deleted", () => undefined, []],
     [
       "cannot be read",
@@ -435,7 +435,7 @@ describe("of the terminating pods on boards that an operator marked out of servi
       },
       [],
     ],
-  ])("for one written later, the board is read, and the pod %s", async (_name, live, deleted) => {
+  ])("cause a read of their board if they were written later: the board %s", async (_name, live, deleted) => {
     expect(await pass("7", live)).toEqual({ deleted, asked: ["pi"] });
     expect(await pass(undefined, live)).toEqual({ deleted, asked: ["pi"] });
   });

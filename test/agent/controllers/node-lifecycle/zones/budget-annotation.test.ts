@@ -29,7 +29,7 @@ describe("the budget in the Lease", () => {
     });
   });
 
-  test("counts a taint from the end of its write: a slow link does not shorten toleration times", async () => {
+  test("counts a taint from the end of its write, so a slow link does not shorten toleration times", async () => {
     const site = new SiteModel();
     site.board("lost", { conditions: { Ready: "False" } });
     site.board("other");
@@ -93,7 +93,7 @@ describe("the budget in the Lease", () => {
     expect(decodeBudget(text, now)).toMatchObject({ zones: new Map(), taints: new Map() });
   });
 
-  test("a level above one is read as one", () => {
+  test("a level above one is read as 1", () => {
     expect(decodeBudget('{"v":1,"zones":{"":{"state":"normal","level":9}}}', now)?.zones.get("")?.level).toBe(1);
   });
 
@@ -101,7 +101,7 @@ describe("the budget in the Lease", () => {
     expect(encodeBudget(firstMemory, now)).toBe('{"v":1,"zones":{},"boards":{}}');
   });
 
-  test("does not outgrow an annotation, however many boards are tainted", async () => {
+  test("does not outgrow an annotation, regardless of how many boards are tainted", async () => {
     const site = new SiteModel();
     site.board("alive");
     for (let index = 0; index < 600; index++) {
@@ -112,7 +112,7 @@ describe("the budget in the Lease", () => {
     expect(site.budget.length).toBeLessThan(64_000);
   });
 
-  test("does not outgrow an annotation by its number of zones, or by what other clients wrote into it, either", async () => {
+  test("does not outgrow an annotation because of its number of zones or of what other clients wrote into it, either", async () => {
     const site = new SiteModel();
     for (let index = 0; index < 1000; index++) site.board(`board-${index}`, { zone: `${index}-${"z".repeat(58)}` });
     await site.lead({ budget: JSON.stringify({ v: 1, notes: "n".repeat(90_000) }) });
@@ -133,7 +133,7 @@ describe("a new leader", () => {
     expect(site.times(/\+not-ready:NoExecute/)).toEqual([0.1, 10.1]);
   });
 
-  test("counts a board that was tainted after the last renewal: its token is spent", async () => {
+  test("counts a board that was tainted after the last renewal, whose token is spent", async () => {
     const site = new SiteModel({ evictionRate: 0.01 });
     for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
     await site.run("1s");
@@ -151,7 +151,7 @@ describe("a new leader", () => {
   test.each([
     ["kubernetes", [5]],
     ["evidence", []],
-  ] as const)("at a rate of 0 taints as many as policy %s has in a new zone: %j", async (policy, times) => {
+  ] as const)("at a rate of 0 taints as many boards as policy %s allows in a new zone: %j", async (policy, times) => {
     const site = new SiteModel({ policy, evictionRate: 0 });
     for (const name of ["a", "b", "c", "d", "e"]) site.board(name);
     await site.run("1s");
@@ -164,7 +164,7 @@ describe("a new leader", () => {
   test.each([
     ["kubernetes", [0.1, 5]],
     ["evidence", [10, 20]],
-  ] as const)("without a budget starts as policy %s says", async (policy, times) => {
+  ] as const)("without a budget starts as policy %s requires", async (policy, times) => {
     const site = new SiteModel({ policy });
     for (const name of ["a", "b"]) site.board(name, { conditions: { Ready: "False" } });
     for (const name of ["c", "d", "e"]) site.board(name);
@@ -197,7 +197,7 @@ describe("a new leader", () => {
     expect(site.memory.zones.get("")).toMatchObject({ state: "full", rate: 0 });
   });
 
-  test("gives all boards a fresh grace period when a board of such a site returns", async () => {
+  test("gives all boards a fresh grace period when one board of such a site returns", async () => {
     const site = new SiteModel();
     site.board("a", { ...lost, zone: "a" });
     site.board("b", { ...lost, zone: "b" });
