@@ -17,7 +17,7 @@ function candidacyWith(deps: Partial<CandidacyDeps> = {}) {
   };
 }
 
-test("reading the reason stores nothing; only `expire` deletes a stored rest that is over", async () => {
+test("reading the reason does not store anything; only `expire` deletes a stored rest that has ended", async () => {
   const { clock, stored, candidacy: board } = candidacyWith();
   board.storeRest("maintenance", 60_000);
   await clock.advance(59_999);
@@ -31,7 +31,7 @@ test("reading the reason stores nothing; only `expire` deletes a stored rest tha
   expect(stored.map((rest) => rest?.why)).toEqual(["maintenance", undefined]);
 });
 
-test("a rest that was not stored is not deleted either", async () => {
+test("a rest that was not stored does not cause a deletion", async () => {
   const { clock, stored, candidacy: board } = candidacyWith();
   board.rest("too hot", 1000);
   expect(board.reason(clock.now())).toBe("too hot");
@@ -75,7 +75,7 @@ describe("a board whose claims are written, but answered too late,", () => {
     expect(board.reason(clock.now())).toBeUndefined();
   });
 
-  test("rests again after each further claim, and stores only the first rest", async () => {
+  test("rests again after each additional claim, and stores only the first rest", async () => {
     const { clock, stored, candidacy: board } = candidacyWith();
     fruitless(board, 2);
     for (let round = 0; round < 3; round++) {
@@ -88,7 +88,7 @@ describe("a board whose claims are written, but answered too late,", () => {
     expect(stored.map((one) => one?.why)).toEqual([tooLate, undefined]);
   });
 
-  test("rests from the last write that the Lease shows, even if that arrived during the rest", async () => {
+  test("rests from the last write that the Lease shows, even if that write arrived during the rest", async () => {
     const { clock, stored, candidacy: board } = candidacyWith();
     fruitless(board, 2);
     await clock.advance(10_000);
@@ -101,7 +101,7 @@ describe("a board whose claims are written, but answered too late,", () => {
     expect(stored.map((one) => one?.why)).toEqual([tooLate, undefined]);
   });
 
-  test("counts a term without an answered renewal as such a claim, and what is read after it only once", () => {
+  test("counts a term without an answered renewal as such a claim, but does not count its late renewal again", () => {
     const { clock, candidacy: board } = candidacyWith();
     board.claims();
     board.termEnded(expired, { isRenewed: false, lasted: 40_000 });
@@ -115,8 +115,8 @@ describe("a board whose claims are written, but answered too late,", () => {
   test.each<[string, (board: Candidacy) => void]>([
     ["a term of five lease durations", (board) => board.termEnded(expired, { isRenewed: true, lasted: 300_000 })],
     ["a renewed term that it left by itself", (board) => board.termEnded(left, { isRenewed: true, lasted: 1000 })],
-    ["another board held the Lease", (board) => board.otherHolds()],
-  ])("counts anew after %s", (_, happens) => {
+    ["a term of another board", (board) => board.otherHolds()],
+  ])("restarts the count after %s", (_, happens) => {
     const { clock, candidacy: board } = candidacyWith();
     fruitless(board, 1);
     happens(board);
@@ -163,7 +163,7 @@ describe("a board whose claims are written, but answered too late,", () => {
   });
 });
 
-test("a board without a name, or with unusable timing, does not stand", () => {
+test("a board without a name, or with unusable timing, is not a candidate", () => {
   const timing = { duration: 15_000, renewDeadline: 10_000, retry: 2000 };
   expect(candidateProblems({ identity: "baz", timing })).toEqual([]);
   expect(candidateProblems({ identity: "", timing: { ...timing, retry: 9000 } })).toEqual([

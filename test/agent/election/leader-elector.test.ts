@@ -17,7 +17,7 @@ const evenly = (latency: number): LeaseLink["latency"] => ({ request: latency, a
 /** Another program takes the Lease. */
 const bing = { spec: { holderIdentity: "bing", leaseTransitions: 1 } };
 
-describe("when a site begins", () => {
+describe("when a site starts", () => {
   test("a board without permission to write the Lease logs once what to do about it", async () => {
     const site = new Election();
     const hint = "Give the user of this board the rights on Leases.";
@@ -34,7 +34,7 @@ describe("when a site begins", () => {
     await site.end();
   });
 
-  test("a board that loses the race for the Lease reports no failure, and soon knows the leader", async () => {
+  test("a board that loses the race for the Lease does not report a failure, and soon knows the leader", async () => {
     const site = new Election();
     const lock = lockOver(linkTo(site, "pi-1", site.clock));
     const late = site.join("pi-1", {
@@ -160,7 +160,7 @@ describe("a leader that is gone is replaced", () => {
     expect(site.holder).toBe(pi.elector.view().identity);
   });
 
-  test("a restarted process takes the Lease of its predecessor at once, as the next term", async () => {
+  test("a restarted process takes the Lease of its predecessor immediately, as the next term", async () => {
     const site = new Election();
     const before = site.join("pi-1");
     await site.settled();
@@ -192,7 +192,7 @@ describe("a leader that is gone is replaced", () => {
     await site.end();
   });
 
-  test("a follower that gets a hint reads at once, and still waits until the term is over", async () => {
+  test("a follower that gets a hint reads immediately, and still waits until the term has ended", async () => {
     const site = new Election();
     site.join("pi-1");
     await site.settled();
@@ -249,7 +249,7 @@ describe("boards that lost the API server at the same moment", () => {
     await site.end();
   });
 
-  test("and reached it again within seconds do not all read it within the same seconds from then on", async () => {
+  test("and reached it again within seconds do not all keep reading it within the same seconds from then on", async () => {
     const site = new Election(4);
     site.join("leader");
     await site.settled();
@@ -318,7 +318,7 @@ describe("a leader that is cut off", () => {
     await site.end();
   });
 
-  test("never writes beside its successor, and follows it when the link is back", async () => {
+  test("never writes alongside its successor, and follows it when the link is back", async () => {
     const site = new Election(5);
     for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
     await site.settled();
@@ -336,7 +336,7 @@ describe("a leader that is cut off", () => {
 describe("a leader whose process was suspended", () => {
   test.each([
     ["two lease durations", 120_000, 1],
-    ["longer than its trust, shorter than the others wait", 58_000, 0],
+    ["longer than its own term, but shorter than the wait of the others", 58_000, 0],
     ["a day", 86_400_000, 1],
   ])("for %s writes nothing of its old term when it wakes up", async (_, pause, term) => {
     const site = new Election(2);
@@ -363,7 +363,7 @@ describe("a leader whose process was suspended", () => {
     await site.end();
   });
 
-  test("while the answer to its renewal was on the way is not revived by that answer", async () => {
+  test("that waited for the answer to its renewal is not revived by that answer", async () => {
     const site = new Election(2);
     for (const name of ["pi-1", "pi-2"]) site.join(name);
     await site.settled();
@@ -436,7 +436,7 @@ describe("a term that ends knows whether the API server answered until the end",
 });
 
 describe("when others change the Lease", () => {
-  test("after a conflict a leader reads the Lease at once, and the term continues", async () => {
+  test("after a conflict a leader reads the Lease immediately, and the term continues", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
     await site.settled();
@@ -448,7 +448,7 @@ describe("when others change the Lease", () => {
     await site.end();
   });
 
-  test("a Lease that is deleted ends the term; the next one continues the count", async () => {
+  test("a Lease that is deleted ends the term, and the next term continues the count", async () => {
     const site = new Election(4);
     for (const name of ["pi-1", "pi-2", "pi-3"]) site.join(name);
     await site.settled();
@@ -476,7 +476,7 @@ describe("when others change the Lease", () => {
     await site.end();
   });
 
-  test("the budget is written with renewals and found by the next leader", async () => {
+  test("the budget is written with renewals and read by the next leader", async () => {
     const site = new Election(6);
     for (const name of ["pi-1", "pi-2"]) site.join(name);
     await site.settled();
@@ -532,7 +532,7 @@ describe("two processes with one name, as on a copied card,", () => {
     },
   );
 
-  test("lead one after the other: the waiting one leads in a term of its own", async () => {
+  test("lead one after the other, each in its own term", async () => {
     const site = new Election();
     for (const board of ["original", "copy"]) {
       site.join(board, name);
@@ -551,7 +551,7 @@ describe("two processes with one name, as on a copied card,", () => {
     await site.end();
   });
 
-  test("stop competing when a third board leads meanwhile", async () => {
+  test("stop competing when a third board begins to lead", async () => {
     const site = new Election();
     const one = site.join("original", name);
     await site.settled();
@@ -593,7 +593,7 @@ describe("the announcement that a term ends", () => {
   });
 
   test.each([
-    ["is not written any more if the API server named another holder", true, false],
+    ["is no longer written if the API server named another holder", true, false],
     ["is written while no other board can lead yet", false, true],
   ])("%s", async (_, isReplaced, isSent) => {
     const logged: { readonly message: string; readonly mayBeSent: boolean }[] = [];
@@ -613,7 +613,7 @@ describe("the announcement that a term ends", () => {
 });
 
 describe("when a board should not lead", () => {
-  test("a sick board does not stand, even without a leader, and stands once it is well", async () => {
+  test("a sick board is not a candidate, even without a leader, and becomes one once it is well", async () => {
     const site = new Election();
     const pi = site.join("pi-1", {});
     pi.sick = "its storage is read-only";
@@ -644,7 +644,7 @@ describe("when a board should not lead", () => {
     await site.end();
   });
 
-  test("after a term whose work fails the Lease is released, and the board rests before it stands again", async () => {
+  test("after a term whose work fails the Lease is released, and the board rests before it is a candidate again", async () => {
     const site = new Election();
     const starts: number[] = [];
     const pi = site.join("pi-1", {
@@ -661,7 +661,7 @@ describe("when a board should not lead", () => {
     await site.end();
   });
 
-  test("work that fails because its term is over does not count as failed", async () => {
+  test("work that fails because its term has ended is not a failure", async () => {
     const site = new Election();
     const pi = site.join("pi-1", {
       lead: async (term) => {
@@ -679,7 +679,7 @@ describe("when a board should not lead", () => {
     expect(pi.ended).toEqual({ error: undefined });
   });
 
-  test("work that returns does not take and release the Lease in a loop", async () => {
+  test("work that returns does not cause the Lease to be taken and released in a loop", async () => {
     const site = new Election();
     site.join("pi-1", { lead: () => Promise.resolve() });
     await site.clock.advance("10m");

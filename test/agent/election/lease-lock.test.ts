@@ -20,7 +20,7 @@ function setUp() {
 const claim = { holder: "pi-1_a", durationSeconds: 60, term: 3 };
 
 describe("the Lease", () => {
-  test("that does not exist is created whole, with times of microseconds and our labels", async () => {
+  test("that does not exist is created in full, with times in microseconds and our labels", async () => {
     const { clock, sent, lock, labels, annotations, signal, write } = setUp();
     expect(await lock.read(signal)).toBeUndefined();
     const record = await lock.create(claim, clock.now(), write);
@@ -55,7 +55,7 @@ describe("the Lease", () => {
     await expect(stale).rejects.toMatchObject({ reason: "Conflict", disposition: "refresh" });
   });
 
-  test("loses its managedFields once, and stays without them", async () => {
+  test("loses its managedFields once, and does not get them again", async () => {
     const { clock, server, sent, lock, signal, write } = setUp();
     await lock.create(claim, clock.now(), write);
     server.write({ metadata: { managedFields: [{ manager: "siteward", operation: "Update" }] } });

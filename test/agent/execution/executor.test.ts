@@ -36,8 +36,8 @@ function setUp(
 
 const fails = (reason: string) => ({ ok: false, error: { reason } });
 
-describe("every write names the object that was seen:", () => {
-  test("a patch carries uid and resourceVersion beside its changes to the metadata", async () => {
+describe("every write names the object that was read:", () => {
+  test("a patch carries uid and resourceVersion in addition to its changes to the metadata", async () => {
     const { api, executor, term } = setUp();
     const target = api.put("web");
     const action = patch(target, { metadata: { labels: { a: "b" } }, spec: {} });
@@ -74,7 +74,7 @@ describe("every write names the object that was seen:", () => {
   });
 });
 
-test("only the identity is kept from an answer, however large the object is", async () => {
+test("only the identity is kept from an answer, regardless of the size of the object", async () => {
   const { api, executor, term } = setUp();
   const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, i) => [`label-${i}`, "x".repeat(60)]));
   const target = api.put("web");
@@ -108,7 +108,7 @@ describe("actions on one object", () => {
     expect(api.objects.size).toBe(0);
   });
 
-  test("end with the first that fails; the others get its disposition", async () => {
+  test("end with the first that fails, and the others get its disposition", async () => {
     const { api, said, executor, term } = setUp();
     const target = api.put("web");
     api.refuse = () => {
@@ -153,7 +153,7 @@ describe("actions on one object", () => {
 });
 
 describe("creations", () => {
-  test("start slowly: 1, 2, 4, … at once", async () => {
+  test("start slowly: 1, 2, 4, … concurrently", async () => {
     const { clock, api, executor, term } = setUp(100);
     api.latency = 100;
     const running = executor.execute(
@@ -195,7 +195,7 @@ describe("creations", () => {
 });
 
 describe("the fence", () => {
-  test("permits no request once the term is over, not even an Event", async () => {
+  test("permits no request once the term has ended, not even an Event", async () => {
     const { api, said, executor, term } = setUp();
     const target = api.put("web");
     term.over = true;
@@ -265,7 +265,7 @@ test("completed harmful acts are counted for an hour", async () => {
   expect(counted()).toEqual([{ act: "pod-replaced", lastHour: 0, total: 1 }]);
 });
 
-test("acts with grounds are recorded as done, or as failed unless a newer state of the object will be decided on", async () => {
+test("acts with grounds are recorded as done or failed, except for conflicts, which are decided again", async () => {
   const acted: [string, string | undefined][] = [];
   const decisions = { acted: (act: DecidedAct, error?: Error) => acted.push([act.on.name, error?.message]) };
   const { clock, api, executor, term } = setUp(4, { decisions });
@@ -303,7 +303,7 @@ describe("evictions that were frozen after they were decided", () => {
     expect([...api.objects.keys()].some((key) => key.endsWith("a"))).toBe(true);
   });
 
-  test("are not sent either if the freeze comes while they are queued", async () => {
+  test("are not sent if the freeze begins while they are queued, either", async () => {
     let isFrozen = false;
     const { clock, api, executor, term } = setUp(1, { isFrozen: () => isFrozen });
     const [a, b] = [api.put("a"), api.put("b")];
@@ -320,7 +320,7 @@ describe("evictions that were frozen after they were decided", () => {
     expect(api.objects.size).toBeGreaterThan(0);
   });
 
-  test("still permit marks, which evict no pod", async () => {
+  test("still permit marks, which do not evict any pod", async () => {
     const { api, executor, term } = setUp(4, { isFrozen: () => true });
     const mark = { ...patch(api.put("a"), { status: {} }), cause };
     expect(await executor.execute([mark], term)).toMatchObject([{ ok: true }]);
@@ -349,7 +349,7 @@ describe("an act that a verdict permitted before an outage", () => {
     expect(asked).toEqual([observed, observed]);
   });
 
-  test("is not done after it either if it only marks the board as silent", async () => {
+  test("is not done after it even if it only marks the board as silent", async () => {
     const { api, executor, term } = setUp(4, { isOutdated: () => true });
     const grounds: Grounds = { act: "board-marked", board: "pi-3", because: { kind: "silence" } as never, gate: {} };
     const mark = { ...patch(api.put("pi-3"), { status: {} }), grounds };
@@ -357,7 +357,7 @@ describe("an act that a verdict permitted before an outage", () => {
     expect(api.requests).toEqual([]);
   });
 
-  test("is not done either if the outage comes while it is queued", async () => {
+  test("is not done if the outage begins while it is queued, either", async () => {
     let isOver = false;
     const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
     api.latency = 30_000;
@@ -472,7 +472,7 @@ describe("the safety valve", () => {
     expect((await running).map(({ ok }) => ok)).toEqual([true]);
   });
 
-  test("is not asked about acts without a verdict, on an operator's word, or that a heartbeat takes back", async () => {
+  test("is not consulted about acts without a verdict, acts ordered by an operator, or acts that a heartbeat takes back", async () => {
     const valve = new Valve();
     valve.room = 0;
     const { api, executor, term } = setUp(1, { valve });
@@ -495,7 +495,7 @@ describe("the safety valve", () => {
     expect(outcomes.flat().map(({ ok }) => ok)).toEqual([true, true, true, true, true]);
   });
 
-  test("holds an act with all that prepares and reports it, records no failure, and lets other objects go on", async () => {
+  test("holds an act with all that prepares and reports it, does not record a failure, and lets acts on other objects continue", async () => {
     const valve = new Valve();
     const acted: string[] = [];
     const decisions = { acted: ({ on }: DecidedAct, error?: Error) => acted.push(`${on.name} ${error?.message}`) };
@@ -551,7 +551,7 @@ describe("the safety valve", () => {
     expect(valve.effects).toEqual(["taint-eviction delete uid-a: none"]);
   });
 
-  test("is not asked by a leader whose term is over", async () => {
+  test("is not consulted by a leader whose term has ended", async () => {
     const valve = new Valve();
     const { api, executor, term } = setUp(1, { valve });
     term.end();

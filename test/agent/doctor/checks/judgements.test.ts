@@ -120,7 +120,7 @@ describe("the site's Lease", () => {
   const seen = (...holders: readonly string[]): readonly ObservedLease[] =>
     holders.map((holder, at) => ({ holder, transitions: at, renewTime: String(at) }));
 
-  test("that two boards take from each other is a failure; that changes hands once is an election", () => {
+  test("that two boards take from each other is a failure; one that changes hands once shows an election", () => {
     expect(conflictVerdict(seen("pi-1_a", "pi-2_b", "pi-1_a", "pi-2_b"), undefined, "s")).toMatchObject({
       level: "fail",
       message:
@@ -138,7 +138,7 @@ describe("the site's Lease", () => {
     expect(hint).toContain("copy of this board's card");
   });
 
-  test("that names a holder other than the board that believes that it leads is a failure", () => {
+  test("that names a holder other than the board that considers itself the leader is a failure", () => {
     const status = snapshot(
       healthy({ identity: { site: "s", board: "pi-1", node: "pi-1", profile: undefined } }),
       undefined,
@@ -224,7 +224,7 @@ describe("systemd", () => {
   });
 });
 
-test("a missing program, and one that does not end, have no result; a failing program is reported", async () => {
+test("a missing program, or one that does not end, has no result; a failing program is reported", async () => {
   const run = programRunner(ambient.clock, {
     path: process.env.PATH,
     signal: new AbortController().signal,
@@ -260,7 +260,7 @@ describe("the board", () => {
     "/proc/meminfo": "MemTotal:        1924188 kB\n",
   });
 
-  test("that matches a profile passes, as long as the unit was set up for it", () => {
+  test("that matches a profile passes, if the unit was set up for it", () => {
     expect(boardProfile(profile, pi4, undefined)).toEqual({
       level: "ok",
       message: "raspberry-pi-4 (raspberrypi,4-model-b, 1879 MiB)",
@@ -291,7 +291,7 @@ describe("the board", () => {
     expect(levels[3]?.hint).toContain("5.1 V");
   });
 
-  test("that is too warm is measured by its own trip points if the kernel names them", () => {
+  test("is judged too warm by its own trip points if the kernel reports them", () => {
     const limits = { warn: 75, critical: 85, belowTrip: 5 };
     const at = (celsius: number, slowsAt?: number): string =>
       temperatureVerdict({ zone: "cpu-thermal", celsius, slowsAt, stopsAt: undefined }, limits).level;
@@ -300,7 +300,7 @@ describe("the board", () => {
   });
 });
 
-test("a fleet that does not require signed commands is a warning", () => {
+test("a fleet that does not require signed commands gets a warning", () => {
   expect(signKeys(folder.path, false).level).toBe("ok");
   expect(signKeys(folder.path, true)).toMatchObject({
     level: "warn",
