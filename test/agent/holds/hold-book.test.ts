@@ -187,7 +187,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("that was written when its term ended fails with the note that it may take effect all the same", async () => {
+  test("that was being written when its term ended fails, with the note that it may nevertheless take effect", async () => {
     const { site, first } = await twoBoards();
     await site.clock.advance("3s");
     first.board.link.cut = "answers";
@@ -231,7 +231,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("is also reported as over by a leader that inherited it", async () => {
+  test("is reported as ended even by a leader that inherited it", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("10m");
     await site.clock.advance("1m");
@@ -273,7 +273,7 @@ test("a hold that the next leader could not read is refused, and changes nothing
 });
 
 describe("the board's own copy", () => {
-  test("costs a board that never had a hold no write, and the Lease no bytes", async () => {
+  test("does not cost a write on a board that never had a hold, or any bytes on the Lease", async () => {
     const { site, disks } = await twoBoards();
     await site.clock.advance("2h");
     expect(disks.map(({ writes }) => writes)).toEqual([0, 0]);
@@ -294,7 +294,7 @@ describe("the board's own copy", () => {
     await site.end();
   });
 
-  test("of a board that never led restores the freeze as well, and costs one write", async () => {
+  test("of a board that never led also restores the freeze, and costs one write", async () => {
     const { site, first, second, disks } = await twoBoards();
     void first.freeze("4h");
     await site.clock.advance("1h");
@@ -308,7 +308,7 @@ describe("the board's own copy", () => {
     await site.end();
   });
 
-  test("has no freeze that another leader thawed", async () => {
+  test("does not contain a freeze that another leader thawed", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("4h");
     await site.clock.advance("5m");
@@ -364,7 +364,7 @@ describe("the board's own copy", () => {
     await site.end();
   });
 
-  test("that cannot be written loses no freeze", async () => {
+  test("does not lose a freeze if it cannot be written", async () => {
     const { site, first, disks } = await twoBoards();
     for (const disk of disks) disk.isFull = true;
     const order = watched(first.freeze("1h"));
@@ -419,7 +419,7 @@ describe("a Lease that went back with a restored server", () => {
     await site.end();
   });
 
-  test("decides if another board has changed the holds since", async () => {
+  test("decides if another board has since changed the holds", async () => {
     const { site, first, second } = await twoBoards();
     await site.clock.advance("2m");
     void first.freeze("1h");
@@ -430,7 +430,7 @@ describe("a Lease that went back with a restored server", () => {
     await site.end();
   });
 
-  test("does not bring back a freeze that another board has ended since", async () => {
+  test("does not bring back a freeze that another board has since ended", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("1h");
     await site.clock.advance("2m");
@@ -441,7 +441,7 @@ describe("a Lease that went back with a restored server", () => {
     await site.end();
   });
 
-  test("does not end a freeze known to a board that was off meanwhile and noticed no restore", async () => {
+  test("does not end a freeze known to a board that was off during the restore and did not notice it", async () => {
     const { site, first, second } = await twoBoards();
     void first.freeze("1h");
     await site.clock.advance("1m");
@@ -505,7 +505,7 @@ describe("the copy of another Lease", () => {
   const frozen = '{"v":1,"changes":1,"freezes":{"site":{"left":3600,"by":"ops:bob","slow":600}}}';
   const thawed = '{"v":1,"changes":2,"freezes":{}}';
 
-  test.each(["east", "west", undefined])("ends no freeze in force on a Lease, in the cluster %s", async (cluster) => {
+  test.each(["east", "west", undefined])("does not end a freeze on a Lease in the cluster %s", async (cluster) => {
     const { site, member } = await remembering("nothing");
     if (cluster) member.book.identified(cluster);
     member.memory.restored();
@@ -525,7 +525,7 @@ describe("the copy of another Lease", () => {
     await site.end();
   });
 
-  test("imposes nothing on a Lease that has an annotation", async () => {
+  test("does not change the holds of a Lease that has an annotation", async () => {
     const { site, member } = await remembering("a freeze");
     member.book.begin(thawed, member.found("lease-2"));
     expect(member.isFrozen).toBe(false);
@@ -576,7 +576,7 @@ describe("the copy of another Lease", () => {
     await site.end();
   });
 
-  test("takes precedence as before if it was written by a version that stored no Lease", async () => {
+  test("takes precedence, as before, if it was written by a version that stored no Lease", async () => {
     const { site, member, disk } = await remembering("a freeze");
     const key = "holds/kept kube-system/siteward-default";
     const { lease: _, cluster: __, ...older } = JSON.parse(disk.facts.get(key) ?? "{}");

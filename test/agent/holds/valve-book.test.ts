@@ -106,7 +106,7 @@ describe("the safety valve", () => {
     expect(await board.act("d", "e", "f")).toBe(2);
   });
 
-  test("holds the others without an error of theirs, and says so", async () => {
+  test("holds the other acts without making them fail, and reports that", async () => {
     const board = leader();
     await board.act("a", "b", "c");
     const answer = board.book.admit("d", () => board.limit);
@@ -127,7 +127,7 @@ describe("the safety valve", () => {
     expect(await board.ask("d")).toHaveLength(0);
   });
 
-  test("counts no act that certainly had no effect, and admits another one for it at once", async () => {
+  test("does not count an act that certainly had no effect, and immediately admits another one in its place", async () => {
     const board = leader();
     const [a, b] = await board.ask("a", "b", "c");
     a?.("none");
@@ -138,7 +138,7 @@ describe("the safety valve", () => {
     expect(await board.ask("e", "f")).toHaveLength(1);
   });
 
-  test("counts an act once that is repeated because its answer was lost", async () => {
+  test("counts an act only once if it is repeated because its answer was lost", async () => {
     const board = leader();
     const [a, b] = await board.ask("a", "b");
     a?.("uncertain");
@@ -153,7 +153,7 @@ describe("the safety valve", () => {
     expect(await board.act("c", "d")).toBe(1);
   });
 
-  test("gives an act to no one while a smaller limit is reached", async () => {
+  test("does not pass a place on if a smaller limit is reached in the meantime", async () => {
     const board = leader();
     const [a] = await board.ask("a", "b", "c");
     a?.("none");
@@ -161,7 +161,7 @@ describe("the safety valve", () => {
     expect(await board.ask("d")).toHaveLength(0);
   });
 
-  test("holds nothing while the limit is infinite, and counts all the same", async () => {
+  test("holds nothing while the limit is infinite, but still counts", async () => {
     const board = leader();
     board.limit = Number.POSITIVE_INFINITY;
     expect(await board.act(..."abcdefgh")).toBe(8);
@@ -170,7 +170,7 @@ describe("the safety valve", () => {
     expect(board.book.view(5, board.clock.now())).toMatchObject({ acts: 8, isUnknown: false });
   });
 
-  test("has each act on the Lease before it is sent, and writes nothing else", async () => {
+  test("writes each act to the Lease before it is sent, and nothing else", async () => {
     const board = leader();
     await board.ask("a", "b");
     expect(JSON.parse(board.lease.text ?? "")).toEqual({ v: 1, total: 2, acts: [], admitted: 2 });
@@ -179,7 +179,7 @@ describe("the safety valve", () => {
     expect(board.lease.writes).toBe(1);
   });
 
-  test("sends no act that the Lease cannot be given, and is not used up by that", async () => {
+  test("does not send or count an act that cannot be written to the Lease", async () => {
     const board = leader();
     board.isCut = true;
     expect(await board.ask("a")).toHaveLength(0);
@@ -294,7 +294,7 @@ describe("a text that another client wrote on the Lease", () => {
     ["that denies all acts and claims to be the newest", `{"v":1,"total":${Number.MAX_SAFE_INTEGER},"acts":[]}`],
     ["that claims more acts than any site does", '{"v":1,"total":9,"acts":[[0,1000000000]]}'],
     ["that cannot be read", "[]"],
-  ])("neither opens nor shuts the valve for good: %s", async (_, text) => {
+  ])("neither opens nor shuts the valve permanently: %s", async (_, text) => {
     const first = leader();
     const follower = new Board(first.lease, first.clock);
     first.lease.text = text;
@@ -316,7 +316,7 @@ describe("a text that another client wrote on the Lease", () => {
 });
 
 describe("a Lease that was restored from a backup", () => {
-  test("does not refill the valve of a board that led since, not even after a reboot", async () => {
+  test("does not refill the valve of a board that has led since, even after a reboot", async () => {
     const disk = new Disk();
     const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
     await board.act("a");
@@ -328,7 +328,7 @@ describe("a Lease that was restored from a backup", () => {
     expect(await rebooted.act("d")).toBe(0);
   });
 
-  test("does not refill the valve of a follower that read the Lease since", async () => {
+  test("does not refill the valve of a follower that has read the Lease since", async () => {
     const first = leader();
     await first.act("a");
     const backup = first.lease.text;
@@ -341,7 +341,7 @@ describe("a Lease that was restored from a backup", () => {
     expect(await next.act("d")).toBe(0);
   });
 
-  test("does not hide from a board that remembers more what another one did since", async () => {
+  test("does not hide acts that another board has done since from a board that remembers more", async () => {
     const first = leader();
     const next = new Board(first.lease, first.clock);
     await first.act("a", "b", "c");
@@ -356,7 +356,7 @@ describe("a Lease that was restored from a backup", () => {
     expect(await next.act("f", "g")).toBe(1);
   });
 
-  test("permits nothing for an hour if this board noticed that, and its own copy is not recent", async () => {
+  test("permits nothing for an hour if this board noticed the restore and its own copy is not recent", async () => {
     const disk = new Disk();
     const board = leader();
     await board.renewed();
@@ -371,7 +371,7 @@ describe("a Lease that was restored from a backup", () => {
     expect(await much.lead().act("a")).toBe(1);
   });
 
-  test("goes on with what this board remembers if that is recent, and nothing was admitted since", async () => {
+  test("continues with what this board remembers if that is recent and nothing has been admitted since", async () => {
     const board = leader();
     await board.act("a", "b");
     board.book.end();
@@ -379,7 +379,7 @@ describe("a Lease that was restored from a backup", () => {
     expect(await board.lead().act("c", "d")).toBe(1);
   });
 
-  test("of another cluster does not count here", async () => {
+  test("is not affected by what this board remembers of another cluster", async () => {
     const disk = new Disk();
     const board = new Board(undefined, undefined, disk).lead({ isFirst: true });
     await board.act("a", "b", "c");
@@ -390,7 +390,7 @@ describe("a Lease that was restored from a backup", () => {
   });
 });
 
-test("a calm site costs no write to the disk, and a follower stores at most one copy in a minute", async () => {
+test("a calm site does not cost disk writes, and a follower stores at most one copy a minute", async () => {
   const disk = new Disk();
   const first = leader();
   await first.renewed();

@@ -23,7 +23,7 @@ describe("the acts of the last hour", () => {
   test.each([
     ["none", [], 0, 0],
     ["one just now", [0], 0, 1],
-    ["one an hour ago, by a clock that may be slow", [0], 60, 1],
+    ["one an hour ago by a clock that may be slow", [0], 60, 1],
     ["one that no clock of the site can still count", [0], 62, 0],
     ["many in one minute", [0, 0.1, 0.2, 0.9], 1, 4],
     ["some of those spread over two hours", [0, 30, 59, 90, 119], 120, 3],
@@ -31,7 +31,7 @@ describe("the acts of the last hour", () => {
     expect(actsWithin(acted(...minutes), at(now))).toBe(count);
   });
 
-  test("take no more room than an hour has minutes, however many they are", () => {
+  test("take no more entries than an hour has minutes, regardless of their number", () => {
     let valve = newValve;
     for (let second = 0; second < 8000; second++) valve = withAct(valve, at(second / 60));
     expect(valve.acts.length).toBeLessThan(64);
@@ -39,11 +39,11 @@ describe("the acts of the last hour", () => {
     expect(encodeValve(valve, at(8000 / 60)).length).toBeLessThan(1000);
   });
 
-  test("include those that were admitted and may follow at any moment", () => {
+  test("include acts that were admitted and may follow at any moment", () => {
     expect(roomIn({ ...acted(0), admitted: 2 }, 4, at(1))).toBe(1);
   });
 
-  test("lose one that did not happen, of the minute in which it was counted", () => {
+  test("lose an act that did not happen from the minute in which it was counted", () => {
     const valve = acted(0, 0.5, 5);
     expect(withoutAct(valve, at(0.7)).acts.map(({ count }) => count)).toEqual([1, 1]);
     expect(withoutAct(valve, at(5)).acts.map(({ count }) => count)).toEqual([2]);
@@ -73,12 +73,12 @@ describe("a limit", () => {
     expect(later && later.mono - (opens?.mono ?? 0)).toBe(600_000);
   });
 
-  test("of 0 never permits one, and one that acts under way use up opens when they end", () => {
+  test("of 0 never permits an act, and one that is used up by acts under way opens when they end", () => {
     expect(roomAt(acted(0), 0, at(1))).toBeUndefined();
     expect(roomAt({ ...newValve, admitted: 2 }, 2, at(1))).toBeUndefined();
   });
 
-  test("permits all while an operator has released it, also if the acts of the last hour are unknown", () => {
+  test("permits all while an operator has released it, even if the acts of the last hour are unknown", () => {
     const valve = { ...newValve, unknown: at(0) };
     expect(roomIn(valve, 3, at(1))).toBe(0);
     expect(roomIn(valve, Number.POSITIVE_INFINITY, at(1))).toBe(Number.POSITIVE_INFINITY);
@@ -95,7 +95,7 @@ describe("a limit", () => {
 describe("the annotation on the Lease", () => {
   const elsewhere: Instant = { mono: 5000, wall: 0 };
 
-  test("has ages, so that it is valid on any clock, and an act never counts too briefly", () => {
+  test("holds ages, so it is valid on any clock, and no act counts for too short a time", () => {
     const read = decodeValve(encodeValve(acted(0, 10.9), at(30.5)), elsewhere);
     expect(read?.acts.map(({ at, count }) => [elsewhere.mono - at.mono, count])).toEqual([
       [30 * 60_000, 1],
@@ -109,26 +109,26 @@ describe("the annotation on the Lease", () => {
     expect(encodeValve(calm, at(500))).toBe(encodeValve(calm, at(0)));
   });
 
-  test("counts acts as done that its writer had admitted", () => {
+  test("counts acts that its writer had admitted as done", () => {
     const read = decodeValve(encodeValve({ ...acted(0), admitted: 3 }, at(1)), elsewhere);
     expect(read && actsWithin(read, elsewhere)).toBe(4);
     expect(read?.admitted).toBe(0);
   });
 
-  test("can be read by the next leader, whatever number of acts it claims", () => {
+  test("can be read by the next leader, regardless of the number of acts that it claims", () => {
     const most = decodeValve('{"v":1,"total":1,"acts":[[0,1000000000]]}', elsewhere);
     const next = decodeValve(encodeValve(withAct(most ?? newValve, elsewhere), elsewhere), elsewhere);
     expect(next && actsWithin(next, elsewhere)).toBe(1_000_000_000);
     expect(next && actsWithin(next, shifted(elsewhere, 62 * 60_000))).toBe(0);
   });
 
-  test("keeps what a newer program added, and that acts are unknown", () => {
+  test("keeps the fields of a newer program, and the mark that the acts are unknown", () => {
     const text = JSON.stringify({ v: 1, total: 2, acts: [[3, 2]], unknown: 5, drills: [1] });
     const read = decodeValve(text, elsewhere);
     expect(JSON.parse(encodeValve(read ?? newValve, elsewhere))).toEqual(JSON.parse(text));
   });
 
-  test("leaves out what a newer program added if there would be no room for the acts", () => {
+  test("omits the fields of a newer program if there would be no room for the acts", () => {
     const acts = Array.from({ length: 62 }, (_, age) => [age, 1_000_000]);
     const text = JSON.stringify({ v: 1, total: 2, acts: acts.slice(0, 1), drills: "x".repeat(3900) });
     const read = decodeValve(text, elsewhere);

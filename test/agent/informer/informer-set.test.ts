@@ -75,7 +75,7 @@ class Run {
 }
 
 describe("a site that is the whole cluster", () => {
-  test("has one watch per resource, however many users, and only the kubelets' leases as metadata", async () => {
+  test("has one watch per resource, regardless of the number of users, and only the kubelets' leases as metadata", async () => {
     const run = new Run();
     expect(run.set.informer(pods)).toBe(run.set.informer(pods));
     await run.start();
@@ -120,7 +120,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("notifies present listeners of its first list, and reads none of it again if there are no listeners", async () => {
+  test("notifies the current listeners of its first list, and does not read it again if there are none", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${i}`));
     const run = new Run();
     const notified = run.notificationsOf(pods);
@@ -141,7 +141,7 @@ describe("a site that is the whole cluster", () => {
     await again.stop();
   });
 
-  test("notifies of everything again once in twelve to 24 hours, without requests, and after queued changes", async () => {
+  test("notifies of everything again once every twelve to 24 hours, without requests, and after queued changes", async () => {
     for (let i = 0; i < 200; i++) api.put(pods, pod(`web-${100 + i}`));
     const run = await new Run().start();
     const notified = run.notificationsOf(pods);
@@ -160,7 +160,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("resyncs nothing, and writes nothing for it, if it has no listener", async () => {
+  test("does not resync or write anything if it has no listener", async () => {
     api.put(pods, pod("web"));
     const run = await new Run({}, () => false).start();
     const notified = run.notificationsOf(pods);
@@ -357,7 +357,7 @@ describe("a site that is the whole cluster", () => {
     await run.stop();
   });
 
-  test("does not send further changes to a listener that needs several turns, and keeps new changes in the journal", async () => {
+  test("does not send more changes to a listener that needs several turns, and keeps new ones in the journal", async () => {
     const run = await new Run().start();
     const asked: string[][] = [];
     const ends: (() => void)[] = [];
@@ -537,7 +537,7 @@ describe("a site of selected boards", () => {
     }
   });
 
-  test("knows everything only up to where the watch of each board is", async () => {
+  test("knows its pods only up to the position of each board's watch", async () => {
     const run = await new Run(scope).start();
     await clock.advance("70s");
     const { position } = run.set.informer(pods);
@@ -724,7 +724,7 @@ describe("a site of selected boards", () => {
     await again.stop();
   });
 
-  test("with namespaces of its own knows the pods that wait for a board, and loses none when it is bound", async () => {
+  test("with its own namespaces knows the pods that wait for a board, and does not lose one when it is bound", async () => {
     const waiting = api.put(pods, pod("waiting"));
     const run = await new Run({ ...scope, namespaceSelector: "site=a" }).start();
     expect(run.names(pods)).toEqual(["waiting", "web-pi-1", "web-pi-2"]);
@@ -749,7 +749,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("shows a pod that was recreated on another board, whichever watch reports first", async () => {
+  test("shows a pod that was recreated on another board, regardless of which watch reports first", async () => {
     const run = await new Run(scope).start();
     const old = api.watches.find(({ request }) => request.options.fieldSelector === "spec.nodeName=pi-1");
     old?.freeze();
@@ -765,7 +765,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("counts as connected for its pods only as well as the worst of its watches", async () => {
+  test("is only as well connected for its pods as the worst of its watches", async () => {
     const run = await new Run(scope).start();
     expect(run.set.informer(pods).health.connected).toBe(true);
     api.fail("watch", refused("watch"), 100, ({ options }) => options.fieldSelector !== "spec.nodeName=pi-1");

@@ -72,7 +72,7 @@ const noon = "2026-01-01T12:00:00.000000Z";
 const evening = "2026-01-01T18:00:00.000000Z";
 
 describe("a board that returns to a server", () => {
-  test("whose Lease is unchanged reads it once, which proves all knowledge from before", async () => {
+  test("whose Lease is unchanged reads it once, and this proves all its earlier knowledge", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await Promise.all([history.prove(never), history.prove(never)]);
     await history.prove(never);
@@ -196,7 +196,7 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get"]);
   });
 
-  test("has no proof in a write that was sent before the connection was lost", async () => {
+  test("does not have proof in a write that was sent before the connection was lost", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     const { doubts } = history;
@@ -206,12 +206,12 @@ describe("a leader that renews", () => {
     expect(store.requests).toEqual(["get", "get"]);
   });
 
-  test("and reads a lower version after a conflict knows at once that the server was restored", async () => {
+  test("and reads a lower version after a conflict immediately knows that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     expect(() => history.observe({ uid: "uid-1", version: "342", renewal: 1 })).toThrow(ServerRestoredError);
   });
 
-  test("and recreates the Lease with a lower version knows at once that the server was restored", async () => {
+  test("and recreates the Lease with a lower version immediately knows that the server was restored", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     history.confirmCluster();
@@ -223,7 +223,7 @@ describe("a leader that renews", () => {
     expect(noticed).toHaveLength(1);
   });
 
-  test("and recreates the Lease before the cluster is known draws its conclusion only when it is", async () => {
+  test("and recreates the Lease before the cluster is known draws its conclusion only once it is", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     store.states = [];
@@ -313,7 +313,7 @@ describe("after a restore, while API servers may serve older data from their cac
     expect(history.chain).not.toBe("c");
   });
 
-  test("a link that breaks all the time costs eight lists, and one at the end", async () => {
+  test("a link that breaks repeatedly costs eight lists, and one at the end", async () => {
     const history = await settled();
     const chains = new Set([history.chain]);
     const stop = new AbortController();
@@ -334,7 +334,7 @@ describe("after a restore, while API servers may serve older data from their cac
     await watching;
   });
 
-  test("a lost connection does not begin a new chain otherwise", async () => {
+  test("a lost connection does not begin a new chain if the server was not restored", async () => {
     const history = await settled(false);
     loseConnection(history);
     expect(history.chain).toBe("c");
