@@ -33,7 +33,7 @@ describe("the times between outages", () => {
     expect(later([], 60, 65)).toEqual([respite(60, 5)]);
   });
 
-  test("last until a pass last found the link live", () => {
+  test("last until the last pass that found the link live", () => {
     const before = later([], 60, 65);
     expect(later(before, 60, 70)).toEqual([respite(60, 10)]);
     expect(later(before, 60, 70, { live: false })).toBe(before);
@@ -41,7 +41,7 @@ describe("the times between outages", () => {
     expect(later(before, 80, 82, { live: false, heard: null })).toEqual([respite(60, 5), respite(80, 0)]);
   });
 
-  test("let boards be heard until the last heartbeat, and not at all while too few are heard", () => {
+  test("count boards as heard until the last heartbeat, and not at all while too few are heard", () => {
     const before = later([], 60, 70, { heard: 68 });
     expect(before).toEqual([respite(60, 10, 8)]);
     expect(later(before, 60, 80, { heard: 68 })).toEqual([respite(60, 20, 8)]);
@@ -50,7 +50,7 @@ describe("the times between outages", () => {
     expect(later(before, 90, 95, { heard: null })).toEqual([respite(60, 10, 8), respite(90, 5, 0)]);
   });
 
-  test("are remembered as far as they are recent", () => {
+  test("are remembered while they are recent", () => {
     let respites: readonly Respite[] = [];
     for (let minute = 0; minute < 1000; minute++) respites = later(respites, 60 * minute, 60 * minute + 20);
     expect(respites).toHaveLength(32);
@@ -58,7 +58,7 @@ describe("the times between outages", () => {
   });
 });
 
-describe("what a silent board missed, with a grace period of 60 s", () => {
+describe("what a silent board missed, with a grace period of 60 s,", () => {
   const missed = (respites: readonly Respite[], { probe = 0, present = 300 } = {}): number | undefined => {
     const given = { link: linkSince(present), gracePeriod: 60_000 };
     return missedSince(at(probe), respites, given)?.length;
@@ -72,9 +72,9 @@ describe("what a silent board missed, with a grace period of 60 s", () => {
       40_000,
     ],
     ["none in which they were heard for less", [respite(10, 30, 14.999), respite(50, 25), present], 25_000],
-    ["no time after the last heartbeat of another board", [respite(10, 60, 20), respite(100, 60, 30), present], 50_000],
+    ["not after the last heartbeat of another board", [respite(10, 60, 20), respite(100, 60, 30), present], 50_000],
     ["none in which most boards were not heard", [respite(10, 30, 0), respite(50, 25), present], 25_000],
-    ["not the present one", [respite(300, 100)], undefined],
+    ["not the current respite", [respite(300, 100)], undefined],
     ["nothing while most boards are not heard after the last outage", [respite(10, 30), respite(300, 1, 0)], undefined],
     ["nothing before a pass has seen the last outage end", [respite(10, 30), respite(50, 25)], undefined],
     ["nothing without an outage", [], undefined],
@@ -88,7 +88,7 @@ describe("what a silent board missed, with a grace period of 60 s", () => {
   });
 });
 
-test("a link flaps once four times in a row it was not live for longer than a grace period", () => {
+test("a link flaps once it has been live for no longer than a grace period four times in a row", () => {
   const since = (...lengths: readonly number[]) =>
     flappingSince(
       lengths.map((length, index) => respite(100 * index, length)),

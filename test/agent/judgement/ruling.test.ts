@@ -12,7 +12,7 @@ const notReady = "node.kubernetes.io/not-ready";
 const ruled = (act: Grounds["act"], because: Because, gate: GateFacts = {}) =>
   rulingOf({ act, board: "pi-3", because, gate: { policy: "evidence", ...gate } });
 
-describe("a board is marked", () => {
+describe("the marking of a board", () => {
   const mark = (facts: SilenceFacts, gate: GateFacts) => ruled("board-marked", { kind: "silence", ...facts }, gate);
 
   test.each([
@@ -25,12 +25,12 @@ describe("a board is marked", () => {
     expect(mark(facts, gate)).toBe(ruling);
   });
 
-  test("by nothing but its silence", () => {
+  test("is caused only by its silence", () => {
     expect(ruled("board-marked", { kind: "reported" }, { ready: "False" })).toBe("not-due");
   });
 });
 
-describe("a board is tainted", () => {
+describe("the taint of a board", () => {
   const taint = (gate: GateFacts, facts: SilenceFacts = silence) =>
     ruled("board-tainted", { kind: "silence", ...facts }, { ready: "Unknown", rate: 0.1, ...gate });
 
@@ -59,12 +59,12 @@ describe("a board is tainted", () => {
     expect(taint(gate)).toBe(ruling);
   });
 
-  test("only if the verdict permits it under the policy", () => {
+  test("depends on whether the policy permits it for the verdict", () => {
     expect([taint({ level: 1 }, alive), taint({ level: 1, policy: "kubernetes" }, alive)]).toEqual(["verdict", "act"]);
     expect(taint({ level: 1, policy: "kubernetes" }, { ...silence, verdict: "unknown" })).toBe("verdict");
   });
 
-  test("by its kubelet's report whatever the verdict and the link, but not under a freeze", () => {
+  test("for its kubelet's report is held by a freeze, but not by the verdict or the link", () => {
     const reported = (gate: GateFacts) => ruled("board-tainted", { kind: "reported" }, { ready: "False", ...gate });
     expect(reported({ level: 1, notLive: true, quarantine: true })).toBe("act");
     expect(reported({ level: 1, valve: "acts" })).toBe("act");
@@ -73,12 +73,12 @@ describe("a board is tainted", () => {
   });
 });
 
-test("a board that an operator confirmed dead is tainted although the safety valve is shut", () => {
+test("a board that an operator confirmed dead is tainted even while the safety valve is shut", () => {
   const because = { kind: "silence", ...dead } as const;
   expect(ruled("board-tainted", because, { ready: "Unknown", level: 1, valve: "acts" })).toBe("act");
 });
 
-describe("a pod is evicted", () => {
+describe("the eviction of a pod", () => {
   const evict = (
     gate: GateFacts,
     {
@@ -102,27 +102,27 @@ describe("a pod is evicted", () => {
     ["while the watches are not live", { notLive: true }, {}, "not-live"],
     ["in the quarantine", { quarantine: true }, {}, "quarantine"],
     ["from a board that sends heartbeats again", {}, { facts: alive }, "verdict"],
-    ["from one under policy kubernetes", { policy: "kubernetes" }, { facts: alive }, "act"],
-    ["where no board is judged", {}, { facts: undefined }, "act"],
-    ["where the cache may be outdated", { doubtful: true }, {}, "not-due"],
-    ["held, where the cache may be outdated", { doubtful: true, frozenMs: 1 }, {}, "freeze"],
+    ["from such a board under policy kubernetes", { policy: "kubernetes" }, { facts: alive }, "act"],
+    ["if no board is judged", {}, { facts: undefined }, "act"],
+    ["if the cache may be outdated", { doubtful: true }, {}, "not-due"],
+    ["under a freeze, if the cache may be outdated", { doubtful: true, frozenMs: 1 }, {}, "freeze"],
     ["while the safety valve is shut", { valve: "acts" }, {}, "valve"],
-    ["while it is shut, where no board is judged", { valve: "unknown" }, { facts: undefined }, "valve"],
-    ["while it is shut, and where the cache may be outdated", { valve: "acts", doubtful: true }, {}, "valve"],
-    ["while it is shut, if no kubelet has taken up the pod", { valve: "acts", newPod: true }, {}, "act"],
+    ["while it is shut, if no board is judged", { valve: "unknown" }, { facts: undefined }, "valve"],
+    ["while it is shut, if the cache may be outdated", { valve: "acts", doubtful: true }, {}, "valve"],
+    ["while it is shut, if no kubelet has started the pod", { valve: "acts", newPod: true }, {}, "act"],
     ["from a confirmed dead board while it is shut", { valve: "acts" }, { facts: dead }, "act"],
     ["from a board that sends heartbeats again while it is shut", { valve: "acts" }, { facts: alive }, "verdict"],
   ] as const)("%s", (_when, gate, window, ruling) => {
     expect(evict(gate, window)).toBe(ruling);
   });
 
-  test("for an operator's taint whatever the verdict, the link, freezes and the safety valve", () => {
+  test("for an operator's taint happens regardless of the verdict, the link, freezes and the safety valve", () => {
     const gate = { notLive: true, quarantine: true, frozenMs: 1000, valve: "acts" } as const;
     expect(evict(gate, { taints: ["ops/drain"], facts: alive })).toBe("act");
     expect(evict(gate, { taints: [unreachable, "ops/drain"], facts: alive })).toBe("act");
   });
 
-  test("for the taint that its kubelet's report caused, held by freezes only", () => {
+  test("for the taint that its kubelet's report caused is held only by freezes", () => {
     const gate = { ready: "False", notLive: true, quarantine: true, valve: "acts" } as const;
     expect([evict(gate, { taints: [notReady] }), evict({ ...gate, frozenMs: 1 }, { taints: [notReady] })]).toEqual([
       "act",
@@ -132,7 +132,7 @@ describe("a pod is evicted", () => {
     expect(evict({ ...gate, nodeDeleted: true }, { taints: [notReady] })).toBe("not-live");
   });
 
-  test("not by a window of an earlier term while its board is ready", () => {
+  test("is not caused by a window of an earlier term while its board is ready", () => {
     const back = { ready: "True", policy: "kubernetes" } as const;
     expect(evict({ ...back, former: true }, { facts: alive })).toBe("verdict");
     expect(evict(back, { facts: alive })).toBe("act");
@@ -140,7 +140,7 @@ describe("a pod is evicted", () => {
   });
 });
 
-test("a daemon pod is replaced on a board that is Unknown, if nothing holds the verdict's harm back", () => {
+test("a daemon pod is replaced on a board that is Unknown, if nothing holds harmful acts", () => {
   const replace = (gate: GateFacts, facts: SilenceFacts = silence) =>
     ruled("pod-replaced", { kind: "silence", ...facts }, { ready: "Unknown", ...gate });
   expect([replace({}), replace({ frozenMs: 1 }), replace({}, alive), replace({ ready: "True" })]).toEqual([
@@ -151,13 +151,13 @@ test("a daemon pod is replaced on a board that is Unknown, if nothing holds the 
   ]);
 });
 
-test("a pod is collected if its Node is gone, or its board out of service", () => {
+test("a pod is collected if its Node is gone or its board is out of service", () => {
   expect(ruled("pod-collected", { kind: "node-deleted" })).toBe("act");
   expect(ruled("pod-collected", { kind: "out-of-service" })).toBe("act");
   expect(ruled("pod-collected", { kind: "reported" })).toBe("not-due");
 });
 
-test("a pod without a Node is kept while the safety valve is shut, if a kubelet has taken it up", () => {
+test("a pod without a Node is kept while the safety valve is shut, if a kubelet has started it", () => {
   expect(ruled("pod-collected", { kind: "node-deleted" }, { valve: "acts" })).toBe("valve");
   expect(ruled("pod-collected", { kind: "node-deleted" }, { valve: "acts", newPod: true })).toBe("act");
   expect(ruled("pod-collected", { kind: "out-of-service" }, { valve: "acts" })).toBe("act");
@@ -181,14 +181,14 @@ describe("a decision that is made again", () => {
     ["cut-off", { heard: "kubelet ok" }, "verdict"],
     ["unmanaged", { heard: "kubelet down" }, "verdict"],
     ["unproven", { heard: "kubelet down too long" }, "act"],
-  ] as const)("derives the verdict %s from the evidence %o, whatever the record says", (verdict, evidence, ruling) => {
+  ] as const)("derives the verdict %s from the evidence %o, regardless of the record", (verdict, evidence, ruling) => {
     expect(decideAgain(taint({ ...silence, verdict: "self-isolated", ...evidence }))).toMatchObject({
       verdict,
       ruling,
     });
   });
 
-  test("keeps a verdict that rests on no evidence", () => {
+  test("keeps a verdict that does not rest on evidence", () => {
     const unjudged = { verdict: "alive", rule: "the board has not been checked yet" } as const;
     const eviction: Grounds = {
       act: "pod-evicted",

@@ -16,16 +16,16 @@ const soon = { ...heard, silentMs: 10_001 };
 
 test.each([
   ["silent for its whole grace period", heard, "alive", false, true],
-  ["a millisecond past it", overdue, "unproven", true, true],
-  ["past it, without a proof", { ...overdue, provenMs: undefined }, "unknown", false, false],
-  ["past it, proven up to its end", { ...overdue, provenMs: 1 }, "unknown", false, false],
-  ["long past it, proven past its end", { ...overdue, silentMs: 100_000, provenMs: 59_999 }, "unproven", true, true],
-  ["not to be heard, and in time", { ...heard, live: false }, "unknown", false, false],
-  ["not to be heard, and past it", { ...overdue, live: false }, "unknown", false, false],
+  ["silent for a millisecond longer", overdue, "unproven", true, true],
+  ["overdue, without a proof", { ...overdue, provenMs: undefined }, "unknown", false, false],
+  ["overdue, with a proof up to the grace period", { ...overdue, provenMs: 1 }, "unknown", false, false],
+  ["long overdue, and proven overdue", { ...overdue, silentMs: 100_000, provenMs: 59_999 }, "unproven", true, true],
+  ["out of reach, and in time", { ...heard, live: false }, "unknown", false, false],
+  ["out of reach, and overdue", { ...overdue, live: false }, "unknown", false, false],
   ["the leader's own, and in time", { ...heard, own: true }, "alive", false, true],
   ["the leader's own, without a proof", { ...overdue, provenMs: undefined, own: true }, "unknown", false, false],
-  ["the leader's own, and past it", { ...overdue, own: true }, "cut-off", false, false],
-  ["the leader's own, and not to be heard", { ...overdue, live: false, own: true }, "unknown", false, false],
+  ["the leader's own, and overdue", { ...overdue, own: true }, "cut-off", false, false],
+  ["the leader's own, and out of reach", { ...overdue, live: false, own: true }, "unknown", false, false],
   ["confirmed dead, and in time", { ...heard, confirmedBy: "ops:jo" }, "alive", false, true],
   [
     "confirmed dead, without a proof",
@@ -34,13 +34,13 @@ test.each([
     false,
     false,
   ],
-  ["confirmed dead, and past it", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
-  ["past it, and says that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
-  ["past it, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
-  ["past it, and says that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
-  ["past it, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
+  ["confirmed dead, and overdue", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
+  ["overdue, and reports that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
+  ["overdue, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
+  ["overdue, and reports that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
+  ["overdue, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
   [
-    "past it, and restarted without its kubelet",
+    "overdue, and restarted without its kubelet",
     { ...overdue, heard: "no kubelet since boot" },
     "unproven",
     true,
@@ -54,15 +54,15 @@ test.each([
     false,
   ],
   ["in time, and restarted without its kubelet", { ...heard, heard: "no kubelet since boot" }, "alive", false, true],
-  ["in time, and says that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
+  ["in time, and reports that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
   [
-    "past it, without a proof, and speaks",
+    "overdue, without a proof, and answers on the LAN",
     { ...overdue, provenMs: undefined, heard: "kubelet ok" },
     "unknown",
     false,
     false,
   ],
-  ["not to be heard by the API, and speaks", { ...overdue, live: false, heard: "kubelet ok" }, "unknown", false, false],
+  ["out of reach, and answers on the LAN", { ...overdue, live: false, heard: "kubelet ok" }, "unknown", false, false],
   [
     "the leader's own, and down too long",
     { ...overdue, own: true, heard: "kubelet down too long" },
@@ -70,7 +70,7 @@ test.each([
     false,
     false,
   ],
-  ["confirmed dead, and speaks", { ...overdue, heard: "kubelet ok", confirmedBy: "ops:jo" }, "cut-off", false, false],
+  ["confirmed dead, and answers", { ...overdue, heard: "kubelet ok", confirmedBy: "ops:jo" }, "cut-off", false, false],
   [
     "confirmed dead, and has been down too long",
     { ...overdue, heard: "kubelet down too long", confirmedBy: "ops:jo" },
@@ -91,14 +91,14 @@ test.each([
   ],
   ["silent for a quarter, and confirmed", { ...soon, confirmedBy: "ops:jo" }, "alive", false, true],
   [
-    "silent for a quarter, missed hours, and speaks",
+    "silent for a quarter, missed hours, and answers on the LAN",
     { ...soon, missedMs: 9e6, heard: "kubelet ok" },
     "cut-off",
     false,
     false,
   ],
   ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
-] as const)("a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
+] as const)("the verdict on a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
   const given = verdictOf(evidence);
   expect(given.verdict).toBe(verdict);
   expect(given.rule).not.toBe("");
@@ -110,7 +110,7 @@ test.each([
   ["cut-off", false],
   ["unmanaged", false],
   ["self-isolated", false],
-] as const)("a verdict that only witnesses can give, %s, permits harm: %s", (verdict, permitted) => {
+] as const)("the verdict %s, which only a witness can give, permits harm: %s", (verdict, permitted) => {
   expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
 });
 
@@ -133,6 +133,6 @@ test.each([
   ["dead", false],
   ["alive", false],
   ["unknown", false],
-] as const)("a witness shows that a board runs that is %s: %s", (verdict, witnessed) => {
+] as const)("a witness shows that a board that is %s runs: %s", (verdict, witnessed) => {
   expect(isWitnessed({ verdict })).toBe(witnessed);
 });

@@ -53,7 +53,7 @@ const readOnly = (site: SiteModel): void => {
   site.refuse = (action) => (action.do === "patch" && action.subresource === "status" ? "drop" : undefined);
 };
 
-test("a lost board is lost by its verdict, also if the agent may not mark it", async () => {
+test("a board is lost because of its verdict, even if the agent may not mark it", async () => {
   const site = siteOfThree();
   readOnly(site);
   await site.run("1m");
@@ -67,7 +67,7 @@ test("a lost board is lost by its verdict, also if the agent may not mark it", a
   expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [], undrained: [] });
 });
 
-test("a board that reported itself not ready and fell silent then is lost, not a board that sends heartbeats", async () => {
+test("a board that reported itself not ready and then fell silent is lost, but one that sends heartbeats is not", async () => {
   const site = siteOfThree();
   readOnly(site);
   await site.run("1m");
@@ -81,7 +81,7 @@ test("a board that reported itself not ready and fell silent then is lost, not a
 
 const forAMinute = { key: "node.kubernetes.io/unreachable", operator: "Exists", tolerationSeconds: 60 } as const;
 
-test("a cordoned board that falls silent is counted with its pods until they are gone; daemon pods stay", async () => {
+test("a cordoned board that falls silent is counted with its pods until they are gone, not counting daemon pods", async () => {
   const site = siteOfThree();
   for (const name of ["web-1", "web-2", "daemon", "elsewhere"])
     site.pod(name, { on: name === "elsewhere" ? "pi-1" : "pi-2" });
@@ -102,7 +102,7 @@ test("a cordoned board that falls silent is counted with its pods until they are
   expect(reported(site)).toMatchObject({ off: ["pi-2"], undrained: [] });
 });
 
-test("a board that is not cordoned is lost, whatever pods it has", async () => {
+test("a board that is not cordoned is lost, regardless of its pods", async () => {
   const site = siteOfThree();
   site.pod("web-1", { on: "pi-2" });
   site.tolerate("web-1", forAMinute);
@@ -112,7 +112,7 @@ test("a board that is not cordoned is lost, whatever pods it has", async () => {
   expect(reported(site)).toMatchObject({ lost: ["pi-2"], off: [], undrained: [] });
 });
 
-test("pods that were evicted and still exist are counted apart from those that will be", () => {
+test("pods that were evicted and still exist are counted separately from those that will be evicted", () => {
   const timer = (board: string, sentAt?: object) => ({ board, sentAt }) as unknown as EvictionTimer;
   const timers = [timer("pi-2"), timer("pi-2", {}), undefined, timer("pi-1"), timer("pi-2", {})];
   expect([...leavingPods(timers, new Set(["pi-2", "pi-3"]))]).toEqual([["pi-2", { staying: 1, evicted: 2 }]]);

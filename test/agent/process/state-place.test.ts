@@ -110,7 +110,7 @@ test("neither an error unrelated to the disk nor a failing makeshift needs a mak
   folder.close();
 });
 
-test("another folder in the configuration is tried, whatever happened to the first one", () => {
+test("another folder in the configuration is tried, regardless of what happened to the first one", () => {
   using board = new Board();
   board.fails();
   const other = { ...board.config, state: { ...board.config.state, folder: `${board.folder}-2` } };
@@ -139,7 +139,7 @@ test("an unusable file on a disk that is writable again is reported by the next 
   expect(() => board.place.open(board.config)).toThrow(/written by a newer version/);
 });
 
-test("a process that is asked to end stops checking at once", async () => {
+test("a process that is asked to end stops checking immediately", async () => {
   using board = new Board();
   const ends = new AbortController();
   board.fails();

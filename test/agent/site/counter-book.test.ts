@@ -155,7 +155,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("whose answer was lost counts as used for the next leader as well", async () => {
+  test("whose answer was lost also counts as used for the next leader", async () => {
     const { site, first, second } = await twoBoards();
     await site.clock.advance("3s");
     first.board.link.cut = "answers";
@@ -168,7 +168,7 @@ describe("the counter of a signed command", () => {
     await site.end();
   });
 
-  test("is refused by a board that no longer leads, whatever it still believes", async () => {
+  test("is refused by a board that no longer leads, even if it still considers itself the leader", async () => {
     const { site, first, second } = await twoBoards();
     first.board.suspend();
     await site.clock.until(() => second.board.leads, "5m");
@@ -228,7 +228,7 @@ describe("a Lease with lower counters than a board knows", () => {
   });
 });
 
-test("a site without signed commands costs no write, and the Lease no bytes", async () => {
+test("a site without signed commands does not cost a write or any bytes on the Lease", async () => {
   const { site, disks } = await twoBoards();
   await site.clock.advance("2h");
   expect(disks.map(({ writes }) => writes)).toEqual([0, 0]);
@@ -236,7 +236,7 @@ test("a site without signed commands costs no write, and the Lease no bytes", as
   await site.end();
 });
 
-test("a board whose disk cannot be written still reads the Lease, and accepts nothing by itself", async () => {
+test("a board whose disk cannot be written still reads the Lease, but does not accept a command itself", async () => {
   const { site, first, second, disks } = await twoBoards();
   for (const disk of disks) disk.isFull = true;
   const use = first.use(4);

@@ -11,7 +11,7 @@ const said = (changes: Partial<BoardsPart>): readonly string[] =>
 
 const away = (...names: string[]) => names.map((name) => ({ name, since: at(3000) }));
 
-test("a site whose boards are all there has no problems", () => {
+test("a site whose boards are all present has no problems", () => {
   expect(said({})).toEqual([]);
   expect(boardProblems(healthy())).toEqual([]);
 });
@@ -40,7 +40,7 @@ test("the first few of many lost boards are named and the rest are counted, on o
   ]);
 });
 
-test("boards that are not ready have a line of their own; silent boards that are cordoned are not a fault", () => {
+test("boards that are not ready are listed separately; silent boards that are cordoned are not a fault", () => {
   expect(said({ notReady: { count: 1, some: away("pi-4") }, off: { count: 1, some: away("pi-5") } })).toEqual([
     "warning BoardsNotReady: pi-4 sends heartbeats but is not ready, since 2026-11-20 12:50 UTC",
     "info BoardsOff: pi-5 is cordoned, and has been silent since 2026-11-20 12:50 UTC",

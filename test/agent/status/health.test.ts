@@ -55,7 +55,7 @@ test("a link that was never up is reported with its error, without a duration", 
   ]);
 });
 
-test("a missing leader is a condition once the lease is over, and critical after twice its duration", () => {
+test("a missing leader is a condition once the Lease has expired, and critical after twice its duration", () => {
   const leaderless = (since: number): LeaderPart => ({
     ...leader,
     role: "standby",
@@ -104,14 +104,14 @@ test("a standby is ready with its watches off; a leader only with all of them li
   expect(isReady(healthy({ watches: [nodes, { ...nodes, state: "syncing" }] }))).toBe(false);
 });
 
-test("watches that fell silent are named with their silence", () => {
+test("watches that fell silent are named with the length of their silence", () => {
   const silent: WatchPart = { ...nodes, state: "silent", heardMs: 125_000 };
   expect(conditionsOf({ watches: [silent] })).toEqual([
     "warning WatchStalled: nodes: silent for 2m5s; until the watch recovers, no board is judged by its silence",
   ]);
 });
 
-test("a silent watch of pods keeps no board from being judged", () => {
+test("a silent watch of pods does not prevent boards from being judged", () => {
   const said = (resource: string) =>
     conditionsOf({ watches: [{ ...nodes, resource, state: "silent", heardMs: 125_000 }] });
   expect(said("pods")).toEqual([
@@ -169,7 +169,7 @@ test.each([
   expect(found[0]?.message.endsWith(`: ${why}`)).toBe(true);
 });
 
-test("a safety valve that holds no act is no problem, even at its limit", () => {
+test("a safety valve that does not hold an act is not a problem, even at its limit", () => {
   const valve = { acts: 10, limit: 10, boards: 2, mostBoards: 2 };
   expect(conditionsOf({ eviction: { queue: 0, pending: 0, held: undefined, valve } })).toEqual([]);
 });
@@ -222,7 +222,7 @@ test("objects that two sites select are reported: boards, namespaces, or all of 
   ]);
 });
 
-test("a restored server is reported as long as the agent is cautious, also by a process that started later", () => {
+test("a restored server is reported as long as the agent is cautious, even by a process that started later", () => {
   const restored = { hint: "restart every API server" };
   const rebuilt = { at: at(0), why: "the server was restored" };
   expect(conditionsOf({ restored, rebuilt })).toEqual([

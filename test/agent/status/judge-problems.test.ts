@@ -38,7 +38,7 @@ test("boards whose conditions wait for more than a period are counted, with a hi
   ]);
 });
 
-test("the text does not change with every board, since it goes to the fleet", () => {
+test("the text does not change with every board, because it is sent to the fleet", () => {
   const texts = new Set(Array.from({ length: 5000 }, (_, i) => said({ unwritten: i + 1, behindSince: at(0) })[0]));
   expect(texts.size).toBe(12);
   expect([1, 2, 7].map((unwritten) => said({ unwritten, behindSince: at(0) })[0])).toEqual([
@@ -55,7 +55,7 @@ test("numbers older than three periods are a problem", () => {
   ]);
 });
 
-test("an operator's pause is not a lag, and an API that does not answer is a problem of its own", () => {
+test("an operator's pause is not a lag, and an API that does not answer is a separate problem", () => {
   expect(said({ isPaused: true }, 3700)).toEqual([]);
   const down = { state: "down", since: at(3600), error: undefined } as const;
   expect(lagProblems(healthy({ judgement: usual, api: down }, at(3700)))).toEqual([]);

@@ -68,7 +68,7 @@ test("times are counted back from now: setting the wall clock does not make them
   expect(snapshot(healthy({ api: before1970 }), undefined).link?.api.since).toBe("2026-11-20T12:50:00.000Z");
 });
 
-test("a problem keeps its beginning while it lasts, each zone its own, and has a new one when it returns", () => {
+test("a problem keeps its start time while it lasts, separately for each zone, and gets a new one when it returns", () => {
   const zone = (name: string, ready: number) =>
     ({ name, state: "PartialDisruption", nodes: 4, ready, rate: 0 }) as const;
   const since = (status: ReturnType<typeof snapshot>): string[] =>

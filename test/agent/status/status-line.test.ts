@@ -22,7 +22,7 @@ test.each<[string, Parts, string]>([
   ],
   ["a standby names its leader", standby, "standby of edge-05 t17"],
   [
-    "memory is shown beside its limit",
+    "memory is shown with its limit",
     memory === undefined ? standby : { ...standby, memory: { ...memory, rssBytes: 71 * mib, hardBytes: 140 * mib } },
     "standby of edge-05 t17 · rss 71/140M",
   ],

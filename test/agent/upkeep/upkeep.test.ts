@@ -66,14 +66,14 @@ test("maintenance is done once each night", async () => {
   expect(done).toEqual(["2026-11-21T03:17", "2026-11-22T03:17", "2026-11-23T03:17"]);
 });
 
-test("a long maintenance is not begun a second time, and the next night is not left out", async () => {
+test("a long maintenance is not started a second time, and the next night is not skipped", async () => {
   const { clock, done, state } = board();
   state.takes = 20 * 3_600_000;
   await clock.advance("3d");
   expect(done).toHaveLength(3);
 });
 
-test("setting the clock forward does not repeat missed maintenance, and setting it back repeats nothing", async () => {
+test("setting the clock forward does not make up for missed maintenance, and setting it back does not repeat any", async () => {
   const { clock, done } = board({ wall: "2026-11-20T01:00:00Z" });
   clock.setWall("2026-12-24T12:00:00Z");
   await clock.advance("10m");
