@@ -354,7 +354,7 @@ describe("an operator", () => {
     expect(site.isEvicted("pi-6")).toBe(true);
   });
 
-  test("confirms only boards that are silent then: those that come back are not dead when they fall silent again", async () => {
+  test("confirms only boards that are silent at that time: those that return are not dead when they fall silent again", async () => {
     // No act is permitted that does not rest on an operator's word.
     const site = await begun(6, { maxHarm: 0 });
     const zone = site.site.boards.filter(({ plate }) => plate.zone === "b");
@@ -411,7 +411,7 @@ describe("an operator", () => {
     for (const { plate } of zone) expect(site.taints(plate.name)).toEqual(["unreachable:NoSchedule"]);
   });
 
-  test("cannot confirm that a board is dead that comes back before the order is carried out", async () => {
+  test("cannot confirm a board dead if it returns before the order is carried out", async () => {
     const site = await begun(7);
     const victim = site.follower();
     const { name } = victim.plate;
@@ -461,7 +461,7 @@ describe("a leader that steps down on command", () => {
     return site.agent.client.patch(nodes, { name }, "merge", patch, { signal: new AbortController().signal });
   };
 
-  test("is succeeded by the named board, which must stand by", async () => {
+  test("is succeeded by the named board, which must be a standby", async () => {
     const site = await begun(5);
     const first = site.leader;
     const to = site.follower().plate.name;
@@ -498,7 +498,7 @@ describe("a leader that steps down on command", () => {
     expect(first.agent?.agent.elector.view().role).toBe("leader");
   });
 
-  test("leads again where no other board does, also after a restart, and says so in its answer", async () => {
+  test("leads again if no other board does, even after a restart, and says so in its answer", async () => {
     const site = await begun(2);
     const [pi, other] = [site.leader, site.follower(site.leader.plate.name === "pi-1" ? "b" : "a")];
     void standsBy(site, other.plate.name);
@@ -533,7 +533,7 @@ describe("a leader that steps down on command", () => {
 });
 
 describe("a board that is unwell", () => {
-  test("hands the Lease only to a board that stands by", async () => {
+  test("hands the Lease only to a standby", async () => {
     const site = await begun(3);
     const first = site.leader;
     let since: { mono: number; wall: number } | undefined;
@@ -554,7 +554,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
   const problems = ({ agent }: SimBoard) =>
     agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderDeaf");
 
-  test("leaves the Lease to a board that stands by, which notices the silent boards", async () => {
+  test("leaves the Lease to a standby, which notices the silent boards", async () => {
     const site = await begun(4);
     const first = site.leader;
     const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
@@ -594,7 +594,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(why).toMatch(new RegExp(`^its watches of boards have .* ${to.plate.name} stands by$`));
   });
 
-  test("leaves it to a board that announced its standby later even if Nodes can only be read singly", async () => {
+  test("leaves it even if Nodes can only be read one at a time and the standby announced itself late", async () => {
     const site = await begun(4);
     const first = site.leader;
     const to = site.follower("b");
@@ -608,7 +608,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(site.leader).toBe(to);
   });
 
-  test("leaves it if watches are accepted and deliver nothing, whatever lists bring in between", async () => {
+  test("leaves it if watches are accepted but deliver nothing, regardless of lists in between", async () => {
     const site = await begun(4);
     const first = site.leader;
     const patch = { metadata: { annotations: { "siteward.dev/standby": "ready" } } };
@@ -647,7 +647,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(problems(site.leader)).toEqual([]);
   });
 
-  test("reports that even if the server delays its very first watches", async () => {
+  test("reports its failed watches even if the server delays its very first ones", async () => {
     story = new Story(1);
     const site = story;
     const [first] = site.site.boards;
@@ -662,7 +662,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
     expect(problems(first)).toEqual([]);
   });
 
-  test("keeps it if no other board stands by, and reports that until the watches work again", async () => {
+  test("keeps it if there is no standby, and reports that until the watches work again", async () => {
     const site = await begun(1);
     const first = site.leader;
     const mend = first.agentEdge.impair({ is: "watches refused" }, "late");
@@ -675,7 +675,7 @@ describe("a leader whose watches fail while it renews the Lease", () => {
   });
 });
 
-describe("a leader that hears the boards and cannot act", () => {
+describe("a leader that receives heartbeats but cannot act", () => {
   const unable = ({ agent }: SimBoard) =>
     agent?.agent.parts(agent.process.now()).problems?.filter(({ type }) => type === "LeaderUnable");
   const standBy = (site: Story, boards: readonly SimBoard[]): void => {
@@ -694,7 +694,7 @@ describe("a leader that hears the boards and cannot act", () => {
     ["taint a board", "a", [refused("PATCH", "/api/v1/nodes")], /patch nodes/],
     ["delete pods", "a", [refused("DELETE", "/api/v1/namespaces/", 500)], /delete pods/],
     ["read what it deletes", "a", [refused("GET", "/api/v1/namespaces/"), refused("GET", "/api/v1/pods")], /pods/],
-  ])("leaves the Lease to a board that stands by if it cannot %s", async (_, zone, impairments, why) => {
+  ])("leaves the Lease to a standby if it cannot %s", async (_, zone, impairments, why) => {
     const site = await begun(5);
     const first = site.leader;
     const [to, victim] = [site.follower("b"), site.follower(zone)];
@@ -710,7 +710,7 @@ describe("a leader that hears the boards and cannot act", () => {
     expect(site.isEvicted(victim.plate.name)).toBe(true);
   });
 
-  test("says so and keeps the Lease if no other board stands by", async () => {
+  test("reports that and keeps the Lease if there is no standby", async () => {
     const site = await begun(5);
     const first = site.leader;
     const mend = first.agentEdge.impair(refused("PATCH", "/api/v1/nodes"), "late");
@@ -781,7 +781,7 @@ describe("a leader that crashes soon after each start", () => {
 
   const lead = (board: SimBoard) => board.agent?.agent.elector.view().role;
 
-  test("leaves the Lease to a board that stands by, and leads again once no other board does", async () => {
+  test("leaves the Lease to a standby, and leads again once no other board leads", async () => {
     const site = await begun(3);
     const first = site.leader;
     const other = site.follower("b");
@@ -810,7 +810,7 @@ describe("a leader that crashes soon after each start", () => {
     expect(first.agent?.agent.unwell).toBeUndefined();
   });
 
-  test("keeps it if no other board stands by", async () => {
+  test("keeps it if there is no standby", async () => {
     const site = await begun(1);
     const first = site.leader;
     for (let crash = 0; crash < 6; crash++) {
@@ -866,7 +866,7 @@ describe("the Node of a board", () => {
     expect(effect).toMatchObject({ outcome: "refused", code: 421 });
   });
 
-  test("is drained: daemon pods stay, disruption budgets are respected until the deadline, and a command cancels it", async () => {
+  test("is drained: daemon pods are kept, disruption budgets are respected until the deadline, and a command cancels it", async () => {
     const site = await begun(3);
     site.site.keeper.stop();
     const agent = site.follower("b").agent?.agent;
@@ -908,7 +908,7 @@ describe("the Node of a board", () => {
     expect(site.node(name).spec.unschedulable).toBe(true);
   });
 
-  test("is drained no longer once a command uncordons it", async () => {
+  test("is no longer drained once a command uncordons it", async () => {
     const site = await begun(3);
     site.site.keeper.stop();
     const agent = site.follower("b").agent?.agent;
@@ -1036,7 +1036,7 @@ describe("the safety valve", () => {
     expect(site.valve).toMatchObject({ acts: 5, limit: 5 });
   });
 
-  test("is not asked where an operator confirmed the boards dead", async () => {
+  test("does not limit acts on boards that an operator confirmed dead", async () => {
     const site = await begun(6, { maxHarm: 0 });
     const burnt = site.site.boards.filter(({ plate }) => plate.zone === "b");
     if (burnt.some(({ plate }) => plate.name === site.leader.plate.name)) {

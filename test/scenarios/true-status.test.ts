@@ -105,7 +105,7 @@ afterEach(() => {
 });
 
 describe("a board that dies", () => {
-  test("is a problem with its name, its pods wait and are then evicted, and all counts are correct", async () => {
+  test("is reported by name, its pods wait and are then evicted, and all counts are correct", async () => {
     const site = await begun();
     expect(site.row("Eviction")).toBe(
       "0 boards tainted, 0 boards queued, 0 pods waiting, 0 pods evicted by this board in the last hour, not held",
@@ -136,7 +136,7 @@ describe("a board that dies", () => {
     );
   });
 
-  test("is no fault if an operator cordoned it before, but for the pods that it still has", async () => {
+  test("is not a fault if an operator cordoned it before, but its remaining pods are reported", async () => {
     const site = await begun();
     const victim = site.follower("a");
     const path = `/api/v1/nodes/${victim.plate.name}`;

@@ -28,11 +28,11 @@ describe("a site under random faults", { retry: 0 }, () => {
   });
 
   test.each([
-    [6_000_453, "a leader is suspended over a restore, behind a bookmark of the former history"],
+    [6_000_453, "a leader is suspended over a restore, behind a bookmark of the previous history"],
     [6_001_534, "the Lease is created and deleted again while a board waits until it may create one"],
     [6_002_758, "a leader is suspended past its renew deadline while the store is away"],
-    [9_300_095, "a board is found silent, and its condition waits for a slow link until an outage is over"],
-    [9_000_923, "a restore brings back the taint of a board that lives, under policy kubernetes"],
+    [9_300_095, "a board is found silent, and its condition waits for a slow link until an outage has ended"],
+    [9_000_923, "a restore brings back the taint of a living board, under policy kubernetes"],
   ])("keeps every promise in a story that once broke one: seed %i, %s", async (seed) => {
     const schedule = drawn(seed);
     const { violations, trace } = await runSchedule(schedule);
@@ -51,7 +51,7 @@ describe("a site under random faults", { retry: 0 }, () => {
     expect(other.digest).not.toBe(once.digest);
   });
 
-  test("behaves identically whatever the wall clocks of its boards show", async () => {
+  test("behaves identically regardless of the wall clocks of its boards", async () => {
     const schedule = drawn(5, { boards: 3, motif: "dark zone" });
     const { boards } = schedule.setting;
     const steps = boards.map(({ name }, index) => ({
@@ -87,7 +87,7 @@ describe("an act that was decided before an outage", { retry: 0 }, () => {
 });
 
 describe("a board whose link is back while no board can write", { retry: 0 }, () => {
-  test("is not harmed when writes succeed again, although renewals met only the last 9 s of 18 s", async () => {
+  test("is not harmed when writes succeed again, although its renewals failed only in the last 9 s of 18 s", async () => {
     const schedule = drawn(77_053, { motif: "flapping site" });
     const { violations, history } = await runSchedule(schedule);
     expect(violations).toEqual([]);
@@ -95,7 +95,7 @@ describe("a board whose link is back while no board can write", { retry: 0 }, ()
   });
 });
 
-describe("a board whose link to the API server is cut for ten minutes, on a LAN", { retry: 0 }, () => {
+describe("a board whose link to the API server is cut for ten minutes", { retry: 0 }, () => {
   const cutOn = (lan: Schedule["setting"]["lan"], policy: Schedule["setting"]["policy"] = "evidence"): Schedule => {
     const { seed, setting } = drawn(6, { boards: 5, policy, lan });
     const cut = { is: "cut", lane: "both", how: "silent", healing: "reset" } as const;
@@ -108,20 +108,20 @@ describe("a board whose link to the API server is cut for ten minutes, on a LAN"
     return history.writes.filter(({ method, path }) => method === "DELETE" && path.endsWith("-pi-4")).length;
   };
 
-  test("of its own keeps its pods", async () => {
+  test("keeps its pods if its LAN has its own cable", async () => {
     expect(await harm(cutOn("apart"))).toBe(0);
   });
 
   test.each([
-    ["on the cable that is cut", cutOn("same cable")],
-    ["that nobody uses", cutOn("none")],
-    ["of its own under policy kubernetes", cutOn("apart", "kubernetes")],
-  ])("%s loses its pods, as without one", async (_, schedule) => {
+    ["the LAN is on the cable that is cut", cutOn("same cable")],
+    ["no agent uses the LAN", cutOn("none")],
+    ["its LAN has its own cable, but the policy is kubernetes", cutOn("apart", "kubernetes")],
+  ])("loses its pods, as without a LAN, if %s", async (_, schedule) => {
     expect(await harm(schedule)).toBeGreaterThan(0);
   });
 });
 
-describe("a board with a dead kubelet, on a LAN", { retry: 0 }, () => {
+describe("a board with a dead kubelet, but a working LAN,", { retry: 0 }, () => {
   const [dies, ends] = [120_000, 1_500_000];
   const hold = 900_000;
   const withLoop = (every: number, fault: (at: number) => Schedule["faults"][number]): Schedule => {
@@ -139,7 +139,7 @@ describe("a board with a dead kubelet, on a LAN", { retry: 0 }, () => {
     return first?.sentAt ?? Number.POSITIVE_INFINITY;
   };
 
-  test("whose agent restarts again and again is evicted when the hold is over", async () => {
+  test("whose agent restarts again and again is evicted when the hold has ended", async () => {
     const restart = { is: "agent restart", board: "pi-4", how: "killed", for: 1000 } as const;
     const at = await evictedAt(withLoop(45_000, (time) => ({ at: time, ...restart })));
     expect(at).toBeGreaterThan(dies + hold);
@@ -187,7 +187,7 @@ describe("a mutant of the agent is detected", { retry: 0 }, () => {
 
 describe("an API server that accepts no heartbeat for half a minute, while watches stay open", { retry: 0 }, () => {
   test.each(["evidence", "kubernetes"] as const)(
-    "harms no board that missed one heartbeat before, under policy %s",
+    "does not harm any board that missed one heartbeat before, under policy %s",
     async (policy) => {
       const { seed, setting } = drawn(17, { boards: 3, policy });
       const { timing, ...rest } = setting;
@@ -233,7 +233,7 @@ describe("a site that loses its API server for 12 s every 42 s", { retry: 0 }, (
       "cannot be reached",
       flaps((at) => ({ at, is: "cut", board: "every", lane: "both", how: "refused", for: 12_000, healing: "reset" })),
     ],
-  ])("loses the pods of its dead board all the same, and no others: it %s", async (_, schedule) => {
+  ])("nevertheless loses only the pods of its dead board: the server %s", async (_, schedule) => {
     const { violations, trace, history } = await runSchedule(schedule);
     expect(violations, trace.slice(-40).join("\n")).toEqual([]);
     const { deaths, falseActs } = harmOf(history);

@@ -64,22 +64,22 @@ function complaints(respites: number, heardIn: (respite: number) => readonly str
   return checkBlindness(history, [act], [], new Map([[1, new Hearing(process, sentAt)]]));
 }
 
-describe("a board that is marked 20 s after an outage, one of many", () => {
+describe("the marking of one of many boards 20 s after an outage", () => {
   const all = (): readonly string[] => ["pi-1", "pi-2", "pi-3"];
 
-  test("may be, if it missed three grace periods of respites in which the others were heard", () => {
+  test("is permitted if the board missed three grace periods of respites in which the others were heard", () => {
     expect(complaints(7, all)).toEqual([]);
   });
 
-  test("may not, if it missed fewer, although it has been silent for as long", () => {
+  test("is not permitted if the board missed fewer, although it has been silent for as long", () => {
     expect(complaints(5, all)).toEqual([expect.stringContaining("grace: ")]);
   });
 
-  test("may not, if most boards were not heard in those respites", () => {
+  test("is not permitted if most boards were not heard in those respites", () => {
     expect(complaints(7, (respite) => (respite < 6 ? ["pi-1"] : all()))).toEqual([expect.stringContaining("grace: ")]);
   });
 
-  test("may not, if most boards are not heard now", () => {
+  test("is not permitted if most boards are not heard now", () => {
     expect(complaints(7, (respite) => (respite < 6 ? all() : ["pi-1"]))).toEqual([expect.stringContaining("grace: ")]);
   });
 });
