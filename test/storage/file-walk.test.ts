@@ -53,7 +53,7 @@ function walked(database: Database, most: number, between: () => void = () => un
   return steps;
 }
 
-test("a sound file is read to its end, a few rows with each step, whatever is written meanwhile", () => {
+test("a sound file is read to its end, a few rows with each step, regardless of what is written in the meantime", () => {
   const database = filled(500);
   expect(walked(database, 1000)).toBeLessThan(10);
   let next = 500;
@@ -76,7 +76,7 @@ test("empty files, and every table of state.db, can be walked", () => {
   database.close();
 });
 
-test("pages that were overwritten are found, wherever they lie in the tables", () => {
+test("pages that were overwritten are found, regardless of where they are in the tables", () => {
   const random = new SeededRandom(5);
   const pristine = filled(400);
   pristine.close();

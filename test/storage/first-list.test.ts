@@ -28,7 +28,7 @@ const tables = ["objects", "index_rows", "journal", "seen"];
 const on = (board: string): { readonly board: string } => ({ board });
 
 describe.each(ways)("a first list that is %s", (_, begin) => {
-  test("shows nothing before its end, and then all of it, also by index", () => {
+  test("shows nothing before its end, and then all of it, including by index", () => {
     const { fifo, indexer } = store();
     const list = begin(fifo);
     list.page([thing("a@1", on("pi-1")), thing("b@2", on("pi-2"))]);
@@ -79,7 +79,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([shown(indexer.list()), [...indexer.indexValues("board")]]).toEqual([["a@3"], ["pi-3"]]);
   });
 
-  test("that is empty is a list all the same", () => {
+  test("that is empty is nevertheless a list", () => {
     const { fifo } = store();
     begin(fifo).commit("7");
     expect([fifo.resourceVersion, fifo.hasSynced, fifo.depth]).toEqual(["7", true, 0]);
@@ -134,7 +134,7 @@ describe.each(ways)("a first list that is %s", (_, begin) => {
     expect([fifo.depth, fifo.hasSynced]).toEqual([0, true]);
   });
 
-  test("is followed by a second list, before all of it was reported, whose state stays", () => {
+  test("is followed by a second list before all of it was reported, and the state of the second list is kept", () => {
     const { fifo, indexer } = store();
     const first = begin(fifo);
     first.page([thing("a@1"), thing("b@2"), thing("c@3")]);

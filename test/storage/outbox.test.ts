@@ -26,7 +26,7 @@ const events = (outbox: Outbox): readonly string[] =>
 const nothing = (): void => {};
 
 describe("events", () => {
-  test("are numbered without gaps, also over a restart, and are returned in their order", () => {
+  test("are numbered without gaps, even across a restart, and are returned in their order", () => {
     using folder = scratch();
     const file = folder.file("state.db");
     const first = open(file);
@@ -49,7 +49,7 @@ describe("events", () => {
     expect(outbox.lost).toBe(6);
   });
 
-  test("that were dropped are reported once, by an event of its own, when there is room", () => {
+  test("that were dropped are reported once, by a separate event, when there is room", () => {
     const outbox = new Outbox(open(), bounds);
     for (let n = 0; n < 7; n++) outbox.event(() => message("x"), at(0));
     expect(outbox.hasRoom).toBe(false);

@@ -85,7 +85,7 @@ function filled(folder: string): void {
 const positions = ({ cache }: StateFolder): readonly unknown[] =>
   cache.database.fresh("SELECT position FROM resources").all();
 
-test("a cache that was filled beside another state is deleted, once, and reported", () => {
+test("a cache that was filled with another state is deleted, once, and reported", () => {
   using place = scratch();
   const [ours, theirs] = [place.file("ours"), place.file("theirs")];
   for (const folder of [ours, theirs]) filled(folder);
@@ -100,7 +100,7 @@ test("a cache that was filled beside another state is deleted, once, and reporte
   second.close();
 });
 
-test("a cache beside a recreated state is deleted too, and so is an older one of the same board", () => {
+test("a cache next to a recreated state is deleted too, and so is an older one of the same board", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);
@@ -171,7 +171,7 @@ test("after a power failure between the two writes, the next start continues lik
   kept.close();
 });
 
-test("a cache of a version without owners is adopted if the state has no owner either", () => {
+test("a cache of a version without owners is adopted if the state does not have an owner either", () => {
   using place = scratch();
   const folder = place.file("state");
   filled(folder);

@@ -164,7 +164,7 @@ test("a file that another process is writing is busy, and the write can be retri
   other.close();
 });
 
-test("changes by another program to a file in use are damage, whatever SQLite calls them", () => {
+test("changes by another program to a file in use are damage, regardless of what SQLite calls them", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const database = Database.open({ file, migrations, pragmas });

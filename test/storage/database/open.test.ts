@@ -199,7 +199,7 @@ test("a folder in place of the cache is moved away with its content, and only th
   expect(readdirSync(`${file}.moved-away`)).toEqual(["second"]);
 });
 
-test("the newest three of the states set aside are kept, and always the last one, whatever the clock showed", () => {
+test("of the states set aside the newest three are kept, including the last one, regardless of the clock", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   // A board without a battery clock wakes up in 1970.
