@@ -215,7 +215,7 @@ describe.skipIf(whyNoCard)("a card that fails while the board leads", () => {
 });
 
 describe.skipIf(whyNoMount)("a disk that fills up while the board leads", () => {
-  test("loses no accepted command, and accepts commands again once there is room", async () => {
+  test("does not lose any accepted command, and accepts commands again once there is room", async () => {
     const fleet = await new TestFleet().start();
     const folder = disk("size=8m");
     const site = await siteOn(folder, fleet);

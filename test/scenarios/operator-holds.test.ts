@@ -461,7 +461,7 @@ describe("a leader that steps down on command", () => {
     return site.agent.client.patch(nodes, { name }, "merge", patch, { signal: new AbortController().signal });
   };
 
-  test("is succeeded by the named board, which must be a standby", async () => {
+  test("is followed by the named board, which must be a standby", async () => {
     const site = await begun(5);
     const first = site.leader;
     const to = site.follower().plate.name;

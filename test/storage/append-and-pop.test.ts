@@ -160,7 +160,7 @@ describe.each(ways)("a group of deltas that is %s", (_, receive) => {
       expect([again.indexer.get("a")?.beat, again.fifo.resourceVersion]).toEqual([2, "5"]);
     });
 
-    test("is followed by a change that is reported against the last of them, regardless of which group brought it", () => {
+    test("is followed by a change that is reported against the last heartbeat, regardless of its group", () => {
       const move = delta("Updated", "a@4", { board: "pi-2", beat: 2 });
       const apart = seeded();
       receive(apart.fifo, [beat], "3");

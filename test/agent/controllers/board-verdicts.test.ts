@@ -74,7 +74,7 @@ describe("harmful acts", () => {
     expect(verdictsAt(105, back).held).toBeUndefined();
   });
 
-  test("are held from the end of an outage on, even before the next monitor pass", () => {
+  test("are held from the end of an outage, even before the next monitor pass", () => {
     judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt: at(100), releasedAt: at(110) } };
     const back = { ...live(400), restoredAt: at(400) };
     expect(verdictsAt(401, back).held).toMatch(/since the last outage/);

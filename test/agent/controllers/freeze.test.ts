@@ -100,7 +100,7 @@ describe.each(["evidence", "kubernetes"] as const)("policy %s: a frozen site", (
     expect(site.times(taken).length).toBeGreaterThan(0);
   });
 
-  test("keeps its queue, and after the thaw evicts at the secondary rate for one window", async () => {
+  test("keeps its queue, and evicts at the secondary rate for one window after the thaw", async () => {
     const site = bigSite(policy);
     await site.run("2m");
     freeze(site, { scope: "site" }, "1h");

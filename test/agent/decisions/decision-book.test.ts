@@ -48,7 +48,7 @@ const eviction = (name: string, more: Partial<DecidedAct> = {}): DecidedAct => (
   ...more,
 });
 
-test("an act that is done is logged immediately, and stored within seconds with what it rests on", async () => {
+test("an act that is done is logged immediately, and stored within seconds with the facts that it rests on", async () => {
   const { clock, said, book, records, end } = setUp();
   book.acted(eviction("web"));
   expect(said.lines).toMatchObject([

@@ -37,7 +37,7 @@ describe("a board whose link needs twelve seconds for each request and its answe
     await site.end();
   });
 
-  test("takes over from a leader that is gone", async () => {
+  test("takes over from a leader that has gone", async () => {
     const site = new Election();
     const former = site.join("near");
     await site.settled();

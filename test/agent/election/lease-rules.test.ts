@@ -374,11 +374,11 @@ describe("another process with the same name", () => {
     }
   });
 
-  test("is not assumed for a Lease that is read for the first time: the previous process wrote it", () => {
+  test("is not assumed for a Lease that is read for the first time, because the previous process wrote it", () => {
     expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", record: { term: 4 } });
   });
 
-  test("counts as another holder for a board that does not lead, which takes the Lease in a new term when it expires", () => {
+  test("counts as another holder for a board that does not lead; that board takes the Lease in a new term when it expires", () => {
     const strange = own(-2);
     const readings: readonly Reading[] = [
       [0, own(-1)],

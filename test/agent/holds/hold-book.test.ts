@@ -203,7 +203,7 @@ describe("a freeze", () => {
     await site.end();
   });
 
-  test("whose answer was lost leaves no unknown freeze on the Lease", async () => {
+  test("whose answer was lost does not leave an unknown freeze on the Lease", async () => {
     const { site, first } = await twoBoards();
     await site.clock.advance("3s");
     first.board.link.cut = "answers";
@@ -273,7 +273,7 @@ test("a hold that the next leader could not read is refused, and changes nothing
 });
 
 describe("the board's own copy", () => {
-  test("does not cost a write on a board that never had a hold, or any bytes on the Lease", async () => {
+  test("does not cost a board that never had a hold any write, or the Lease any bytes", async () => {
     const { site, disks } = await twoBoards();
     await site.clock.advance("2h");
     expect(disks.map(({ writes }) => writes)).toEqual([0, 0]);

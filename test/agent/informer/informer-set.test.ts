@@ -609,7 +609,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("is not synced by what its watches received earlier, because a standby may have lost one for long", async () => {
+  test("is not synced by what its watches received earlier, because a standby may have been without one for long", async () => {
     const cut = cutOff();
     const run = await new Run(scope).start();
     cut.board = "pi-1";
@@ -655,7 +655,7 @@ describe("a site of selected boards", () => {
     await run.stop();
   });
 
-  test("takes a board back that left and returned", async () => {
+  test("accepts a board again that left and returned", async () => {
     const run = await new Run(scope).start();
     const notified = run.notificationsOf(pods);
     api.put(nodes, node("pi-2", theirs));

@@ -123,7 +123,7 @@ describe("a watch that ended", () => {
   });
 });
 
-describe("the trail stored beside a position", () => {
+describe("the trail stored with a position", () => {
   test("is continued by the next process", () => {
     history.known = witness(105);
     add(110, 120);

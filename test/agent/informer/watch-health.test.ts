@@ -42,12 +42,12 @@ describe("a watch", () => {
     expect(opened(down, limits, at(160.1)).restoredAt).toEqual(at(160.1));
   });
 
-  test("that failed to open several times had an outage since it was lost", () => {
+  test("that failed several times to open had an outage from the moment it was lost", () => {
     const down = closed(closed(live, limits, at(150)), limits, at(155));
     expect(down.notLiveSince).toEqual(at(150));
   });
 
-  test("that was closed because it stalled had an outage since its last event", () => {
+  test("that was closed because it stalled had an outage from its last event on", () => {
     expect(closed(live, limits, at(190)).notLiveSince).toEqual(at(100));
   });
 

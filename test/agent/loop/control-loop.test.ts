@@ -916,7 +916,7 @@ describe("the progress of a loop", () => {
     expect(still()).toBe("idle");
   });
 
-  test("shows a pass that never ends although the other workers continue", async () => {
+  test("shows a pass that never ends even if the other workers continue", async () => {
     const { loop, term, clock, caches } = setUp({
       observe: (key, site) => (key === "default/stuck" ? new Promise(() => {}) : site.lister(pods).get(key)),
     });

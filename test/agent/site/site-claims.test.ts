@@ -242,7 +242,7 @@ test("nothing is known before the first list has succeeded; a later failure does
   await following;
 });
 
-test("a Lease outside the namespaces of sites claims nothing, and none of them is even read", async () => {
+test("a Lease outside the namespaces of sites does not claim anything, and is not even read", async () => {
   const { claims, ranks, signal, leases } = setUp();
   leases.put("planted", "2020-01-01T00:00:00Z", "", { namespace: "tenant", workloads: "" });
   await claims.learn(signal);

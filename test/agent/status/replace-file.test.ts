@@ -71,6 +71,6 @@ test("a FIFO in its place does not block the write", () => {
   expect(readFileSync(file, "utf8")).toBe("new");
 });
 
-test("a missing folder is reported by the error", () => {
+test("a missing folder causes an error", () => {
   expect(() => replaceFile(path.join(folder, "gone", "status.json"), "x")).toThrow(/ENOENT/);
 });

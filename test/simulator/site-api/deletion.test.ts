@@ -125,7 +125,7 @@ describe("a pod on a board", () => {
     [{ terminationGracePeriodSeconds: 5 }, {}, 5],
     [{ terminationGracePeriodSeconds: 5 }, { gracePeriodSeconds: 60 }, 60],
     [{}, { gracePeriodSeconds: -1 }, 1],
-  ])("with %j, deleted with %j, has %i seconds to end", async (spec, options, seconds) => {
+  ])("that has %j and is deleted with %j has %i seconds to end", async (spec, options, seconds) => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1", ...spec }));
     expect(deletionOf(await site.ask("DELETE", `${pods}/a`, options))[1]).toBe(seconds);

@@ -135,7 +135,7 @@ test.each(fourteen.map(({ name }) => name))("%s is shown while the keys have an 
   }
 });
 
-test("the first board is selected by default, and boards with problems are above it", () => {
+test("the first board is selected by default, and boards with problems are listed above it", () => {
   const boards = [...fourteen, board("pi-15", { ready: "Unknown" })];
   const keys = { help: keyHelp, selected: undefined };
   const lines = linesOf("siteward up", { ...site, boards }, [], { ...wide, rows: 14, keys });

@@ -145,7 +145,7 @@ describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' o
     ["an authority by relative path", { "certificate-authority": "pki/ca.crt" }, { token: "secret" }],
     ["a client certificate in the file", { "certificate-authority-data": base64(ca) }, inline],
     [
-      "a client certificate beside the file",
+      "a client certificate next to the file",
       {},
       { "client-certificate": "pki/agent.crt", "client-key": "./pki/agent.key" },
     ],

@@ -51,7 +51,7 @@ test("after a reboot with the right time a level lasts until its original end", 
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("after a power cut without the time, the rest of a level counts from the boot", async () => {
+test("if the time is unknown after a power cut, the rest of a level counts from the boot", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("1970-01-01T00:00:00Z", false);

@@ -64,7 +64,7 @@ test("in a flood of documents the keys are read once a second, so a new key take
   expect(trust().isInstalled).toBe(false);
 });
 
-test("a key has the name of its file and may sign every command, unless a file beside it limits it", () => {
+test("a key has the name of its file and may sign every command, unless a file with its name limits it", () => {
   put("alice.pub", newKeyPair().publicKey);
   put("bob.pub", newKeyPair().publicKey);
   put("bob.yaml", 'commands: ["eviction.*", "ping"]\nscopes: [site]\nnot_after: 2027-01-01T00:00:00Z\n');
@@ -106,7 +106,7 @@ test.each([
   ["an end on a day that does not exist", "not_after: 2027-02-30\n"],
   ["broken YAML", "commands: [ping\n"],
   ["nothing", ""],
-])("a key with %s beside it may sign nothing", (_, text) => {
+])("a key whose limits file has %s may not sign anything", (_, text) => {
   put("ops.pub", newKeyPair().publicKey);
   put("ops.yaml", text);
   const { keys, problems, isInstalled } = readTrust(folder);

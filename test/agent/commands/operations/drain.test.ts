@@ -307,7 +307,7 @@ test.each([
   expect([...forced.evicted].sort()).toEqual(["a", "tenant"]);
 });
 
-test("a drain whose evictions are refused says which and why", async () => {
+test("a drain whose evictions are refused reports which ones and why", async () => {
   const twice = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
   const { run } = board([web("twice"), web("a")], (name) =>
     name === "twice" ? refusal(500, "InternalError", twice) : undefined,

@@ -99,7 +99,7 @@ describe("a DaemonSet on a site", () => {
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
-  test("waits in the quarantine after an outage, and everything else continues", async () => {
+  test("waits in the quarantine after an outage, while everything else continues", async () => {
     const restoredAt = { mono: 0, wall: 0 };
     const site = await rollout({ ...firstMemory, quarantine: { ...noQuarantine, restoredAt } });
     site.boards("n2");

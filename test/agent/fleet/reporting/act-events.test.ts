@@ -30,7 +30,7 @@ function setUp() {
   return { changes, events: new ActEvents(() => changes.take()) };
 }
 
-test("an eviction reaches the fleet with its board, its pod and what it rests on", () => {
+test("an eviction is reported to the fleet with its board, its pod and the facts that it rests on", () => {
   const { changes, events } = setUp();
   expect(events.due(at(0))).toBeUndefined();
   changes.add(eviction("web", "done"));
