@@ -299,7 +299,7 @@ test("no files import each other in a circle, not even for types or by import()"
   expect(circlesIn(imports)).toEqual([]);
 });
 
-test("a circle would be found, however long it is, and wherever it is entered", () => {
+test("a circle would be found, regardless of its length and of where it is entered", () => {
   const imports = new Map([
     ["entry", ["a"]],
     ["a", ["b", "leaf"]],
@@ -316,7 +316,7 @@ test("no two exported types have the same name", () => {
   expect(sharedNames(sources)).toEqual([]);
 });
 
-test("a name of two exported types would be found, whatever the kind of type", () => {
+test("a name of two exported types would be found, regardless of the kind of type", () => {
   const sources = [
     ["a.ts", "export interface Claim {}\nexport type Once = string;\ninterface Inner {}"],
     ["b.ts", "export abstract class Claim {}\ninterface Inner {}"],

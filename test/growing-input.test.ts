@@ -49,7 +49,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   "the allowances of a Lease": (text) => decodeBudget(text, now),
 };
 
-test.each(Object.keys(readers))("%s is read or refused at once, however long it is", (name) => {
+test.each(Object.keys(readers))("%s is quickly read or refused, regardless of its length", (name) => {
   const read = readers[name];
   for (const [kind, text] of Object.entries(texts)) {
     expect(
@@ -74,7 +74,7 @@ test.each([
   "0 0 * JAN-MARMARMARMARMARMARMARMARMARMARMAR *",
   "0 0 * 1JAN1JAN1JAN1JAN1JAN-12 *",
   "@daily 1-99999999999 * * *",
-])("the schedule %s, which a library would expand for ever, is refused", (written) => {
+])("the schedule %s, which a library would expand forever, is refused", (written) => {
   expect(parseCron(written)).toBeUndefined();
   expect(parseWindows(`${written} for 8h`)).toBeUndefined();
 });
@@ -199,7 +199,7 @@ describe("an object as large as a server lets it become", () => {
   });
 
   test.each(Object.keys(refused))(
-    "with %s is refused soon after it could be parsed, and its version counts",
+    "with %s is refused soon after it could be parsed, and its resourceVersion is kept",
     async (name) => {
       const [resource, line, why] = refused[name] as (typeof refused)[string];
       let last: WatchEvent<KubeObject> | undefined;

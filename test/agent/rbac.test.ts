@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { permitted, rbacObjects } from "../support/rbac.ts";
 
 /** That each of these permissions is used, and no other is missed, is counted on a real API server: test/kube/permissions.test.ts. */
-test("systemd/rbac.yaml grants nothing twice and nothing by a wildcard, to one service account", () => {
+test("systemd/rbac.yaml grants its permissions to one service account, none of them twice or by a wildcard", () => {
   const all = permitted();
   expect(new Set(all).size).toBe(all.length);
   expect(all.filter((one) => one.includes("*"))).toEqual([]);

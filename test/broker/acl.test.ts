@@ -46,7 +46,7 @@ describe.skipIf(lack)("the generated ACL", () => {
     expect(await publish(board, topic)).toBe(expected);
   });
 
-  test("a board receives only messages to itself, its site and all boards, whatever it subscribes to", async () => {
+  test("a board receives only messages to itself, its site and all boards, regardless of its subscriptions", async () => {
     const fleet = await new TestFleet().start();
     const board = await fleet.broker.client("acme/plant7/pi-1");
     const received: string[] = [];

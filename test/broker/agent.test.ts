@@ -87,7 +87,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     expect(Math.max(...seqs())).toBe(new Set(seqs()).size);
   });
 
-  test("settings of the fleet are applied, survive a restart, and are rolled back if they break the link", async () => {
+  test("fleet settings are applied, survive a restart, and are rolled back if they break the link", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -173,7 +173,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 1, appliedVersion: 1, state: "in-sync" });
   });
 
-  test("an operator rolls back the fleet's settings on the board; the fleet is notified, and its next version is accepted", async () => {
+  test("an operator rolls back fleet settings on the board; the fleet is notified, and its next version is accepted", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);
@@ -199,7 +199,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await reported(fleet, { desiredVersion: 2, appliedVersion: 2, state: "in-sync" });
   });
 
-  test("a log level and a version without changes need no new life, even after a kill; the next version is accepted", async () => {
+  test("a log level and a version without changes do not need a new life, even after a kill; the next version is accepted", async () => {
     const fleet = await new TestFleet().start();
     const site = await siteWith(fleet);
     await up(fleet, 1);

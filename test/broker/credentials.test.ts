@@ -25,7 +25,7 @@ describe.skipIf(lack)("the credentials of the link", () => {
     expect(await board.fleet?.reloadCredentials(false)).toMatchObject({ outcome: "done", result: { changed: false } });
   });
 
-  test("files that are not a pair, or belong to another board, change nothing and are reported", async () => {
+  test("files that are not a pair, or belong to another board, do not change anything and are reported", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -46,7 +46,7 @@ describe.skipIf(lack)("the credentials of the link", () => {
     expect(board.fleet?.contribution(now()).mqtt).toMatchObject({ state: "up" });
   });
 
-  test("a certificate that the broker rejects is replaced by the former one", async () => {
+  test("a certificate that the broker rejects is replaced by the previous one", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();

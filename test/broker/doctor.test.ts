@@ -69,7 +69,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     expect(broker.log).not.toMatch(/Will message specified.*\n.*Sending PUBLISH to .*\/up/);
   });
 
-  test("detects rules that permit it to write but not to read, though the subscription was granted", async () => {
+  test("detects rules that permit it to write but not to read, although the subscription was granted", async () => {
     await start(acl.replace(/pattern read \S+_doctor\n/, ""));
     const checks = new BrokerChecks(board());
     expect(await checks.acl()).toMatchObject({
@@ -133,7 +133,7 @@ describe.skipIf(lack)("siteward doctor with a broker", () => {
     expect(broker.log).not.toContain("New client connected");
   });
 
-  test("leaves commands that wait for the agent waiting", async () => {
+  test("leaves commands that wait for the agent at the broker", async () => {
     await start();
     const { certificate, key } = broker.authority.issue(name);
     const session = { clientId: name, clean: false, properties: { sessionExpiryInterval: 600 } };

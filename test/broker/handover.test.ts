@@ -99,7 +99,7 @@ async function ledMeanwhile(): Promise<{ readonly site: Site; readonly id: strin
   return { site, id };
 }
 
-describe.skipIf(lack)("commands of a site during a hand-over", () => {
+describe.skipIf(lack)("site commands during a hand-over", () => {
   test("each is executed by at most one board and answered by one", async () => {
     const site = new Site(await new TestFleet().start());
     site.elect(1, "pi-1");

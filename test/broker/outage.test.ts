@@ -76,7 +76,7 @@ describe.skipIf(lack)("an outage of the broker", () => {
     expect(fleet.said(board.topic("event/identity.duplicate"))).toEqual([]);
   });
 
-  test("with a broker whose ACL lacks the board's rules events stay in the outbox and the link stays up", async () => {
+  test("with a broker whose ACL lacks the board's rules, events wait in the outbox and the link stays up", async () => {
     const fleet = await new TestFleet({ acl: "user ops\ntopic readwrite sw1/#\npattern write sw1/%u/up\n" }).start();
     const board = fleet.board();
     board.start();
@@ -107,7 +107,7 @@ describe.skipIf(lack)("an outage of the broker", () => {
       .toMatchObject({ state: "succeeded" });
   });
 
-  test("a board with a full disk stays connected and answers, and repeats nothing once it has room", async () => {
+  test("a board with a full disk stays connected and answers, and does not repeat anything once it has room", async () => {
     const fleet = await new TestFleet().start();
     const board = fleet.board();
     board.start();
@@ -210,7 +210,7 @@ describe.skipIf(lack)("messages larger than a board accepts", () => {
     ["in their payload", 70_000, 0],
     ["by a few bytes", 65_520, 0],
     ["in their properties", 60_000, 6000],
-  ])("%s do not make it deaf, with the configuration of docs/operator.md", async (_, payload, properties) => {
+  ])("%s do not block others, with the configuration of docs/operator.md", async (_, payload, properties) => {
     const fleet = await new TestFleet({ more: [line] }).start();
     const board = fleet.board();
     board.start();

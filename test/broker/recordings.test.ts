@@ -187,7 +187,7 @@ describe.skipIf(lack)("a flood of commands that anyone could send", () => {
   });
 });
 
-describe.skipIf(lack)("a recorded signed command of the site", () => {
+describe.skipIf(lack)("a recorded signed site command", () => {
   test("is refused by the next leader: a thaw from before the current freeze does not end it", async () => {
     const site = await new SignedSite().start();
     expect(await site.publish(site.sign("eviction.freeze", 3, { ttl: 3600 }))).toMatchObject({ state: "succeeded" });

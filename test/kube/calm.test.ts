@@ -21,7 +21,7 @@ describe.skipIf(missingAssets())("a site on which nothing changes but heartbeats
   });
   afterAll(() => site.stop());
 
-  test("keeps its watches open: the server's silence about a resource that rests is not a stall", async () => {
+  test("keeps its watches open, because the server's silence about an unchanged resource is not a stall", async () => {
     await rest(80);
     const opened = new Map<string, Set<string>>();
     for (const { verb, objectRef, requestReceivedTimestamp } of site.requestsOf(agent)) {

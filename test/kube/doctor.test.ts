@@ -20,7 +20,7 @@ const config = {
   status: { minInterval: "200ms", every: "1s" },
 };
 
-describe.skipIf(missingAssets())("siteward doctor beside a real API server", () => {
+describe.skipIf(missingAssets())("siteward doctor with a real API server", () => {
   const site = new KubeSite();
   let kubeconfig = "";
   let file = "";
@@ -119,7 +119,7 @@ describe.skipIf(missingAssets())("siteward doctor beside a real API server", () 
     }
   });
 
-  test("beside a running agent all checks pass and the exit code is 0", async () => {
+  test("next to a running agent all checks pass and the exit code is 0", async () => {
     const agent = site.agent("pi-2", config);
     await until("it leads", () => agent.isReady, 30);
     const own = path.join(agent.dir, "siteward.yaml");

@@ -7,7 +7,7 @@ import { fill, touch } from "../support/load.ts";
 import { differences } from "../support/mirrored.ts";
 import { rest } from "../support/rest.ts";
 
-describe.skipIf(missingAssets())("behind a real API server", () => {
+describe.skipIf(missingAssets())("a real API server", () => {
   const site = new KubeSite();
   const config = {
     leader: { duration: "9s", renewDeadline: "6s", retry: "1s" },
@@ -41,7 +41,7 @@ describe.skipIf(missingAssets())("behind a real API server", () => {
       .writesOf(agent)
       .filter(({ verb, objectRef }) => objectRef?.resource === "pods" && (verb === "delete" || verb === "patch"));
 
-  test("that lost its etcd no board is blamed for the silence, though all connections stay open", async () => {
+  test("that lost its etcd does not cause a verdict on any board, although all connections stay open", async () => {
     const [agent] = site.agents;
     if (!agent) throw new Error("no agent");
     site.cluster.suspendEtcd();
@@ -54,7 +54,7 @@ describe.skipIf(missingAssets())("behind a real API server", () => {
     expect(harm(agent)).toEqual([]);
   });
 
-  test("that has lost its watch history the agent lists once, and its cache then equals the server's objects", async () => {
+  test("that has lost its watch history is listed once, and the agent's cache then equals the server's objects", async () => {
     const [agent] = site.agents;
     if (!agent) throw new Error("no agent");
     const before = listsOf(agent, "pods");

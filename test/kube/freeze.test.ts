@@ -53,7 +53,7 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     await until("the board is tainted", isTainted, 30, () => other.log().slice(-2000));
   });
 
-  test("a leader that is ordered to step down hands the Lease to the named board once that board stands by", async () => {
+  test("a leader that is ordered to step down hands the Lease to the named board once that board is a standby", async () => {
     const { leader } = site;
     const heir = site.agents.find((agent) => agent !== leader);
     if (!leader || !heir) throw new Error("there is no leader or no second board");
@@ -119,7 +119,7 @@ describe.skipIf(missingAssets())("on a real API server", () => {
     expect(await podsOn(site, agent.board)).toEqual([]);
   });
 
-  test("a drain leaves pods without a controller that come during it, and an uncordon ends it", async () => {
+  test("a drain leaves pods without a controller that appear during it, and an uncordon ends it", async () => {
     const agent = site.leader;
     if (!agent) throw new Error("there is no leader");
     const { board } = agent;

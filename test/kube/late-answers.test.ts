@@ -47,7 +47,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a leader whose writes of the 
     authority.remove();
   });
 
-  test("says so and leaves the Lease to the other board, which marks a board that is gone", async () => {
+  test("reports that and leaves the Lease to the other board, which marks a board that is gone", async () => {
     link.answerLate(isWriteOfTheLease, 10_000);
     site.silence(2);
     const tooLate = "its claims reach the Lease, but the answers arrive too late for it to lead";
@@ -59,7 +59,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a leader whose writes of the 
     await until("the board that is gone is marked", async () => (await site.ready(2)) === "Unknown", 60);
   });
 
-  test("leaves it there when its rest is over, and stands by when answers are in time again", async () => {
+  test("leaves it there when its rest has ended, and is a standby once answers are in time again", async () => {
     await rest(restSeconds + 5);
     expect([near.leads, far.leads]).toEqual([true, false]);
     link.answerInTime();

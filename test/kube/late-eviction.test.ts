@@ -54,7 +54,7 @@ describe.skipIf(isSkipped).each(policies)("under policy %s a deletion that is se
     authority.remove();
   });
 
-  test("and arrives after the return of the board does not delete the pod that runs there again", async () => {
+  test("that arrives after the return of the board does not delete the pod that runs there again", async () => {
     const { cluster } = site;
     await cluster.request("POST", pods, victim(boardName(lost)));
     await cluster.request("PATCH", `${pods}/victim/status`, { status: running() }, strategic);

@@ -152,7 +152,7 @@ describe.skipIf(missingAssets())("a site in mid-term on a real kube-apiserver", 
     await expectReturned(first, before);
   });
 
-  test("one of two boards with copies of one card that start at the same moment leads", {
+  test("if two boards with copies of one card start at the same moment, only one of them leads", {
     timeout: 170_000,
   }, async () => {
     const { cluster } = site;

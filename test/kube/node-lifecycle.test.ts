@@ -10,7 +10,7 @@ const config = {
   judgement: { policy: "kubernetes" },
 };
 
-describe.skipIf(missingAssets())("a board falls silent on a real kube-apiserver", () => {
+describe.skipIf(missingAssets())("silent boards on a real kube-apiserver", () => {
   const site = new KubeSite();
 
   beforeAll(async () => {
@@ -40,7 +40,7 @@ describe.skipIf(missingAssets())("a board falls silent on a real kube-apiserver"
     expect(await site.podNames()).toContain(podName(0));
   });
 
-  test("a pod without a toleration is evicted from a board that a person taints, and no other pod is", async () => {
+  test("a pod without a toleration is evicted from a board that a person taints, and no other pod is evicted", async () => {
     const path = `/api/v1/nodes/${boardName(1)}`;
     await site.cluster.request(
       "PATCH",

@@ -47,7 +47,7 @@ describe.skipIf(missingAssets())("the report of a board on its own Node", () => 
     expect((await own()).metadata.resourceVersion).toBe(resourceVersion);
   });
 
-  test("withdraws the standby when the agent stops, restores it at the next start, and repeats nothing", async () => {
+  test("withdraws the standby when the agent stops, restores it at the next start, and does not repeat any write", async () => {
     await agent.stop();
     expect(await standby()).toBe("stopped");
     const before = writesToNode().length;

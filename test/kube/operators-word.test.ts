@@ -55,7 +55,7 @@ describe.skipIf(missingAssets())("an operator's word on a real API server", () =
     return site.leader;
   }
 
-  test("the confirmation that a zone is dead does not cover boards that have come back, even under another leader", async () => {
+  test("the confirmation that a zone is dead does not cover boards that have returned, even under another leader", async () => {
     site.silence(...zone1);
     await until("the zone is tainted", () => areTainted(zone1, true), 60);
     const confirmed = await order(leader(), "zone.confirm-dead", { zone: "zone-1", ttl: 86_400 });
@@ -78,7 +78,7 @@ describe.skipIf(missingAssets())("an operator's word on a real API server", () =
     await until("the boards are back", async () => (await site.ready(1)) === "True", 30);
   });
 
-  test("that each leader in turn has to step down leaves no site without a leader", async () => {
+  test("that tells each leader in turn to step down does not leave the site without a leader", async () => {
     const first = leader();
     const second = site.agents.find((agent) => agent !== first);
     const stepDown = () => order(leader(), "leader.step-down", { holdOff: 3600 });

@@ -138,7 +138,7 @@ describe.skipIf(missingAssets())("with the permissions of systemd/rbac.yaml and 
     await until("the first revision is deleted", async () => (await site.revisions()) === 1, 10, tail);
   });
 
-  test("going back to a former image raises the number of its revision", async () => {
+  test("a rollback to a previous image raises the number of its revision", async () => {
     await site.cluster.request("PATCH", `${sets}/logs`, { spec: { revisionHistoryLimit: 5 } }, merge);
     await site.image("logs:3");
     await site.rolledOut("logs:3", tail);

@@ -44,7 +44,7 @@ describe.skipIf(missingAssets())("a board whose configuration names another site
   });
   afterAll(() => site.stop());
 
-  test("leads the new site at once, with its own count of terms, and releases the old site's Lease", async () => {
+  test("leads the new site immediately, with its own count of terms, and releases the old site's Lease", async () => {
     const { pid } = agent;
     // So that the counts of the two sites differ.
     for (const round of [1, 2]) {
@@ -63,7 +63,7 @@ describe.skipIf(missingAssets())("a board whose configuration names another site
     expect((await lease("plant7")).spec.holderIdentity ?? "").toBe("");
   });
 
-  test("leads the old site at once when it is named again, and continues its count of terms", async () => {
+  test("leads the old site immediately when it is named again, and continues its count of terms", async () => {
     const { leaseTransitions: last = 0 } = (await lease("plant7")).spec;
     rename("plant8", "plant7");
     await leads("plant7", 15);

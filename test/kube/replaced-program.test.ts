@@ -9,7 +9,7 @@ import { fill } from "../support/load.ts";
 const root = path.resolve(import.meta.dirname, "../..");
 const timing = { duration: "6s", renewDeadline: "4s", retry: "1s", followers: "poll" };
 
-describe.skipIf(missingAssets())("an upgrade removes the files of a running program", () => {
+describe.skipIf(missingAssets())("when an upgrade removes the files of a running program", () => {
   const site = new KubeSite();
 
   beforeAll(async () => {

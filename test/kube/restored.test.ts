@@ -105,7 +105,7 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await mirrorsTheServer();
   });
 
-  test("is noticed by an agent that was off, however far the store has advanced since", async () => {
+  test("is noticed by an agent that was off, regardless of how far the store has advanced since", async () => {
     agent().start();
     await until("the agent leads", () => agent().isReady, 60);
     await diverge();
@@ -149,7 +149,7 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     await mirrorsTheServer();
   });
 
-  test("evicts no pod for a taint that an API server which was not restarted still shows", async () => {
+  test("does not cause an eviction for a taint that an API server still shows because it was not restarted", async () => {
     agent().start();
     const tolerations = [{ key: "repair", operator: "Exists", effect: "NoExecute", tolerationSeconds: 20 }];
     const spec = { nodeName: boardName(0), tolerations, containers: [{ name: "main", image: "example/app:1" }] };

@@ -77,7 +77,7 @@ describe.skipIf(missingAssets())("a server that was not restored is not mistaken
     site.beat(0, 1, 2);
   });
 
-  test("if a second server behind the same address lags by half a minute nothing is listed again", async () => {
+  test("if a second server behind the same address lags by half a minute, nothing is listed again", async () => {
     let round = 0;
     churn = setInterval(() => void touch(cluster, round++ % 5, `${round}`).catch(() => undefined), 500);
     const agent = site.agent("pi-2", config, path.join(cluster.dir, "through-front"));

@@ -56,7 +56,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     site.beat(board);
   }
 
-  test("with the documented flags it judges no board, and our own judgement is never attributed to it", async () => {
+  test("with the documented flags it does not judge any board, and the agent's own judgement is never attributed to it", async () => {
     const flags = { ...quick, "leader-elect": "true" };
     await manager.start("*,-node-lifecycle-controller,-taint-eviction-controller", flags);
     site.silence(0);

@@ -67,7 +67,7 @@ describe.skipIf(missingAssets() || !canMount())("a leader whose supply voltage d
     expect(await standby(0)).toBe("unwell");
   });
 
-  test("hands the Lease to a board that stands by, and does not take it back", async () => {
+  test("hands the Lease to a standby, and does not take it back", async () => {
     const second = board(1);
     await until("the second stands by", async () => (await standby(1)) === "ready", 60);
     await until(

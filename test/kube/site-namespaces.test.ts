@@ -73,7 +73,7 @@ describe.skipIf(missingAssets())("a site with selectors for boards and namespace
     expect(touched).not.toContain("theirs");
   });
 
-  test("a namespace that joins is managed at once", async () => {
+  test("a namespace that joins is managed immediately", async () => {
     await site.cluster.request(
       "PATCH",
       "/api/v1/namespaces/theirs",

@@ -13,7 +13,7 @@ const config = {
   log: { level: "info", format: "json" },
 };
 
-describe.skipIf(missingAssets())("siteward status beside real agents", () => {
+describe.skipIf(missingAssets())("siteward status with real agents", () => {
   const site = new KubeSite();
   let leader: AgentProcess;
   let follower: AgentProcess;
@@ -77,7 +77,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     await until("it is fresh", async () => (await status(follower)).code === 0, 10);
   });
 
-  test("a degraded and a critical site have exit codes of their own (1, 2)", async () => {
+  test("a degraded and a critical site have their own exit codes (1, 2)", async () => {
     await site.cluster.killApi();
     // The watches break before the first request fails.
     const isTold = async (): Promise<boolean> =>
@@ -92,7 +92,7 @@ describe.skipIf(missingAssets())("siteward status beside real agents", () => {
     await stranger.stop();
   });
 
-  test("a killed agent is stale at once (3), because its process has ended", async () => {
+  test("a killed agent is stale immediately (3), because its process has ended", async () => {
     const { pid } = leader;
     await leader.stop("SIGKILL");
     expect(await status(leader)).toMatchObject({

@@ -196,7 +196,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     await expect(site.mallory(method, url, body, type)).rejects.toThrow(/: 403 /);
   });
 
-  test("claims no board by a Lease in its namespace, not even by the oldest, and a selector of commas is ignored", async () => {
+  test("cannot claim a board with a Lease in its namespace, even if it is the oldest, and a selector of commas is ignored", async () => {
     expect(agent.status()?.health.conditions.filter(({ type }) => /Selection|Sites/.test(type))).toEqual([]);
     const read = site.requestsOf(agent).filter(({ objectRef }) => objectRef?.resource === "leases");
     expect(
@@ -206,7 +206,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     await othersAreServed();
   });
 
-  test("takes no board from a foreign DaemonSet by pods that name it as their owner", async () => {
+  test("cannot take a board from another tenant's DaemonSet with pods that name it as their owner", async () => {
     const { items } = await site.cluster.request<List>("GET", "/apis/apps/v1/namespaces/default/daemonsets");
     const uid = items[0]?.metadata.uid ?? "";
     const owner = { apiVersion: "apps/v1", kind: "DaemonSet", name: "logs", uid, controller: true };
@@ -224,7 +224,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     expect(touched.map(({ verb, requestURI }) => `${verb} ${requestURI}`)).toEqual([]);
   });
 
-  test("influences nothing by annotations, labels, owners and tolerations of its pods", async () => {
+  test("cannot influence anything through annotations, labels, owners and tolerations of its pods", async () => {
     const annotations = {
       "siteward.dev/holds": JSON.stringify({ freezes: { site: { until: 9e15 } } }),
       "siteward.dev/out-of-service": "{}",
@@ -260,7 +260,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     await othersAreServed();
   });
 
-  test("costs little by objects as large as the API server accepts", async () => {
+  test("cannot cause much work with objects as large as the API server accepts", async () => {
     const many = (count: number, make: (i: number) => object): object =>
       Object.assign({}, ...Array.from({ length: count }, (_, i) => make(i)));
     const labels = many(1000, (i) => ({ [`l-${i}`]: "v" }));
@@ -311,7 +311,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
   const sets = "/apis/apps/v1/namespaces/tenant/daemonsets";
   const slices = "/apis/discovery.k8s.io/v1/namespaces/tenant/endpointslices";
 
-  test("keeps nothing of a deleted object by making it large first", async () => {
+  test("cannot keep a deleted object in service by making it large first", async () => {
     const lastTransitionTime = new Date().toISOString().replace(/\.\d+Z/, "Z");
     const serving = async (ip: string): Promise<boolean> =>
       JSON.stringify(await site.cluster.request("GET", slices)).includes(`"${ip}"`) ||
@@ -354,7 +354,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     expect((await pods()).items).toEqual([]);
   });
 
-  test("has no object made again and again by labels that leave no room for more", async () => {
+  test("cannot cause repeated creation of an object by using up its label limit", async () => {
     const labels = Object.fromEntries(Array.from({ length: 999 }, (_, at) => [`l${at}`, "v"]));
     const template = {
       metadata: { labels: { ...labels, app: "full" } },
@@ -376,7 +376,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     expect(await count(slices, "kubernetes.io/service-name%3Dfull")).toBe(1);
   });
 
-  test("delays the judgement of no board by a storm of its own objects", async () => {
+  test("cannot delay the judgement of any board with a storm of its own objects", async () => {
     let isOver = false;
     const storm = (async () => {
       for (let i = 0; !isOver; i++) {
@@ -410,7 +410,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     await until("it is back", async () => (await site.taints(2)).length === 0, 60, tail);
   });
 
-  test("learns nothing about others from Events in its namespace", async () => {
+  test("cannot learn anything about others from Events in its namespace", async () => {
     const { items } = await site.mallory<{
       items: readonly { involvedObject: { namespace?: string }; message: string }[];
     }>("GET", `${own}/events`);
@@ -418,7 +418,7 @@ describe.skipIf(missingAssets())("a tenant with the rights of edit", () => {
     expect(items.filter(({ message }) => /default\//.test(message))).toEqual([]);
   });
 
-  test("never costs the leader its Lease", () => {
+  test("cannot make the leader lose its Lease", () => {
     expect(agent.isReady).toBe(true);
     expect(agent.log()).not.toMatch(/term ended/);
   });

@@ -54,7 +54,7 @@ describe.skipIf(missingAssets())("on a thin link that a tenant's large pods keep
     await link?.close();
   });
 
-  test("a pod that was given a toleration before its board was tainted stays, and one without it goes", async () => {
+  test("a pod that was given a toleration before its board was tainted is kept, and one without it is evicted", async () => {
     const { cluster } = site;
     link.set({ bytesPerSecond: 200_000 });
     for (const name of large) {

@@ -32,7 +32,7 @@ const largeSet = (name: string) => ({
 });
 
 /** Each large event takes about 25 s on the thin link, which both watches share, and a watch stalls after 15 s. */
-describe.skipIf(missingAssets())("two watches on a thin link, within which a tenant changes four large objects", () => {
+describe.skipIf(missingAssets())("two watches on a thin link, while a tenant changes four large objects,", () => {
   const site = new KubeSite();
   let link: FaultyLink;
   let agent: AgentProcess;
@@ -71,7 +71,7 @@ describe.skipIf(missingAssets())("two watches on a thin link, within which a ten
     await link?.close();
   });
 
-  test("deliver them, and what comes after them", async () => {
+  test("deliver those objects and the events after them", async () => {
     const { cluster } = site;
     const before = { pods: watchOf(/^pods/)?.objects ?? 0, sets: watchOf(/^daemonsets/)?.objects ?? 0 };
     link.set({ bytesPerSecond: 600_000 });

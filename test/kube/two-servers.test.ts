@@ -47,7 +47,7 @@ describe.skipIf(missingAssets())("two API servers behind a balancer", () => {
     await wayToStore?.close();
   });
 
-  test("one loses its etcd and keeps its connections: the agent leaves it, and notices a silent board", async () => {
+  test("one loses its etcd but keeps its connections: the agent leaves it, and notices a silent board", async () => {
     wayToStore.set({ silent: true });
     chosen = portOf(site.cluster.server);
     site.silence(2);

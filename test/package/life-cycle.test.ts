@@ -182,7 +182,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     await host.sh(`test -s ${kubeconfig} && test -s /var/lib/siteward/state.db`);
   });
 
-  test("installed again it continues from its former state", async () => {
+  test("installed again it continues from its previous state", async () => {
     await install(second);
     await host.until(unit, { ActiveState: "active" }, 60);
     expect(await enabled()).toBe("enabled");
@@ -198,7 +198,7 @@ describe.skipIf(why !== undefined)("the package on a board", () => {
     expect((await host.run("systemctl cat siteward")).code).not.toBe(0);
   });
 
-  test("a formerly installed board starts from scratch after a purge", async () => {
+  test("a board on which the package was once installed starts from scratch after a purge", async () => {
     expect(await install(second)).toMatch(/not started/);
     expect(await state()).toBe("inactive");
     expect(await enabled()).toBe("enabled");

@@ -6,7 +6,7 @@ import { layout } from "../../packaging/layout.ts";
 
 const root = path.resolve(import.meta.dirname, "../..");
 
-test("each page to which the guide for operators links is installed beside it", () => {
+test("each page to which the guide for operators links is installed with it", () => {
   const files = layout({
     root,
     architecture: architectures.amd64,

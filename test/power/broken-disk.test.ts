@@ -156,7 +156,7 @@ if (why !== undefined) console.log(`skipped: disks that are full or read-only, b
 const mounting = test.skipIf(why !== undefined);
 
 mounting(
-  "when the disk fills up the Lease goes to a board with room, and the agent keeps running and reports why",
+  "when the disk fills up, the Lease goes to a board with room, and the agent keeps running and reports why",
   async () => {
     const disk = mounted("size=6m");
     const full = start("pi-full", disk);
@@ -187,7 +187,7 @@ mounting(
 );
 
 mounting(
-  "with a disk that is read-only at the start the agent releases the Lease, and resumes once it can write",
+  "with a disk that is read-only at the start, the agent releases the Lease, and resumes once it can write",
   async () => {
     const disk = mounted("size=16m");
     const agent = start("pi-1", disk);
@@ -217,7 +217,7 @@ const noCard = Card.whyNot();
 if (noCard !== undefined) console.log(`skipped: failing cards, because ${noCard}`);
 
 test.skipIf(noCard !== undefined)(
-  "when a leader's card fails another board leads, and keeps the Lease after the repair; nothing is lost",
+  "when a leader's card fails, another board leads, and keeps the Lease after the repair; nothing is lost",
   async () => {
     const card = new Card();
     try {
@@ -251,7 +251,7 @@ test.skipIf(noCard !== undefined)(
 );
 
 test.skipIf(noCard !== undefined)(
-  "a board that starts on a failed card takes no Lease, not even a free one",
+  "a board that starts on a failed card does not take a Lease, not even a free one",
   async () => {
     const card = new Card();
     try {

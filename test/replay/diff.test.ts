@@ -67,7 +67,7 @@ test.each<[object, boolean]>([
   expect(paths({ taints: matcher })).toEqual(holds ? [] : ["taints"]);
 });
 
-test("a matcher for a number matches nothing but numbers", () => {
+test("a matcher for a number matches only numbers", () => {
   expect(paths({ state: { notBefore: 0 } })).toEqual(["state"]);
   expect(paths({ nothing: { notBefore: 0 } })).toEqual(["nothing"]);
 });
@@ -76,7 +76,7 @@ test("a malformed matcher is reported with its place", () => {
   expect(() => paths({ qps: { about: 1 } })).toThrow(/expect\.qps: .* needs a number within/);
 });
 
-test("an outcome is the same text whatever the order of its members, without the undefined ones", () => {
+test("an outcome gives the same text regardless of the order of its members, without the undefined ones", () => {
   expect(JSON.stringify(canonical({ b: 1, a: { d: undefined, c: Number.POSITIVE_INFINITY } }))).toBe(
     '{"a":{"c":"Infinity"},"b":1}',
   );

@@ -28,7 +28,7 @@ test("the number is also replaced in names of members, and an inner repeat has i
   ]);
 });
 
-test("a repeat outside a list, or with further members, is left to the family", () => {
+test("a repeat outside a list, or with additional members, is left to the family", () => {
   const value = { given: { repeat: 2, item: "x" }, list: [{ repeat: 2, item: "x", name: "y" }] };
   expect(expand(value)).toEqual(value);
 });

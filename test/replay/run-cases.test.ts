@@ -152,7 +152,7 @@ test("a file names its case, unless the case does so itself", async () => {
   );
 });
 
-test("all problems of a case are reported at once", async () => {
+test("all problems of a case are reported together", async () => {
   const content = { id: 7, family: "ZS", given: {}, config: [], extra: 1 };
   expect((await replayed([write("case.json", content)])).err.trimEnd().split("\n")).toHaveLength(3);
 });

@@ -6,7 +6,7 @@ import { rest } from "../support/rest.ts";
 const duration = 12;
 const config = { leader: { duration: `${duration}s`, renewDeadline: "8s", retry: "1s" } };
 
-test("after a restart a board resumes its own term at once; a board with a clone of its card waits like any other", async () => {
+test("after a restart a board resumes its own term immediately; a board with a clone of its card waits like any other", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   const termOf = (one: typeof agent): number | undefined => one.status()?.leader?.term;

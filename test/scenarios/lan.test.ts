@@ -17,7 +17,7 @@ async function freePort(): Promise<number> {
 
 const judging = async () => ({ judgement: { witness: "lan", witnessPort: await freePort() } });
 
-test("a board loses its API link and answers on the LAN: its pods stay until it dies", {
+test("a board that loses its API link but answers on the LAN keeps its pods until it dies", {
   timeout: 300_000,
 }, async () => {
   const config = {

@@ -76,7 +76,7 @@ function canUnshare(): boolean {
   }
 }
 
-describe("a faulty link harms no board", () => {
+describe("a faulty link does not harm any board", () => {
   story("when it is silent for half a minute, which is reported, and the watches resume", {
     async play(site) {
       const lists = site.lists("pods");
@@ -179,7 +179,7 @@ describe("a faulty link harms no board", () => {
   const early = authority?.issue("api", { from: "400101000000Z" });
   const front = early && new TlsFront(early);
   afterAll(() => authority?.remove());
-  story("when the API server's certificate is not yet valid by this board's clock, and later is", {
+  story("when the API server's certificate is not yet valid by this board's clock, and later becomes valid", {
     skip: !front,
     ...(front && authority && { tls: { front, ca: authority.ca } }),
     async before(site) {

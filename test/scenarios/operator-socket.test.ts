@@ -83,7 +83,7 @@ test("a command on the board survives kill -9 and a restart, and its repetition 
   }
 });
 
-test("the metrics file is beside the status, always complete, and written as often", async () => {
+test("the metrics file is next to the status file, is always complete, and is written as often", async () => {
   const site = await new LinkedSite({ config }).start();
   const { agent } = site;
   const file = path.join(agent.dir, "run/metrics.prom");

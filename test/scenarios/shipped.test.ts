@@ -5,14 +5,14 @@ import { failuresIn, inOrder, play, storyTimeout } from "./play.ts";
 const atOnce = { timeout: storyTimeout, concurrent: true };
 
 test(
-  "zone-outage: a zone without power is declared lost; a leader without heartbeats declares no board lost",
+  "zone-outage: a zone without power is declared lost; a leader without heartbeats does not declare any board lost",
   atOnce,
   async () => {
     expect(failuresIn(await play("--scenario", "zone-outage"))).toEqual([]);
   },
 );
 
-test("leader-loss: when the leader loses power another board leads the next term", atOnce, async () => {
+test("leader-loss: when the leader loses power, another board leads the next term", atOnce, async () => {
   const story = await play("--scenario", "leader-loss");
   expect(failuresIn(story)).toEqual([]);
   expect(inOrder(story.lines, /do power-off leader \(pi-1\)/, /pi-[23] leads, term/, /pi-1 NotReady/)).toBe(true);

@@ -64,7 +64,7 @@ test("the pods of a workload are created and spread over the boards", async () =
   expect(placed()).toEqual({ "pi-1": 2, "pi-2": 2 });
 });
 
-test("a pod that is being deleted is replaced at once, on a board that accepts it", async () => {
+test("a pod that is being deleted is replaced immediately, on a board that accepts it", async () => {
   board("pi-1");
   board("pi-2");
   start(web);
@@ -86,7 +86,7 @@ test("pods that the cache does not show yet are not created twice", async () => 
   expect(podNames()).toHaveLength(4);
 });
 
-test("a pod deleted before it was seen is created again in the end", async () => {
+test("a pod deleted before it was seen is eventually created again", async () => {
   start(web);
   await clock.settle();
   for (const name of podNames()) api.remove("pods", name);
@@ -94,7 +94,7 @@ test("a pod deleted before it was seen is created again in the end", async () =>
   expect(podNames()).toHaveLength(4);
 });
 
-test("pods that fit no board wait, with a reason, and a new board gets them", async () => {
+test("pods that do not fit any board wait, with a reason, and a new board gets them", async () => {
   start({ ...web, zone: "zone-b" });
   board("pi-1", "zone-a");
   await clock.advance("1s");
@@ -142,7 +142,7 @@ test("when a person scales a workload down, pods without readiness are deleted f
   expect(api.read("replicasets", "web")?.status).toMatchObject({ replicas: 2, readyReplicas: 2 });
 });
 
-test("when a person deletes a workload, its pods are deleted, other pods stay, and it is not created again", async () => {
+test("when a person deletes a workload, its pods are deleted, other pods are kept, and it is not created again", async () => {
   board("pi-1");
   start(web);
   await clock.advance("1s");

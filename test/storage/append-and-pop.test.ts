@@ -160,7 +160,7 @@ describe.each(ways)("a group of deltas that is %s", (_, receive) => {
       expect([again.indexer.get("a")?.beat, again.fifo.resourceVersion]).toEqual([2, "5"]);
     });
 
-    test("is followed by a change that is reported against the last of them, whichever group brought it", () => {
+    test("is followed by a change that is reported against the last heartbeat, regardless of its group", () => {
       const move = delta("Updated", "a@4", { board: "pi-2", beat: 2 });
       const apart = seeded();
       receive(apart.fifo, [beat], "3");
@@ -195,7 +195,7 @@ describe.each(ways)("a group of deltas that is %s", (_, receive) => {
   });
 });
 
-test("both ways report the same and leave the same file, whatever happens", () => {
+test("both ways report the same and leave the same file, regardless of what happens", () => {
   const made = ways.map(([, receive]) => ({ ...store(memory(), { isQuiet: onlyBeat }), receive }));
   const site = new Site(11);
   for (let round = 0; round < 300; round++) {

@@ -63,7 +63,7 @@ test("an answer is undelivered until it is marked, and an answer without a recip
   expect(log.undelivered()).toEqual([]);
 });
 
-test("commands that may be forgotten are deleted, over many pages, and open commands stay", () => {
+test("commands that may be forgotten are deleted, over many pages, and open commands are kept", () => {
   const log = open();
   for (let n = 0; n < 300; n++) {
     log.admit(row(`A${n}`, { keep: String(n) }));

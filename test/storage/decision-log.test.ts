@@ -14,7 +14,7 @@ const entry = (subject: string, text: string, more: Partial<DecisionEntry> = {})
   ...more,
 });
 
-test("decisions are found by their object, and those about pods by their board too, over a restart", () => {
+test("decisions are found by their object, and those about pods by their board too, even after a restart", () => {
   using folder = scratch();
   const file = folder.file("state.db");
   const database = open(file);

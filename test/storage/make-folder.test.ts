@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { makeFolder } from "../../storage/make-folder.ts";
 import { scratch } from "./object-store.ts";
 
-test("missing parts of a path are created, and existing ones stay", () => {
+test("missing parts of a path are created, and existing ones are kept", () => {
   using place = scratch();
   for (const name of ["a/b/c", "a/b/c", "a/d/", "e//f/../g", "a"]) {
     makeFolder(place.file(name));

@@ -43,7 +43,7 @@ test("a walk lists entries in key order; entries may be deleted during the itera
   expect([...memo.entries("a")]).toEqual([]);
 });
 
-test("an area is emptied as a whole, and the others stay", () => {
+test("an area is emptied as a whole, and the others are kept", () => {
   const memo = new Memo(open());
   for (const key of ["1", "2", "3"]) memo.set("a", key, "x");
   memo.set("b", "1", "kept");

@@ -8,7 +8,7 @@ import { FakeClock } from "./fake-clock.ts";
 import { RecordingLog } from "./recording-log.ts";
 import { SeededRandom } from "./seeded-random.ts";
 
-test("a change of a shared cached object throws, however the object was cached", async () => {
+test("a change of a shared cached object throws, regardless of how the object was cached", async () => {
   const clock = new FakeClock();
   const api = new FakeApi(clock);
   const database = openCache();

@@ -218,7 +218,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
 
   const reload = (): Promise<string> => board.host.sh("systemctl reload siteward", { seconds: 60 });
 
-  test("applies a new log level at once, and the agent keeps leading", async () => {
+  test("applies a new log level immediately, and the agent keeps leading", async () => {
     const pid = await board.pid();
     await board.untilStatus("it leads", ({ leader }) => leader?.role === "leader");
     await board.configure({ log: { level: "debug" } });
@@ -264,7 +264,7 @@ describe.skipIf(whyNoHost !== undefined)("systemctl reload", () => {
     );
   });
 
-  test("replaces a configuration that prevents the start by the former one", async () => {
+  test("replaces a configuration that prevents the start by the previous one", async () => {
     const pid = await board.pid();
     await board.configure({ judgement: { recovery: "7m" }, state: { folder: "/proc/nowhere" } });
     await reload();

@@ -36,7 +36,7 @@ test("selectors that match a pod have one of the index values that the pod looks
   }
 });
 
-test("only the first labels by name of an object with thousands are indexed, and a selector needs only a few look-ups", () => {
+test("only the first labels by name are indexed for an object with thousands of them, and a selector needs only a few look-ups", () => {
   const labels = Object.fromEntries(Array.from({ length: 8000 }, (_, i) => [`l-${String(9999 - i)}`, "v"]));
   expect(labelValues("n", labels)).toHaveLength(129);
   expect(labelValues("n", labels)[1]).toBe("n l-2000 v");

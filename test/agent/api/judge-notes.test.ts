@@ -47,7 +47,7 @@ describe("managedFields", () => {
   });
 
   test.each([[undefined], ["x"], [[null, 7, "x", {}, { manager: 7 }, { manager: "a", fieldsV1: "f:spec" }]]])(
-    "that are malformed show nothing: %j",
+    "that are malformed do not show anything: %j",
     (fields) => expect(judgeNotes(fields)).toEqual([]),
   );
 });

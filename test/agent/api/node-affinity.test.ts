@@ -49,7 +49,7 @@ describe("one expression", () => {
   });
 });
 
-test("one matching term is enough, all expressions of a term are needed, and the nodeSelector as well", () => {
+test("one matching term is enough, but all expressions of a term must match, and so must the nodeSelector", () => {
   const [room, disk] = [label("room", "In", "a"), label("disk", "Exists")];
   expect(isSelected(terms(disk, room), board)).toBe(true);
   expect(isSelected(terms({ matchExpressions: [...room.matchExpressions, ...disk.matchExpressions] }), board)).toBe(

@@ -38,7 +38,7 @@ test.each([
   ["a list", [meta()]],
   ["no metadata", {}],
   ["metadata that is a list", { metadata: [] }],
-  ["metadata that is a text", { metadata: "web" }],
+  ["metadata that is a string", { metadata: "web" }],
 ])("%s is refused without an exception", (_, value) => {
   expect(parseObject(value, pods).ok).toBe(false);
 });
@@ -81,7 +81,7 @@ test("a cluster-scoped object has no namespace, even if its metadata names one",
   expect(accepted({ metadata: meta({ namespace: "x" }) }, nodes).metadata.namespace).toBeUndefined();
 });
 
-test("an owner's string that is longer than any real one is replaced, and the reference stays", () => {
+test("an oversized string in an owner reference is replaced, and the reference is kept", () => {
   const owner = { apiVersion: "v1", kind: "Pod", name: "a", uid: "x".repeat(513), controller: true };
   const pod = accepted({ metadata: meta({ ownerReferences: [owner] }) }, pods);
   expect(pod.metadata.ownerReferences).toEqual([{ ...owner, uid: "(too long)" }]);
@@ -132,7 +132,7 @@ test.each([
   expect(node.status?.conditions ?? []).toEqual([]);
 });
 
-describe("where a missing member would cause a harmful act, the object is refused", () => {
+describe("an object is refused if ignoring a malformed member would cause a harmful act", () => {
   test.each([
     ["a node name that is not a string", { spec: { nodeName: 3 } }, "spec.nodeName"],
     ["tolerations that are not a list", { spec: { tolerations: {} } }, "spec.tolerations"],
@@ -147,7 +147,7 @@ describe("where a missing member would cause a harmful act, the object is refuse
     ["a holder that is not a string", { spec: { holderIdentity: 3 } }],
     ["a duration in words", { spec: { leaseDurationSeconds: "60s" } }],
     ["transitions that are not a number", { spec: { leaseTransitions: [] } }],
-    ["a renewal that is no text", { spec: { renewTime: 17 } }],
+    ["a renewal that is not a string", { spec: { renewTime: 17 } }],
   ])("a Lease with %s", (_, fields) => {
     expect(refused({ metadata: meta(), ...fields }, leases)).toContain("Lease default/web: spec.");
   });
@@ -164,7 +164,7 @@ test("null counts as absent, as Go writes absent values", () => {
   );
 });
 
-test("nesting too deep to be serialised is refused, however it is built", () => {
+test("nesting too deep to be serialised is refused, regardless of how it is built", () => {
   const deep = `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`;
   const object = JSON.parse(`{"metadata":${JSON.stringify(meta())},"spec":{"x":${deep}}}`);
   expect(refused(object, pods)).toContain("nested");

@@ -9,7 +9,7 @@ test("a pod has a board once it is bound", () => {
   expect(boardOf({ metadata: pod("web").metadata })).toBeUndefined();
 });
 
-test("a pod's phase in its life cycle follows from its status", () => {
+test("a pod's stage in its life cycle is derived from its status", () => {
   expect(isTerminating(pod("web", { deletionTimestamp: "T" }))).toBe(true);
   expect(isTerminating(pod("web"))).toBe(false);
   expect(

@@ -23,6 +23,6 @@ test.each([
   [[], undefined],
   [["7", undefined], undefined],
   [["7", "b1"], undefined],
-])("of %j the earliest is %s", (positions, expected) => {
+])("the earliest of %j is %s", (positions, expected) => {
   expect(earliestOf(positions)).toBe(expected);
 });

@@ -21,7 +21,7 @@ function parsed<T extends KubeObject>(resource: Resource<T>, object: object): T 
 const template = { metadata: { labels: { app: "web" } }, spec: { containers: [{ name: "main", image: "nginx" }] } };
 const selector = { matchLabels: { app: "web" } };
 
-describe("an object whose partial use would change its meaning is refused", () => {
+describe("an object is refused if using only part of it would change its meaning", () => {
   test.each<[string, Resource<KubeObject>, object, string]>([
     ["a set without a spec", daemonSets, {}, "has no spec"],
     ["a set without a selector", daemonSets, { spec: { template } }, "spec.selector is not a label selector"],
@@ -119,7 +119,7 @@ describe("fields that are not needed are left out", () => {
   });
 });
 
-test("an affinity with an empty value, and terms of every kind, are accepted as the API permits them", () => {
+test("an affinity with an empty value, or with terms of every kind, is accepted because the API permits it", () => {
   const terms = [
     { matchExpressions: [{ key: "a", operator: "In", values: [""] }] },
     { matchFields: [{ key: "metadata.name", operator: "In", values: ["pi-1"] }] },

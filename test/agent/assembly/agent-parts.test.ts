@@ -19,11 +19,11 @@ test("a controller counts as failing for five minutes after an error", () => {
   expect(partOf({ state: "starting" }).state).toBe("running");
 });
 
-test("a missing permission is not a failure of the controller, not even just after it was granted", () => {
+test("a missing permission does not count as a failure of the controller, even just after it was granted", () => {
   expect(partOf({ lastError: { ...error, missing: listPods } }, 1).state).toBe("running");
 });
 
-test("a paused controller shows as paused whatever its last error was; a waiting one names the resources it waits for", () => {
+test("a paused controller is shown as paused regardless of its last error; a waiting one names the resources it waits for", () => {
   expect(partOf({ state: "paused", lastError: error }).state).toBe("paused");
   const waiting = { state: "standby", lastError: "waits for pods, nodes" };
   expect(partOf({ state: "standby", lastError: error }, 0, ["pods", "nodes"])).toMatchObject(waiting);

@@ -34,7 +34,7 @@ describe("the system clock", () => {
   });
 });
 
-test("an instant shifts on both clocks alike", () => {
+test("shifting an instant shifts both of its clocks by the same amount", () => {
   expect(shifted({ mono: 5, wall: 100 }, -7)).toEqual({ mono: -2, wall: 93 });
 });
 
@@ -66,7 +66,7 @@ describe("a deadline", () => {
     expect(signal.reason).toEqual(new Error("too late"));
   });
 
-  test("aborts with its parent, including one that aborted before", () => {
+  test("aborts with its parent, even if the parent had aborted before", () => {
     const clock = new FakeClock();
     const parent = new AbortController();
     const before = deadline(clock, 1000, parent.signal, reason);

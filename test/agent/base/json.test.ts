@@ -17,7 +17,7 @@ test("a text of exactly the maximum size is read, and one byte more is refused",
   expect(recordIn(text, 9)).toBeUndefined();
 });
 
-test("a record may nest 64 levels, whatever its strings contain", () => {
+test("a record may nest 64 levels, regardless of what its strings contain", () => {
   const nested = (levels: number): string =>
     `{"text":"[[{\\"[","a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
   expect(recordIn(nested(64))).toBeDefined();

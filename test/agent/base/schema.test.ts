@@ -37,7 +37,7 @@ function allProblems(schema: Schema<unknown>, value: unknown, most = 100): reado
   });
 }
 
-test("every problem of a value is found, each at its place", () => {
+test("every problem in a value is found and reported with its path", () => {
   const wrong = { name: "Pi 3", rev: 2, rails: [1, 9, "2"], wear: "new", isLeader: 1, moon: 1 };
   expect(allProblems(board, wrong)).toEqual([
     "kind missing: one of edge, core",

@@ -52,7 +52,7 @@ describe("durations", () => {
   });
 });
 
-test("a heap returns its smallest item, whatever the order of insertion", () => {
+test("a heap returns its smallest item, regardless of the order of insertion", () => {
   const random = new SeededRandom(3);
   const heap = new Heap<number>((a, b) => a < b);
   const all: number[] = [];

@@ -148,14 +148,14 @@ test("a card that failed and was made read-only counts as read-only, by its own 
   expect(isReadOnly("rw,errors=remount-ro", "rw")).toBe(false);
 });
 
-test("a folder whose path has blanks is found on its mount", () => {
+test("the mount of a folder is found even if its path contains spaces", () => {
   const line = "21 1 179:2 / /mnt/my\\040disk rw - ext4 /dev/mmcblk0p2 rw\n9 1 0:30 / / rw - tmpfs tmpfs rw\n";
   const { files } = tree("raspberry-pi-4-2g", { "/proc/self/mountinfo": line, "/mnt/my disk/siteward/.kept": "" });
   expect(readBoard(files, "/mnt/my disk/siteward", at).storage).toMatchObject({ kind: "sd", isVolatile: false });
   expect(readBoard(files, "/mnt/mything", at).storage.isVolatile).toBe(true);
 });
 
-test("a board with a thousand mounts of pods is read as well, and the last mount of a path is used", () => {
+test("a board with a thousand pod mounts can be read, and the last mount of a path is used", () => {
   const pods = Array.from(
     { length: 2000 },
     (_, i) => `${100 + i} 21 0:${i} / /var/lib/kubelet/pods/${i}/volumes/token rw - tmpfs tmpfs rw\n`,

@@ -25,7 +25,7 @@ function board({ isTrusted = false, hasMarker = false, answer = undefined as str
   return { clock, log, world, sync };
 }
 
-test("timesyncd's marker is used at once, and timedatectl is not run", async () => {
+test("timesyncd's marker is used immediately, and timedatectl is not run", async () => {
   const { sync, world, clock } = board({ hasMarker: true });
   expect(sync.view()).toEqual({ state: "synced", source: "timesyncd" });
   await sync.run(new AbortController().signal);
@@ -47,7 +47,7 @@ test("without the marker timedatectl runs every 30 s until it reports the clock 
   expect(log.said("info")).toEqual(["clock synced"]);
 });
 
-test("a board with neither stays unsynced, and notices the marker as soon as it appears", async () => {
+test("a board with neither remains unsynchronised until the marker appears, which it notices immediately", async () => {
   const { sync, world, clock } = board();
   const stop = new AbortController();
   const running = sync.run(stop.signal);

@@ -28,7 +28,7 @@ test.each([
   expect(inventoryFrom(output)).toBeUndefined();
 });
 
-test("missing or malformed fields are left empty, truncated, and kept on one line", () => {
+test("missing fields are left empty; malformed ones are truncated and kept on one line", () => {
   const odd = {
     ...whole,
     system: { manufacturer: "a\nb\u001b[31m", model: 7, serial: "x".repeat(500) },
@@ -66,7 +66,7 @@ test("a child that hangs is killed with its descendants; endless output, a missi
   expect(await runChild("echo", ["hello"], options(5000))).toEqual({ output: "hello\n" });
 });
 
-test("a child ends with the agent", async () => {
+test("a child process is stopped when the agent stops", async () => {
   const stop = new AbortController();
   const running = runChild("sleep", ["60"], { ...options(60_000), signal: stop.signal });
   stop.abort();

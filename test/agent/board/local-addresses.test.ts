@@ -39,7 +39,7 @@ const files: Record<string, string> = {
   "/proc/net/ipv6_route": routes6,
 };
 
-test("a board knows its addresses on the LAN, those of the default route first, without those of containers", () => {
+test("a board knows its LAN addresses, those of the default route first and those of containers excluded", () => {
   expect(localAddresses((file) => files[file])).toEqual([
     "192.168.7.3",
     "10.0.0.7",
@@ -48,7 +48,7 @@ test("a board knows its addresses on the LAN, those of the default route first, 
   ]);
 });
 
-test.each([["/proc/net/route"], ["/proc/net/fib_trie"]])("without %s it knows only those of IPv6", (missing) => {
+test.each([["/proc/net/route"], ["/proc/net/fib_trie"]])("without %s a board knows only IPv6 addresses", (missing) => {
   expect(localAddresses((file) => (file === missing ? undefined : files[file]))).toHaveLength(2);
 });
 
@@ -56,6 +56,6 @@ test.each([
   ["nothing", undefined],
   ["something else", "x\n\n|-- \n/32 host LOCAL\n|-- 1.2.3.4.5\n/32 host LOCAL"],
   ["one long line", "|-- ".repeat(100_000)],
-])("where the kernel has %s it knows none", (_, text) => {
+])("a board knows no addresses if the kernel reports %s", (_, text) => {
   expect(localAddresses(() => text)).toEqual([]);
 });

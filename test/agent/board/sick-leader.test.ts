@@ -11,10 +11,10 @@ test.each([
   ["is sick for a moment", sickness, [peer("ready")], 159, false],
   ["is sick for long enough", sickness, [peer("ready")], 160, true],
   ["is alone", sickness, [], 1000, false],
-  ["has only a board beside it that is not ready", sickness, [peer("ready", false)], 1000, false],
-  ["has only an unwell board beside it", sickness, [peer("unwell")], 1000, false],
-  ["has only a board beside it whose agent was stopped", sickness, [peer("stopped")], 1000, false],
-  ["has only a board beside it that never ran an agent", sickness, [peer(undefined)], 1000, false],
+  ["is alone except for a board that is not ready", sickness, [peer("ready", false)], 1000, false],
+  ["is alone except for an unwell board", sickness, [peer("unwell")], 1000, false],
+  ["is alone except for a board whose agent was stopped", sickness, [peer("stopped")], 1000, false],
+  ["is alone except for a board that never ran an agent", sickness, [peer(undefined)], 1000, false],
   ["has one standby among several boards", sickness, [peer(undefined), peer("ready")], 1000, true],
 ])("a leader that %s: does it step down?", (_, ill, peers, now, does) => {
   const reason = reasonToStepDown(ill, peers, { now: at(now), sickFor });

@@ -36,7 +36,7 @@ test("the help of each command names its options, words and exit codes", () => {
     expect(helpOf(commandTable, group)).toContain(`Usage: siteward ${group} COMMAND`);
 });
 
-test("siteward help COMMAND is siteward COMMAND --help", async () => {
+test("siteward help COMMAND prints the same as siteward COMMAND --help", async () => {
   const [asked, flagged] = [recordingIo(), recordingIo()];
   expect(await dispatch(asked, ["help", "config", "show"])).toBe(0);
   expect(await dispatch(flagged, ["config", "show", "--help"])).toBe(0);

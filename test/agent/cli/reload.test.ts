@@ -65,7 +65,7 @@ describe("a configuration that is reloaded", () => {
     };
   }
 
-  test("changes a log level within the same life; another site begins a new life; the final status comes last", async () => {
+  test("keeps the life if only the log level changed, begins a new one if the site changed, and the final status is written last", async () => {
     configure({});
     const { io, reload, end } = await agent();
     configure({ log: { format: "json", level: "debug" } });
@@ -119,7 +119,7 @@ describe("a configuration that is reloaded", () => {
     expect(await end()).toBe(0);
   });
 
-  test("several times in a row is applied in its last version", async () => {
+  test("several times in a row takes effect in its last version", async () => {
     configure({});
     const { reload, end } = await agent();
     for (const name of ["plant-1", "plant-2", "plant-3"]) {

@@ -35,7 +35,7 @@ function board(
 
 const grace = (value: string): string => `nodeLifecycle: { gracePeriod: ${value} }\n`;
 
-describe("settings of the fleet", () => {
+describe("fleet settings", () => {
   test("override the board's files and are overridden by its environment", () => {
     const config = { nodeLifecycle: { gracePeriod: "70s" }, log: { level: "debug" }, status: { every: "20s" } };
     const env = { SITEWARD_LOG_LEVEL: "warn" };
@@ -53,7 +53,7 @@ describe("settings of the fleet", () => {
 
   test.each([
     [
-      "the board locked one of them meanwhile",
+      "the board has since locked one of them",
       "remote: { locked: leader.renewDeadline }\n",
       { path: "/leader/renewDeadline", code: "locked" },
     ],
@@ -84,7 +84,7 @@ describe("settings of the fleet", () => {
     expect(whyNotToLeadWithout(leftOut)).toBeUndefined();
   });
 
-  test("lose only the value in conflict, and the problem says which", () => {
+  test("lose only the value in conflict, which the problem names", () => {
     const memory = { memory: { soft: "120MiB" }, log: { level: "debug" } };
     const { config, leftOut } = board(memory, { dropIn: "memory: { soft: 90MiB, hard: 100MiB }\n" }).load();
     expect([config.memory.soft, config.memory.hard, config.log.level]).toEqual([90 * 2 ** 20, 100 * 2 ** 20, "debug"]);

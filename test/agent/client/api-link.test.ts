@@ -71,7 +71,7 @@ test("the operating system's wording is left out of the message", async () => {
   });
 });
 
-test("each new reason is logged once, however often the reasons alternate", async () => {
+test("each new reason is logged once, regardless of how often they alternate", async () => {
   const { link, send, said, changes } = setUp();
   for (const answer of [missing, 401, missing, 401, refused, 401]) await send(answer);
   expect(link.view().failure?.message).toBe("the API server does not accept our credentials");
@@ -101,7 +101,7 @@ test("a request that waits in vain for credentials reports that, not a slow link
   expect(link.view().failure).toMatchObject({ kind: "credentials", hint: "Put it there." });
 });
 
-test("a further connection that fails beside a working one does not count as a lost link", async () => {
+test("an additional connection that fails alongside a working one does not count as a lost link", async () => {
   const { link, send, said, changes } = setUp();
   await send(200);
   for (let i = 0; i < 5; i++) {

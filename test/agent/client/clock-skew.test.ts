@@ -9,7 +9,7 @@ test.each([
   ["is an hour behind", "2026-11-20T11:00:00.600Z", 200, 3_600_000],
   ["is ten seconds ahead, seen over a slow link", "2026-11-20T12:00:12.500Z", 4000, -10_000],
   ["woke up in 1970", "1970-01-01T00:00:00.600Z", 200, Date.parse("2026-11-20T12:00:00Z")],
-])("a board whose clock %s", (_, wall, took, skew) => {
+])("the skew of a board whose clock %s", (_, wall, took, skew) => {
   expect(skewIn(date, at(1000, wall), at(1000 + took, wall))).toBe(skew);
 });
 

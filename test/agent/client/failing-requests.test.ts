@@ -79,7 +79,7 @@ test.each<[Call, Failure, string]>([
   ["read a/web", "down", "get pods: 3, 3"],
   ["list pods", "busy", "list pods: 3, 3"],
   ["watch pods", "hang", "watch pods: 3, 3"],
-])("a server that answers %s as %s is at fault", async (call, failure, expected) => {
+])('three failures of "%s" show that the server is at fault: %s', async (call, failure, expected) => {
   const { fail, shown } = leader();
   await fail([call, failure], [call, failure], [call, failure]);
   expect(shown()).toEqual([expected]);
@@ -92,7 +92,7 @@ test.each<[Call, Failure]>([
   ["read a/web", "broken"],
   ["list pods", "hang"],
   ["read pi-3", "broken"],
-])("%s: %s counts, but the server need not be at fault", async (call, failure) => {
+])('two failures of "%s" are counted, but the server need not be at fault: %s', async (call, failure) => {
   const { fail, shown } = leader();
   await fail([call, failure], [call, failure]);
   expect(shown()).toEqual([expect.stringMatching(/: 2, 0$/)]);
@@ -106,7 +106,7 @@ test.each<Failure>([
   "unreadable",
   "not accepted",
   "behind",
-])("what a tenant can cause or another rule covers counts for nothing: %s", async (failure) => {
+])("a failure that a tenant can cause or another rule covers is not counted: %s", async (failure) => {
   const { fail, shown } = leader();
   await fail(["delete a/web", failure], ["delete b/web", failure]);
   expect(shown()).toEqual([]);
@@ -115,7 +115,7 @@ test.each<Failure>([
 });
 
 test.each<Failure>(["conflict", "gone", "forbidden"])(
-  "a refusal of a server that works ends a failure: %s",
+  "a refusal by a working server ends a failure: %s",
   async (failure) => {
     const { fail, shown } = leader();
     await fail(["delete a/web", "down"], ["delete a/web", failure]);
@@ -123,14 +123,14 @@ test.each<Failure>(["conflict", "gone", "forbidden"])(
   },
 );
 
-test("deletions without an answer in two namespaces, and two unreadable Nodes, show a server at fault", async () => {
+test("unanswered deletions in two namespaces, or two unreadable Nodes, show that the server is at fault", async () => {
   const { fail, shown } = leader();
   await fail(["delete a/web", "hang"], ["delete a/db", "hang"], ["delete b/web", "hang"], ["delete a/web", "hang"]);
   await fail(["read pi-3", "broken"], ["read pi-4", "broken"]);
   expect(shown()).toEqual(["delete pods: 4, 1", "get nodes: 2, 1"]);
 });
 
-test("a success ends the failures of its kind only", async () => {
+test("a success ends only the failures of its own kind", async () => {
   const { failing, fail, shown } = leader();
   await fail(["taint pi-3", "down"], ["mark pi-3", "down"], ["delete a/web", "down"]);
   failing.succeeded(calls["delete b/web"]);
@@ -139,7 +139,7 @@ test("a success ends the failures of its kind only", async () => {
   expect(shown()).toEqual(["patch nodes: 1, 1"]);
 });
 
-test("requests that judging does not need are not counted", async () => {
+test("requests that the judgement does not need are not counted", async () => {
   const { fail, shown } = leader();
   await fail(["evict a/web", "busy"], ["evict a/web", "down"]);
   expect(shown()).toEqual([]);

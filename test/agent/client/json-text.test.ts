@@ -11,7 +11,7 @@ test("characters that Go escapes are escaped, and the JSON reads back unchanged"
   expect(JSON.parse(text)).toEqual(value);
 });
 
-test("only a revision is escaped like that: because elsewhere a tenant's JSON would become six times as long", () => {
+test("only revisions are escaped like that, because elsewhere a tenant's JSON would become six times as long", () => {
   const value = { spec: { command: "&".repeat(1000) } };
   expect(bodyText(pods, value)).toBe(JSON.stringify(value));
   expect(bodyText(controllerRevisions, value)).toBe(jsonText(value));

@@ -484,7 +484,7 @@ test("429 and 5xx are retried after exactly the time that the server names, ten 
   expect(forever.requests).toHaveLength(11);
 });
 
-test("each refusal after which a list or a watch is repeated is reported at once", async () => {
+test("each refusal after which a list or a watch is repeated is reported immediately", async () => {
   const busy = { ...status(429, "TooManyRequests"), headers: { "retry-after": "30" } };
   const { client, clock } = site([busy]);
   const reports: (readonly [number, string])[] = [];
@@ -516,16 +516,16 @@ test("a Retry-After of an hour is shortened to half a minute", async () => {
 });
 
 test.each([
-  ["without that header", status(503, "ServiceUnavailable")],
-  ["with a date in it", { ...status(503, "x"), headers: { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" } }],
+  ["without a Retry-After header", status(503, "ServiceUnavailable")],
+  ["with a date in that header", { ...status(503, "x"), headers: { "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT" } }],
   ["for another refusal", { ...status(409, "Conflict"), headers: { "retry-after": "1" } }],
-])("nothing is retried %s", async (_, answer) => {
+])("a request is not retried %s", async (_, answer) => {
   const { client, requests } = site([answer]);
   await failure(client.get(nodes, { name: "pi-3" }, signal));
   expect(requests).toHaveLength(1);
 });
 
-test("a resourceVersion that the server has not reached is an error at once, whatever Retry-After it names", async () => {
+test("a resourceVersion that the server has not reached fails immediately, regardless of its Retry-After", async () => {
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];
   const { client, requests } = site([
     { ...status(504, "Timeout", "Timeout", { causes }), headers: { "retry-after": "1" } },
@@ -536,7 +536,7 @@ test("a resourceVersion that the server has not reached is an error at once, wha
   expect(requests).toHaveLength(1);
 });
 
-test("a write that is too large for etcd is refused for good, though the server reports an internal error", async () => {
+test("a write that is too large for etcd is not retried, although the server reports an internal error", async () => {
   const { client } = site([status(500, "", "etcdserver: request is too large"), status(500, "InternalError")]);
   const create = (): Promise<unknown> => failure(client.create(pods, "default", podWith("small"), write));
   expect(await create()).toMatchObject({ status: 500, reason: "RequestEntityTooLarge", disposition: "drop" });
@@ -663,7 +663,7 @@ test("a caller that accepts protobuf reads refusals in protobuf", async () => {
   expect(String(error)).toContain(message);
 });
 
-test("bytes that are not a Status do not count as a response of Kubernetes, whatever they begin with", async () => {
+test("bytes that are not a Status do not count as a response of Kubernetes, regardless of how they begin", async () => {
   const raw = envelope("PodList", field(1, field(2, "5")));
   for (const body of [raw, raw.subarray(0, 20), Buffer.from("k8s\0"), Buffer.from("k8s\0\xff\xff\xff")]) {
     const { client } = site([{ status: 410, chunks: bytes(body) }]);

@@ -51,7 +51,7 @@ test("objects of one kind share one permission; subresources and namespaces have
   expect(shown()).toEqual(["edge patch nodes  "]);
 });
 
-test("an error names the missing permission, also as the cause of another error", () => {
+test("an error names the missing permission, even if it is the cause of another error", () => {
   const missing = { user: "edge", verb: "list", resource: "nodes", group: "", namespace: undefined };
   expect(missingIn(listNodes)).toEqual(missing);
   expect(missingIn(new Error("nothing could be read", { cause: listNodes }))).toEqual(missing);

@@ -55,7 +55,7 @@ test("an aborted wait in a lane does not leave a timer", async () => {
   expect([passed, clock.timers]).toEqual([["a", "event: stopped"], 0]);
 });
 
-test("a burst passes at once, and the rest follows in order at the limited rate", async () => {
+test("a burst passes immediately, and the rest follows in order at the limited rate", async () => {
   const { clock, passed, take } = limiter(2, 3);
   for (const name of ["a", "b", "c", "d", "e"]) void take(name);
   await clock.advance("499ms");

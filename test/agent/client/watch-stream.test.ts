@@ -27,7 +27,7 @@ async function events(text: string | Buffer, size = 1 << 20, metadataOnly = fals
 
 const bookmark = { kind: "Pod", apiVersion: "v1", metadata: { resourceVersion: "90" } };
 
-test("events are returned in order, wherever the stream is cut", async () => {
+test("events are returned in order, regardless of where the stream is cut", async () => {
   const text =
     line("ADDED", pod("a")) +
     line("MODIFIED", pod("ä😀", "8")) +
@@ -105,7 +105,7 @@ test.each([
   ["garbage", "%$&/\n"],
   ["two events that ran into each other", `{"type":"ADDED","object":{"met${line("ADDED", pod("b", "8"))}`],
   ["a number", "5\n"],
-])("%s: not an event, and it is unknown which event was lost", async (_, bad) => {
+])("%s is not an event, and it is unknown which event was lost", async (_, bad) => {
   const seen = await events(line("ADDED", pod("a")) + bad, 50);
   expect(seen).toMatchObject([{ type: "ADDED" }, { type: "UNREADABLE", why: expect.stringMatching(/./) }]);
 });
@@ -190,7 +190,7 @@ test.each([
   ]);
 });
 
-test("an event is accepted without the fields that no reader needs, wherever they are", async () => {
+test("an event is accepted without the fields that no reader needs, regardless of where they are", async () => {
   const many = Object.fromEntries(Array.from({ length: 12_000 }, (_, at) => [`a-${at}`, '{"{}":"[\\""}']));
   const other = { "kubernetes.io/config.mirrors": "hash" };
   const object = pod("web", "8", {

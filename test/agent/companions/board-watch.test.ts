@@ -78,7 +78,7 @@ test("before the first sample only the clock is shown", () => {
   expect(watch.conditions(ambient.clock.now())).toBeUndefined();
 });
 
-test("quiet hours come from the configuration, and hold with a message while the time is unknown", () => {
+test("quiet hours come from the configuration; while the time is unknown they apply, with a message", () => {
   const night = { SITEWARD_QUIET_HOURS_WINDOWS: "0 22 * * * for 8h", SITEWARD_BOARD_TIME_ZONE: "UTC" };
   const quiet = watchOf("raspberry-pi-4-2g", synced, night);
   const now = quiet.clock.now();

@@ -138,7 +138,7 @@ test("only changes are written, and at most every five minutes", async () => {
   expect(site.writes.every((write) => !write.includes("ClockUnsynced"))).toBe(true);
 });
 
-test("a restart of the agent costs one small read, and no write except those for its stop and its return", async () => {
+test("a restart of the agent costs one small read, and two writes: for its stop and for its return", async () => {
   const site = new Story();
   await site.clock.advance("20m");
   await site.stop();
@@ -151,7 +151,7 @@ test("a restart of the agent costs one small read, and no write except those for
   expect(site.reads).toBe(1);
 });
 
-test("conditions from before a restart stay until the sensors have been watched for long enough", async () => {
+test("conditions from before a restart are kept until the sensors have been watched for long enough", async () => {
   const site = new Story();
   site.states.PowerUndervoltage = "True";
   await site.clock.advance("20m");
@@ -233,7 +233,7 @@ test("an unwell board does not count as a standby, and counts as one again a min
   expect(site.annotation).toBe("unwell");
 });
 
-test("a board that was ordered not to lead does not count as a standby meanwhile", async () => {
+test("a board that was ordered not to lead does not count as a standby during that time", async () => {
   const site = new Story();
   site.isResting = true;
   await site.clock.advance("5m");

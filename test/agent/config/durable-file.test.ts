@@ -13,7 +13,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const at = (name: string): string => path.join(folder, name);
 const modeOf = (name: string): number => statSync(at(name)).mode & 0o777;
 
-test("a file is replaced atomically, has its mode whatever the umask, and leaves no other file", () => {
+test("a file is replaced atomically, has its mode regardless of the umask, and no other file is left", () => {
   writeFileSync(at("a.conf"), "a longer text than the new one", { mode: 0o600 });
   const umask = process.umask(0o077);
   try {
@@ -33,7 +33,7 @@ test("a temporary file left by a power cut does no harm", () => {
   expect(modeOf("a.conf")).toBe(0o600);
 });
 
-test("if the new file cannot be written, the previous one stays", () => {
+test("if the new file cannot be written, the previous one is kept", () => {
   replaceDurably(at("a.conf"), "former", 0o600);
   mkdirSync(at(".a.conf.tmp"));
   expect(() => replaceDurably(at("a.conf"), "new", 0o600)).toThrow();

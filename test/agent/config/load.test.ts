@@ -72,7 +72,7 @@ test("each layer overrides the one before, and every value has its origin", () =
   expect(files).toHaveLength(3);
 });
 
-test("all problems are reported at once, with their lines and the accepted values", () => {
+test("all problems are reported together, with their lines and the accepted values", () => {
   write(
     [
       "nodeLifecyle:",
@@ -299,7 +299,7 @@ test.each([
   expect(problems()).toHaveLength(good ? 0 : 1);
 });
 
-test("a long invalid selector is refused at once", () => {
+test("a long invalid selector is refused immediately", () => {
   write(`site: {nodeSelector: "${"a".repeat(4000)}=b=c"}\n`);
   const before = performance.now();
   expect(problems()).toHaveLength(1);

@@ -29,7 +29,7 @@ test("a file of /proc, which reports no size, is read up to the limit", () => {
   expect(readText("/proc/filesystems", 10)).toEqual({ problem: "is too large: more than 10 bytes" });
 });
 
-test("the kernel's log never ends, and is refused at once", () => {
+test("the kernel's log never ends, and is refused immediately", () => {
   expect(readText("/proc/kmsg")).toEqual({ problem: expect.stringMatching(/^(cannot be read|is too large)/) });
 });
 

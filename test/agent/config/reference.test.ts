@@ -23,7 +23,7 @@ test("firmware-profiles/profile.schema.json is the output of `siteward config sc
   expect(kept).toBe(printSchema(profileSchema()));
 });
 
-test("the example changes no setting, either as it is or with every default uncommented", () => {
+test("the example does not change any setting, as it is or with every default uncommented", () => {
   const file = path.join(folder, "example.yaml");
   writeFileSync(file, example());
   expect(load(file).config).toEqual(load(undefined).config);

@@ -32,7 +32,7 @@ test.each<[string, JsonRecord, JsonRecord, readonly string[] | undefined]>([
     { log: {} },
     ["/leader", "/log/level"],
   ],
-  ["more is wrong than one round names", { ...many, log: { level: "debug" } }, { log: { level: "debug" } }, undefined],
+  ["more is wrong than one round lists", { ...many, log: { level: "debug" } }, { log: { level: "debug" } }, undefined],
   [
     "a key has a slash and a tilde",
     { log: { "a/b~c": 1, level: "debug" } },
@@ -40,14 +40,14 @@ test.each<[string, JsonRecord, JsonRecord, readonly string[] | undefined]>([
     ["/log/a~1b~0c"],
   ],
   ["a key is locked", { log: { format: "json" } }, { log: {} }, ["/log/format"]],
-])("if %s, only that is left out", (_, config, kept, paths) => {
+])("if %s, only what is wrong is left out", (_, config, kept, paths) => {
   const found = fitted(config);
   expect(found.kept).toEqual(kept);
   if (paths) expect(found.paths).toEqual(paths);
   else expect(found.paths?.length).toBe("unknown-0" in config ? 45 : undefined);
 });
 
-test("if two settings of the fleet conflict, both are left out, and the others stay", () => {
+test("if two fleet settings conflict, both are left out, and the others are kept", () => {
   const { kept, leftOut } = fitted({ leader: { duration: "30s", renewDeadline: "40s", retry: "5s" } }, [
     { path: "leader.renewDeadline", against: ["leader.duration"], message: "must be shorter" },
   ]);

@@ -23,8 +23,8 @@ test.each([
 test.each([
   ["without faults", { ...verdict, faults: undefined }],
   ["with a fault that is a number", { ...verdict, faults: [7] }],
-  ["that is a text", "rejected"],
-])("a verdict %s is dropped, and the settings in force stay", (_, odd) => {
+  ["that is a string", "rejected"],
+])("a verdict %s is dropped, and the settings in force are kept", (_, odd) => {
   const record = decodeRecord(JSON.stringify({ v: 1, current: document(3), verdict: odd }));
   expect(record).toMatchObject({ current: document(3), verdict: undefined });
 });

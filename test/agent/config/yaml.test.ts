@@ -4,7 +4,7 @@ import { parseYaml } from "../../../agent/config/yaml.ts";
 const problemsIn = (source: string): string[] =>
   parseYaml(source).problems.map(({ line, message }) => `${line ?? "-"}: ${message}`);
 
-test("every key has its line, also below lists and behind comments", () => {
+test("every key has its line, even below lists and after comments", () => {
   const yaml = parseYaml("# first\na: 1\nb:\n  - x: 1\n  - y: 2\n\nc: {d: 1,\n  e: 2}\n");
   expect(yaml.value).toEqual({ a: 1, b: [{ x: 1 }, { y: 2 }], c: { d: 1, e: 2 } });
   expect([["a"], ["b"], ["b", "1", "y"], ["c", "d"], ["c", "e"]].map(yaml.lineOf)).toEqual([2, 3, 5, 7, 8]);

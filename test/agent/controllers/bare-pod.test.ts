@@ -39,6 +39,6 @@ test("a large pod is reduced to its identity, board, status and named ports", ()
   });
 });
 
-test("no port is kept if none is named", () => {
+test("ports without a name are not kept", () => {
   expect(barePod(large).spec).toEqual({ nodeName: "n1", hostname: "h", subdomain: "web", containers: [] });
 });

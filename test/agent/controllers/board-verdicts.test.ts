@@ -74,7 +74,7 @@ describe("harmful acts", () => {
     expect(verdictsAt(105, back).held).toBeUndefined();
   });
 
-  test("are held from the end of an outage on, even before the next monitor pass", () => {
+  test("are held from the end of an outage, even before the next monitor pass", () => {
     judge = { ...firstMemory, quarantine: { ...noQuarantine, restoredAt: at(100), releasedAt: at(110) } };
     const back = { ...live(400), restoredAt: at(400) };
     expect(verdictsAt(401, back).held).toMatch(/since the last outage/);
@@ -95,7 +95,7 @@ test("a board without a Node has no verdict", () => {
   expect(verdictsAt(1, live(1)).verdictOn("pi-9")).toBeUndefined();
 });
 
-test("a freeze of a board's zone holds harmful acts, that of another zone does not", () => {
+test("a freeze of a board's zone holds harmful acts; a freeze of another zone does not", () => {
   caches.of(nodes).add(node("pi-2", { zone: "a" }));
   const end = at(100);
   const freeze = {

@@ -20,13 +20,13 @@ const orphan = (more: object = {}) => ({ ...pod("a"), metadata: { ...pod("a").me
 describe("an owner", () => {
   test.each([
     ["keeps an object that it owns and that matches", owner(), owned(ours), true, "keep"],
-    ["keeps it while it is terminating", owner(), owned(ours, ending), true, "keep"],
-    ["keeps it while it ends itself", owner(ending), owned(ours), true, "keep"],
+    ["keeps an object that is terminating", owner(), owned(ours, ending), true, "keep"],
+    ["keeps an object while the owner itself is terminating", owner(ending), owned(ours), true, "keep"],
     ["releases an object that no longer matches", owner(), owned(ours), false, "release"],
-    ["releases nothing while it ends itself", owner(ending), owned(ours), false, "leave"],
+    ["does not release any object while the owner itself is terminating", owner(ending), owned(ours), false, "leave"],
     ["ignores an object with another controller", owner(), owned({ ...ours, uid: "owner-2" }), true, "leave"],
     [
-      "was recreated under its name, and ignores its predecessor's objects",
+      "that was recreated under its name ignores its predecessor's objects",
       owner({ uid: "owner-2" }),
       owned(ours),
       true,
@@ -36,7 +36,7 @@ describe("an owner", () => {
     ["adopts an object whose owners do not control it", owner(), owned({ ...ours, controller: false }), true, "adopt"],
     ["ignores an object without a controller that does not match", owner(), orphan(), false, "leave"],
     ["ignores a terminating object", owner(), orphan(ending), true, "leave"],
-    ["adopts nothing while it ends itself", owner(ending), orphan(), true, "leave"],
+    ["does not adopt any object while the owner itself is terminating", owner(ending), orphan(), true, "leave"],
   ])("%s", (_, by, object, matches, claim) => {
     expect(claimOf(by, object, matches)).toBe(claim);
   });
@@ -49,7 +49,7 @@ describe("an owner", () => {
   });
 });
 
-test("an owner adopts and releases by the object's uid alone, and changes no other owner", () => {
+test("an owner adopts and releases by the object's uid alone, and does not change other owners", () => {
   const { resourceVersion: _, ...target } = refTo(pods, pod("a"));
   expect(adoption(daemonSets, owner(), refTo(pods, pod("a")))).toEqual({
     do: "patch",

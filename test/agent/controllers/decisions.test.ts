@@ -34,13 +34,13 @@ const told = (site: SiteModel): readonly string[] =>
   );
 
 describe("the decision records", () => {
-  test("do not exist on a site that is calm for a day", async () => {
+  test("contain nothing after a day on a calm site", async () => {
     const site = await calmSite();
     await site.run("24h");
     expect(told(site)).toEqual([]);
   });
 
-  test("of a board that dies are the mark, the taint and the eviction, with what was known", async () => {
+  test("of a board that dies are the mark, the taint and the eviction, with the facts known at each", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("5m");
@@ -76,14 +76,14 @@ describe("the decision records", () => {
     });
   });
 
-  test("of a board whose kubelet reports it not ready show that the taint rests on that report", async () => {
+  test("of a board that its kubelet reports not ready show that the taint rests on that report", async () => {
     const site = await calmSite();
     site.report("pi-3", { Ready: "False" });
     await site.run("10s");
     expect(site.recorded.lines[0]).toMatchObject({ fields: { act: "board-tainted", kind: "reported" } });
   });
 
-  test("of a frozen site are one hold for the board and none for the pod, however long it lasts, and then those of the acts", async () => {
+  test("of a frozen site show one hold for the board and none for the pod, regardless of how long it lasts, and then the acts", async () => {
     const site = await calmSite();
     freezeSite(site, "30m");
     site.silence("pi-3");
@@ -124,7 +124,7 @@ describe("the decision records", () => {
     expect(told(site).slice(before)).toEqual([]);
   });
 
-  test("of a site frozen after the taint show the pod as held; if the board comes back, the pod stays and the hold lapses", async () => {
+  test("of a site frozen after the taint show the pod as held; if the board returns, the pod is kept and the hold lapses", async () => {
     const site = await calmSite();
     site.silence("pi-3");
     await site.run("55s");

@@ -61,7 +61,7 @@ describe("a write is expected until the cache shows it", () => {
     ["a creation is expected until it is in the cache", created("a"), [], true],
     ["a creation in the cache is no longer expected", created("a"), [pod("a", { version: "10" })], false],
     [
-      "a creation that another client has changed since is no longer expected",
+      "a creation that another client has since changed is no longer expected",
       created("a"),
       [pod("a", { version: "11" })],
       false,
@@ -94,7 +94,7 @@ test("failed writes, writes not attempted and writes of another kind are not exp
   expect(expecting(nothingExpected, services, [created("a"), deleted("b"), patched("c", "1")], at(0)).size).toBe(0);
 });
 
-test("a pod that cannot be read stays expected, and the others are read from the API all the same", async () => {
+test("a pod that cannot be read remains expected, and the others are nevertheless read from the API", async () => {
   const outcomes = expected(created("a"), created("b"));
   const { keys, asked } = await left(outcomes, 3000, [], [], "a");
   expect([keys, asked]).toEqual([["default/a"], ["default/a", "default/b"]]);
@@ -111,7 +111,7 @@ test("a pod that was deleted before the cache saw it is read from the API after 
   });
 });
 
-describe("an object that exists but never appears in the cache because a webhook enlarged it", () => {
+describe("an object that exists but never appears in the cache, because a webhook enlarged it,", () => {
   /** The API requests for it over a time, with a pass every two seconds. */
   const asked = async (minutes: number, live: readonly Pod[], unreadable?: string) => {
     let [outcomes, requests] = [expected(created("a")), 0];
@@ -126,25 +126,25 @@ describe("an object that exists but never appears in the cache because a webhook
   test.each([
     ["if the API returns it", undefined],
     ["if it cannot be read from the API either", "a"],
-  ])("is not made again, and is requested less and less often, %s", async (_, unreadable) => {
+  ])("is not created again, and is requested less and less often, %s", async (_, unreadable) => {
     const { keys, requests } = await asked(60, [pod("a", { version: "10" })], unreadable);
     expect(keys).toEqual(["default/a"]);
     expect(requests).toBeGreaterThan(12);
     expect(requests).toBeLessThan(25);
   });
 
-  test("is made again once the API no longer has it", async () => {
+  test("is created again once the API no longer has it", async () => {
     expect((await asked(60, [])).keys).toEqual([]);
   });
 
-  test("is no longer awaited if the cache shows the same version as the API: the server was restored", async () => {
+  test("is no longer awaited if the cache shows the same version as the API, because the server was restored", async () => {
     const older = [pod("a", { version: "7" })];
     expect((await left(expected(created("a")), 1999, older)).keys).toEqual(["default/a"]);
     expect((await left(expected(created("a")), 2000, older)).keys).toEqual([]);
   });
 });
 
-test("a deletion that the watch does not show delays nothing for longer than 5 minutes", async () => {
+test("a deletion that the watch does not show delays work for 5 minutes at most", async () => {
   const outcomes = expected(deleted("a"));
   expect((await left(outcomes, 299_999, [pod("a")])).keys).toEqual(["default/a"]);
   expect((await left(outcomes, 300_000, [pod("a")])).keys).toEqual([]);

@@ -48,7 +48,7 @@ const eviction = (name: string, more: Partial<DecidedAct> = {}): DecidedAct => (
   ...more,
 });
 
-test("an act that is done is logged at once, and stored within seconds with what it rests on", async () => {
+test("an act that is done is logged immediately, and stored within seconds with the facts that it rests on", async () => {
   const { clock, said, book, records, end } = setUp();
   book.acted(eviction("web"));
   expect(said.lines).toMatchObject([
@@ -73,7 +73,7 @@ test("an act that is done is logged at once, and stored within seconds with what
   await end();
 });
 
-test("acts of a few seconds are one write, and without acts nothing is written", async () => {
+test("acts within a few seconds are stored in one write, and nothing is written without acts", async () => {
   const { clock, book, writes, end } = setUp();
   await clock.advance("24h");
   expect(writes).toEqual([]);
@@ -130,7 +130,7 @@ test("records are stored in the order in which they last changed", async () => {
   await end();
 });
 
-test("an act that failed and was not tried for an hour becomes another story when it is tried again", async () => {
+test("an act that failed and was not tried for an hour becomes a new story when it is tried again", async () => {
   const { clock, book, records, end } = setUp();
   for (let n = 0; n < 20; n++) {
     book.acted(eviction("web"), new Error("refused"));
@@ -161,7 +161,7 @@ test("a full disk does not prevent reading, but ends the loop that stores", asyn
   await ended;
 });
 
-test("the same act in a later term, or a second time, is a story of its own", async () => {
+test("the same act in a later term, or a second time, is a separate story", async () => {
   const { clock, book, records, end } = setUp();
   book.acted(eviction("web"), new Error("refused"));
   book.acted(eviction("web", { term: 4 }));
@@ -175,7 +175,7 @@ test("the same act in a later term, or a second time, is a story of its own", as
   await end();
 });
 
-test("a database that cannot be written for a while is reported once, and the newest records are stored later", async () => {
+test("a database that temporarily cannot be written is reported once, and the newest records are stored later", async () => {
   const { clock, said, log, book, records, end } = setUp();
   const { write } = log;
   log.write = () => {
@@ -213,7 +213,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("has the facts of the decision that met its latest reason, and then of the act", async () => {
+  test("has the facts of the decision that met its latest reason, and later those of the act", async () => {
     const { clock, book, records, end } = setUp();
     const by = (ranMs: number, gate: GateFacts) => ({
       ...act.grounds,
@@ -243,7 +243,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("and then done keeps its record; one that is no longer due has lapsed", async () => {
+  test("keeps its record when it is done, and lapses when it is no longer due", async () => {
     const { clock, said, book, records, end } = setUp();
     book.due(key, [frozen]);
     book.due({ ...key, key: "default/other" }, [{ ...frozen, on: { ...frozen.on, name: "other", uid: "other" } }]);
@@ -283,7 +283,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("and then waits for its turn is still the same story, and no longer counts as held", async () => {
+  test("and then waits for its turn remains the same story, and no longer counts as held", async () => {
     const { clock, said, book, records, end } = setUp();
     const waiting = { ...act, restraint: undefined };
     book.due(key, [waiting]);
@@ -300,7 +300,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is not forgotten because a write of the previous term ends late", async () => {
+  test("is not forgotten when a write of the previous term ends late", async () => {
     const { clock, book, records, end } = setUp();
     book.due({ ...key, term: 4 }, [frozen]);
     book.acted(eviction("other"));
@@ -313,7 +313,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("stays held in the record when the term ends, since the next leader is unknown", async () => {
+  test("stays held in the record when the term ends, because the next leader is unknown", async () => {
     const { clock, book, records, end } = setUp();
     book.due(key, [frozen]);
     book.due({ ...key, term: 4 }, []);
@@ -322,7 +322,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("is recorded and counted after hundreds of other acts failed", async () => {
+  test("is recorded and counted even after hundreds of other acts failed", async () => {
     const { clock, said, book, records, end } = setUp();
     for (let n = 0; n < 256; n++) book.acted(eviction(`gone-${n}`), new Error("timeout"));
     book.acted(eviction("one-more"), new Error("timeout"));
@@ -349,7 +349,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("for several reasons takes only one place among the stories to be stored", async () => {
+  test("for several reasons is stored only once", async () => {
     const { clock, book, records, end } = setUp();
     book.due(key, [frozen]);
     for (let n = 0; n < 255; n++) book.acted(eviction(`web-${n}`));
@@ -360,7 +360,7 @@ describe("an act that is held back", () => {
     await end();
   });
 
-  test("with a thousand others does not fill the memory: 256 stories are open at most", async () => {
+  test("does not fill the memory together with a thousand others: 256 stories are open at most", async () => {
     const { clock, book, records, end } = setUp();
     for (let round = 0; round < 3; round++) {
       for (let n = 0; n < 1000; n++) {

@@ -205,7 +205,7 @@ describe.skipIf(!hasOpenssl())("no secret of any kind is included", () => {
   });
 });
 
-test("text that is no secret stays in the archive: names, times, numbers, certificates' names, words about tokens", () => {
+test("text that is not secret is kept in the archive: names, times, numbers, certificates' names, words about tokens", () => {
   const clean = scrubber(["", "abc", "k3s"]);
   const lines = [
     "2026-11-20T12:00:05Z info lease acquired lease=kube-system/siteward-plant7 holder=edge-02_e7fc96c8",

@@ -55,7 +55,7 @@ describe("a board that was ordered to step down", () => {
     return orderedUntil && elapsed(clock.now(), orderedUntil);
   }
 
-  test("stands again after its rest, while another board leads", async () => {
+  test("is a candidate again after its rest, while another board leads", async () => {
     const site = await settled(3);
     const pi = site.leader;
     void pi.elector.handOver("ordered", { rest: 600_000, to: undefined, message: "" });
@@ -89,7 +89,7 @@ describe("a board that was ordered to step down", () => {
     await site.end();
   });
 
-  test("leaves no site without a leader, even if every board was ordered so in turn", async () => {
+  test("leaves the site with a leader, even if every board was ordered to step down in turn", async () => {
     const site = await settled(5);
     const asked = new Set<string>();
     while (asked.size < names.length) {
@@ -129,7 +129,7 @@ describe("a board that was ordered to step down", () => {
   });
 });
 
-test("a board whose term has ended releases no Lease", async () => {
+test("a board whose term has ended does not release a Lease", async () => {
   const site = await settled(11);
   const { leader } = site;
   const release = () => leader.elector.handOver("maintenance", { rest: 600_000, to: undefined, message: "" });
@@ -171,7 +171,7 @@ describe("the next process of a board that stepped down", () => {
 
   test.each<[string, string, number, number | undefined]>([
     ["rests for the remaining time", "boot-1", 20_000, 40_000],
-    ["rests no more once the time is over", "boot-1", 60_000, undefined],
+    ["no longer rests once the time has passed", "boot-1", 60_000, undefined],
     ["counts from the start after a reboot, since the time without power is unknown", "boot-2", -900_000, 60_000],
   ])("%s", (_, boot, later, left) => {
     const folder = new Folder();
@@ -192,7 +192,7 @@ describe("the next process of a board that stepped down", () => {
     },
   );
 
-  test("does not take a rest that began by itself for an operator's order", () => {
+  test("does not mistake a rest that began by itself for an operator's order", () => {
     const folder = new Folder();
     folder.memo.rememberRest({ ...ordered, isOrdered: undefined }, "boot-1", start);
     expect(folder.memo.formerRest("boot-1", start)).toEqual({ until: ordered.until, why: "ordered" });
@@ -205,7 +205,7 @@ describe("the next process of a board that stepped down", () => {
     expect(folder.memo.formerRest("boot-2", shifted(start, -900_000))).toBeUndefined();
   });
 
-  test("does not take a free Lease before its rest is over", async () => {
+  test("does not take a free Lease before its rest has ended", async () => {
     const site = new Election(4);
     const until = shifted(site.clock.now(), 300_000);
     site.join("pi-1", { formerRest: { until, why: "ordered" } });

@@ -24,7 +24,7 @@ async function longestGap(site: Election, minutes: number): Promise<number> {
 }
 
 describe("a board whose link needs twelve seconds for each request and its answer", () => {
-  test("leads, because the read takes nothing from the time of the claim, and its term goes on", async () => {
+  test("leads, because the read does not take time from the claim, and its term continues", async () => {
     const site = new Election();
     const far = site.join("far");
     far.link.latency = { request: 6000, answer: 6000 };
@@ -37,7 +37,7 @@ describe("a board whose link needs twelve seconds for each request and its answe
     await site.end();
   });
 
-  test("takes over from a leader that is gone", async () => {
+  test("takes over from a leader that has gone", async () => {
     const site = new Election();
     const former = site.join("near");
     await site.settled();
@@ -54,10 +54,10 @@ describe("a board whose link needs twelve seconds for each request and its answe
 
 describe("a claim", () => {
   test.each([
-    ["29 s late wins a term that goes on", edge, 29_000, [0]],
-    ["31 s late, when no retry period of the term would be left, does not", edge, 31_000, []],
+    ["29 s late wins a term that continues", edge, 29_000, [0]],
+    ["31 s late, when no retry period of the term would be left, does not win one", edge, 31_000, []],
     ["7.9 s late wins one with shorter settings", classic, 7900, [0]],
-    ["8.1 s late does not", classic, 8100, []],
+    ["8.1 s late does not win one with them", classic, 8100, []],
   ])("that is answered %s", async (_, timing, answer, terms) => {
     const site = new Election();
     const pi = site.join("pi-1", { timing });
@@ -75,9 +75,9 @@ describe("a leader whose writes of the Lease are answered too late", () => {
   test.each([
     ["the answers take 25 s", late(25_000)],
     ["the answers take 35 s", late(35_000)],
-    ["the requests take 25 s, and the answers, too", { request: 25_000, answer: 25_000 }],
+    ["the requests and the answers take 25 s each", { request: 25_000, answer: 25_000 }],
     ["the answers never arrive", late(3_600_000)],
-  ])("leaves it to another board, which leads from then on (%s)", async (_, latency) => {
+  ])("leaves the Lease to another board, which leads from then on (%s)", async (_, latency) => {
     for (const seed of [1, 2, 3, 4]) {
       const site = new Election(seed);
       const pi = site.join("pi-1");
@@ -93,7 +93,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     }
   });
 
-  test("says so, first that it does not lead, then that it does not stand", async () => {
+  test("reports first that it does not lead, then that it is not a candidate", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
     await site.settled();
@@ -110,7 +110,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.end();
   });
 
-  test("on a site of one board leads again at most a rest after the answers come in time", async () => {
+  test("on a single-board site leads again within one rest once the answers are in time", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
     await site.settled();
@@ -124,7 +124,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.end();
   });
 
-  test("rests briefly once no other board used a whole rest, and wholly again after three brief ones", async () => {
+  test("rests briefly once no other board used a whole rest, and fully again after three brief ones", async () => {
     const site = new Election();
     const rests: number[] = [];
     const pi = site.join("pi-1");
@@ -146,7 +146,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.end();
   });
 
-  test("rests after a restart as well", async () => {
+  test("rests even after a restart", async () => {
     const site = new Election();
     let stored: Rest | undefined;
     const before = site.join("pi-1", { rememberRest: (one) => (stored = one) });
@@ -162,7 +162,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.end();
   });
 
-  test("leaves it to another board as well if its terms last a minute each, and then end for that reason", async () => {
+  test("leaves the Lease to another board even if each of its terms lasts a minute before it ends for that reason", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
     await site.settled();
@@ -178,7 +178,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
     await site.end();
   });
 
-  test("keeps it where every third answer is in time, because then its terms go on", async () => {
+  test("keeps the Lease if every third answer is in time, because its terms then continue", async () => {
     const site = new Election();
     const pi = site.join("pi-1");
     await site.settled();
@@ -195,7 +195,7 @@ describe("a leader whose writes of the Lease are answered too late", () => {
   });
 });
 
-test("a board that wins the Lease on a link that is cut each time does not rest: its claims are not written", async () => {
+test("a board that wins the Lease on a link that is cut each time does not rest, because its claims are not written", async () => {
   const site = new Election();
   const pi = site.join("pi-1");
   await site.settled();

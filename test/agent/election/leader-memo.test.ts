@@ -14,7 +14,7 @@ class Folder {
   }
 }
 
-test("a new board remembers nothing", () => {
+test("a new board does not remember any term", () => {
   const memo = new Folder().openedIn("here");
   expect([memo.formerIdentity(), memo.formerTerm()]).toEqual([undefined, undefined]);
 });
@@ -59,11 +59,11 @@ test("the highest possible term is repeated, and then no board knows whether ano
   expect(folder.openedIn("here").leads("pi-1_c", last)).toBe(false);
 });
 
-test("a board's first term follows no term of its own", () => {
+test("a board's first term does not follow any term of its own", () => {
   expect(new Folder().openedIn("here").leads("pi-1_a", 0)).toBe(false);
 });
 
-test("a copy of the folder on another machine names no former process", () => {
+test("a copy of the folder on another machine does not name a previous process", () => {
   const folder = new Folder();
   folder.openedIn("here").leads("pi-1_a", 3);
   expect(folder.openedIn("here").formerIdentity()).toBe("pi-1_a");
@@ -71,7 +71,7 @@ test("a copy of the folder on another machine names no former process", () => {
   expect(folder.openedIn("there").formerTerm()).toBe(3);
 });
 
-test("a board that changes its site is new there, and waits for no term of the other site", () => {
+test("a board that changes its site is new there, and does not wait for a term of the other site", () => {
   const folder = new Folder();
   const [here, there] = ["kube-system/siteward-plant7", "kube-system/siteward-plant8"];
   folder.openedIn("here", here).rememberTerm(41);
@@ -88,7 +88,7 @@ test("a board that changes its site is new there, and waits for no term of the o
   expect(folder.openedIn("here", here).leads("pi-1_d", 43)).toBe(true);
 });
 
-test("after a restore of the server no Lease is that of the former process, and the highest term is still known", () => {
+test("after a restore of the server no Lease is that of the previous process, and the highest term is still known", () => {
   const folder = new Folder();
   const memo = folder.openedIn("here");
   memo.leads("pi-1_a", 4);
@@ -112,7 +112,7 @@ test("terms that end abruptly are counted until one lasts", () => {
   expect([last.brokenTerms, folder.openedIn("here").brokenTerms]).toEqual([0, 0]);
 });
 
-test("a process that leaves the Lease to others counts as before; the next one starts its count again", () => {
+test("a process that leaves the Lease to others counts as before, and the next one restarts the count", () => {
   const folder = new Folder();
   for (let process = 0; process < 3; process++) folder.openedIn("here").leads(`pi-1_${process}`, process);
   const memo = folder.openedIn("here");

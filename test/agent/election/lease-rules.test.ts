@@ -42,7 +42,7 @@ function stepAfter(readings: readonly Reading[], who = baz, leading = false, wro
 
 describe("a Lease that a candidate reads", () => {
   test.each([{}, { formerIdentity: "baz", identity: "baz-2" }])(
-    "from a backup that names us in an older term is taken when the last term is over, in a higher one",
+    "from a backup that names us in an older term is taken when the last term has ended, in a higher term",
     (who) => {
       const ours = lease({ holder: "baz", term: 5 });
       const me = { ...baz, formerTerm: 7, ...who };
@@ -118,7 +118,7 @@ describe("a Lease that a candidate reads", () => {
     expect(stepAfter([[0, lease({ durationSeconds })]])).toEqual({ do: "wait", until: at(believed) });
   });
 
-  test("of this board's former process is taken at once, but only if the identity is exactly its own", () => {
+  test("of this board's previous process is taken immediately, but only if the identity is exactly its own", () => {
     const held = lease({ holder: "baz_1", term: 3 });
     const me = { ...baz, identity: "baz_2", formerIdentity: "baz_1" };
     expect(stepAfter([[0, held]], me)).toMatchObject({ do: "take", term: 4 });
@@ -132,7 +132,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
   const held = lease({ term: 4 });
   const anew = lease({ uid: "two", holder: undefined });
 
-  test("does not end the term of its holder, who may have renewed right before: others wait a full duration", () => {
+  test("does not end the term of its holder, who may have just renewed: others wait a full duration", () => {
     const gone: readonly Reading[] = [
       [0, held],
       [9, undefined],
@@ -142,7 +142,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     expect(stepAfter([...gone, [19, undefined]])).toEqual({ do: "create", term: 5 });
   });
 
-  test("without a holder is not taken before the former holder's time is over", () => {
+  test("without a holder is not taken before the time of its previous holder has passed", () => {
     const made: readonly Reading[] = [
       [0, held],
       [1, undefined],
@@ -160,7 +160,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     ).toEqual({ do: "wait", until: at(12) });
   });
 
-  test("right after our own renewal is recreated at once, but not after a suspension", () => {
+  test("right after our own renewal is recreated immediately, but not after a suspension", () => {
     const own = lease({ holder: "baz", term: 4 });
     const deletedAfter = (seconds: number) =>
       stepAfter([
@@ -172,7 +172,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     expect(deletedAfter(5000)).toEqual({ do: "wait", until: at(5010) });
   });
 
-  test("right after a restored backup of it named us in an older term is waited for: others may have led since", () => {
+  test("right after a restored backup of it named us in an older term is waited for, because others may have led since", () => {
     const outdated = lease({ holder: "baz", term: 5 });
     const readings: readonly Reading[] = [
       [0, outdated],
@@ -202,7 +202,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
     ).toMatchObject({ do: "take", term: 42 });
   });
 
-  test("is not recreated at once by a board that remembers a term: it may have missed the last holder", () => {
+  test("is not recreated immediately by a board that remembers a term, because it may have missed the last holder", () => {
     const restarted = { ...baz, formerTerm: 8 };
     expect(stepAfter([[0, undefined]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
@@ -225,11 +225,11 @@ describe("a released Lease that a restarted process reads for the first time", (
   test.each([
     ["the term that this board led last", 8, 9],
     ["a later term of another board", 12, 13],
-  ])("is taken at once if its term counter follows %s", (_, last, term) => {
+  ])("is taken immediately if its term counter follows %s", (_, last, term) => {
     expect(stepAfter([[0, released(last)]], restarted)).toMatchObject({ do: "take", term });
   });
 
-  test("is waited for if its term is lower than the remembered one: it was recreated, and another process may still hold the old one", () => {
+  test("is waited for if its term is lower than the remembered one, because it was recreated, and another process may still hold the old one", () => {
     const anew = released(7);
     expect(stepAfter([[0, anew]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
@@ -252,7 +252,7 @@ describe("a released Lease that a restarted process reads for the first time", (
     ).toMatchObject({ do: "take", term: 9 });
   });
 
-  test("does not become free because another writer changed it after that: the wait continues", () => {
+  test("does not become free when another writer changes it after that: the wait continues", () => {
     const anew = released(7);
     const touched = { ...anew, resourceVersion: "labelled" };
     expect(
@@ -266,11 +266,11 @@ describe("a released Lease that a restarted process reads for the first time", (
     ).toEqual({ do: "wait", until: at(10) });
   });
 
-  test("is taken at once by a board that remembers nothing", () => {
+  test("is taken immediately by a board that does not remember any term", () => {
     expect(stepAfter([[0, released(0)]])).toMatchObject({ do: "take", term: 1 });
   });
 
-  test("is not trusted if a deletion was seen in between", () => {
+  test("is not trusted if a deletion was observed in between", () => {
     expect(
       stepAfter(
         [
@@ -282,7 +282,7 @@ describe("a released Lease that a restarted process reads for the first time", (
     ).toEqual({ do: "wait", until: at(10) });
   });
 
-  test("is recognised in the same Lease by the next board to take it after a hand-over", () => {
+  test("is recognised, within the same Lease, by the next board that takes it after a hand-over", () => {
     expect(
       stepAfter([
         [0, lease({ holder: "bing", term: 8 })],
@@ -295,13 +295,13 @@ describe("a released Lease that a restarted process reads for the first time", (
 describe("a Lease without a holder that a restored server shows in an older term", () => {
   const backup = lease({ holder: undefined, durationSeconds: 1, term: 4 });
 
-  test("is waited for: the last holder did not release it, and may believe in its term", () => {
+  test("is waited for, because the last holder did not release it and may still trust its term", () => {
     const held: Reading = [0, lease({ term: 6 })];
     expect(stepAfter([held, [3, backup]])).toEqual({ do: "wait", until: at(13) });
     expect(stepAfter([held, [3, backup], [13, backup]])).toMatchObject({ do: "take", term: 7 });
   });
 
-  test("is waited for even if the Lease was free in a later term too: others may have led in between", () => {
+  test("is waited for even if the Lease was also free in a later term, because others may have led in between", () => {
     const free: Reading = [0, lease({ holder: undefined, durationSeconds: 1, term: 6 })];
     expect(stepAfter([free, [50, backup]])).toEqual({ do: "wait", until: at(60) });
     const touched = { ...backup, resourceVersion: "labelled" };
@@ -313,7 +313,7 @@ describe("a Lease without a holder that a restored server shows in an older term
     expect(stepAfter([earlier, [3, backup]], { ...baz, formerTerm: 6 })).toEqual({ do: "wait", until: at(13) });
   });
 
-  test("is taken at once by the board that has just renewed it", () => {
+  test("is taken immediately by the board that has just renewed it", () => {
     const own: Reading = [0, lease({ holder: "baz", term: 6 })];
     expect(stepAfter([own, [3, backup]])).toMatchObject({ do: "take", term: 7 });
   });
@@ -323,7 +323,7 @@ describe("a leader", () => {
   test.each([
     ["was deleted", undefined, "the Lease was deleted"],
     ["has another holder", lease({ holder: "bing" }), "the Lease passed to bing"],
-    ["has no holder any more", lease({ holder: undefined }), "another client removed the holder from the Lease"],
+    ["no longer has a holder", lease({ holder: undefined }), "another client removed the holder from the Lease"],
   ])("steps down when its Lease %s", (_, record, why) => {
     expect(stepAfter([[0, record]], baz, true)).toEqual({ do: "stepDown", why });
   });
@@ -351,7 +351,7 @@ describe("another process with the same name", () => {
   test.each([
     [9.9, "stepDown"],
     [10, "renew"],
-  ])("is not assumed if two foreign renewals are a whole duration apart (%s s: %s)", (apart, step) => {
+  ])("is not assumed if two renewals by another process are a whole duration apart (%s s: %s)", (apart, step) => {
     const readings: readonly Reading[] = [
       [0, own(-1)],
       [5, own(-2)],
@@ -374,11 +374,11 @@ describe("another process with the same name", () => {
     }
   });
 
-  test("is not assumed for a Lease that is read for the first time: the former process wrote it", () => {
+  test("is not assumed for a Lease that is read for the first time, because the previous process wrote it", () => {
     expect(stepAfter([[0, own(-7)]])).toMatchObject({ do: "renew", record: { term: 4 } });
   });
 
-  test("counts as another holder for a board that does not lead, which takes the Lease in a new term when it expires", () => {
+  test("counts as another holder for a board that does not lead; that board takes the Lease in a new term when it expires", () => {
     const strange = own(-2);
     const readings: readonly Reading[] = [
       [0, own(-1)],

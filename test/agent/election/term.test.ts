@@ -3,7 +3,7 @@ import { shifted } from "../../../agent/base/clock.ts";
 import { LeaseTerm } from "../../../agent/election/term.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 
-test("the work of a term writes nothing after the deadline for renewal, although no other board can lead yet", () => {
+test("after its renewal deadline the work of a term does not write anything, although no other board can lead yet", () => {
   const clock = new FakeClock();
   const begun = clock.now();
   const at = (seconds: number) => shifted(begun, seconds * 1000);

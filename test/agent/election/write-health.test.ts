@@ -19,41 +19,41 @@ const refused = (health: WriteHealth, second: number): WriteHealth => failed(beg
 const renewed = (health: WriteHealth, began: number, now = began): WriteHealth =>
   succeeded(begun(health, at(began)), at(began), blip, at(now));
 
-describe("renewals that fail", () => {
-  test("once are an interruption when that is longer ago than a blip", () => {
+describe("failed renewals", () => {
+  test("a single one is an interruption if it is older than a blip", () => {
     const health = refused(quick, 100);
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });
 
-  test("twice are an interruption once the last success is longer ago than a blip", () => {
+  test("two are an interruption once the last success is older than a blip", () => {
     const health = refused(refused(quick, 92), 94);
     expect([100, 100.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
     expect(interruptedSince(health)).toEqual(at(90));
   });
 
-  test("for longer than a blip end as an outage with the first success", () => {
+  test("those that last longer than a blip end as an outage with the first success", () => {
     expect(renewed(refused(refused(quick, 100), 108), 112)).toMatchObject({ restoredAt: at(112), failures: 0 });
   });
 
-  test("for 18 s end as an outage, although only the last 9 s of it met renewals every 10 s", () => {
+  test("those in the 9 s before a success end as an outage if the previous success was 18 s ago", () => {
     const failing = [100, 102.5, 105, 107.5].reduce(refused, quick);
     expect(renewed(failing, 109).restoredAt).toEqual(at(109));
   });
 
-  test("once for no longer than a blip are no outage: a request may be lost", () => {
+  test("a single one within a blip is not an outage, because a request may be lost", () => {
     expect(renewed(refused(quick, 100), 110)).toMatchObject({ restoredAt: undefined, pendingSince: undefined });
   });
 
-  test("twice within a blip of the last success are no outage", () => {
+  test("two within a blip of the last success are not an outage", () => {
     expect(renewed(refused(refused(quick, 92), 94), 100).restoredAt).toBeUndefined();
   });
 
-  test("once, and again after a success, are no outage", () => {
+  test("single ones before and after a success are not an outage", () => {
     const between = renewed(refused(quick, 100), 102.5);
     expect(renewed(refused(between, 112.5), 115).restoredAt).toBeUndefined();
   });
 
-  test("briefly after an outage leave its end as it was", () => {
+  test("brief ones after an outage do not change its end", () => {
     const restored = renewed(refused(quick, 100), 120);
     expect(renewed(refused(restored, 130), 132).restoredAt).toEqual(at(120));
   });
@@ -65,11 +65,11 @@ describe("a renewal without an answer", () => {
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });
 
-  test("ends as an outage if its answer comes after all", () => {
+  test("ends as an outage if its answer arrives after all", () => {
     expect(renewed(quick, 100, 118).restoredAt).toEqual(at(118));
   });
 
-  test("is none on a link where renewals take as long as that", () => {
+  test("is not an interruption on a link where renewals normally take that long", () => {
     const slow = firstWrite(at(88), at(100));
     expect(renewed(slow, 100, 112)).toMatchObject({ restoredAt: undefined, lastTook: 12_000 });
     expect([124, 124.001].map((second) => isInterrupted(begun(slow, at(100)), blip, at(second)))).toEqual([

@@ -91,7 +91,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     "etc/systemd/system/siteward.service.d/20-fleet.conf",
   ];
 
-  test("writes what the unit, the agent and the fleet need, and nothing that others may read is secret", async () => {
+  test("writes what the unit, the agent and the fleet need, and no secret that others may read", async () => {
     const { code, out } = await enroll(...server(), ...ofFleet(), ...named);
     expect(code).toBe(0);
     expect(out).toContain("answers: Kubernetes v1.36.3");
@@ -109,7 +109,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(out).not.toContain("top-secret");
   });
 
-  test("without a broker needs no drop-in, and removes one left by an earlier enrolment", async () => {
+  test("without a broker does not need a drop-in, and removes one left by an earlier enrolment", async () => {
     await enroll(...server(), ...ofFleet(), ...named);
     const { code, out } = await enroll(...server(), ...named);
     expect(code).toBe(0);
@@ -137,7 +137,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     ["a card that is not mounted", () => mkdirSync(at("empty"), { recursive: true }) ?? at("empty")],
     ["a file", () => at("token")],
     ["a place where no folder can be created", () => "/proc/x"],
-  ])("%s cannot be enrolled as a card: it is refused, and no file is created", async (_, root) => {
+  ])("%s cannot be enrolled as a card, and no file is created", async (_, root) => {
     const before = readdirSync(folder);
     const io = recordingIo({ clock: new SystemClock() });
     const place = root();
@@ -180,7 +180,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     expect(readFileSync(at("card/data/drop-ins/20-fleet.conf"), "utf8")).toContain(":/etc/siteward/credentials/");
   });
 
-  test("a circle of symbolic links and one to a partition that is not mounted are refused in one line", async () => {
+  test("a circle of symbolic links, or a link to a partition that is not mounted, is refused in one line", async () => {
     for (const [link, said] of [
       ["/etc/siteward", /is in a circle of symbolic links; nothing was written$/],
       ["/data/siteward", /etc\/siteward is a symbolic link to \/data\/siteward, but .*; nothing was written$/],
@@ -289,7 +289,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
     ["a server without TLS", 1, /is not an address/, () => ["--server", "http://a", "--token-file", at("token")]],
     ["a card without any credentials", 64, /name a kubeconfig/, () => []],
     [
-      "an authority that did not sign the server",
+      "an authority that did not sign the server's certificate",
       1,
       /signed by an authority that this board does not trust/,
       () => {

@@ -18,7 +18,7 @@ const found = (): readonly string[] =>
     existsSync(at(`${name}/${name}`)) ? readFileSync(at(`${name}/${name}`), "utf8") : "-",
   );
 
-test("all files exist with their modes, whatever the umask, and no temporary file is left", () => {
+test("all files exist with their modes, regardless of the umask, and no temporary file is left", () => {
   const before = process.umask(0);
   try {
     writeAll(files("1"), at("ledger"));
@@ -31,7 +31,7 @@ test("all files exist with their modes, whatever the umask, and no temporary fil
   expect(readdirSync(at("key"))).toEqual(["key"]);
 });
 
-test("a process that has the former key open continues to read the former one", () => {
+test("a process that has the previous key open continues to read that key", () => {
   writeAll(files("1"), at("ledger"));
   const inode = statSync(at("key/key")).ino;
   writeAll(files("2"), at("ledger"));

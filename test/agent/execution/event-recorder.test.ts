@@ -46,7 +46,7 @@ describe("an Event", () => {
     ]);
   });
 
-  test("about a pod is in the pod's namespace, and has a name of its own each time", async () => {
+  test("about a pod is in the pod's namespace, and has a new name each time", async () => {
     const { clock, api, say } = setUp();
     const ref = { ...api.put("web-1"), namespace: "shop" };
     say(ref, "one");
@@ -102,7 +102,7 @@ describe("an Event", () => {
 });
 
 describe("many Events", () => {
-  test("about one object are sent 25 at once, then one per 300 s; those of other objects are not affected", async () => {
+  test("about one object are sent in a burst of 25, then one per 300 s; those about other objects are not affected", async () => {
     const { clock, api, recorder, say } = setUp();
     for (let time = 0; time < 100; time++) {
       say(board("pi-3"));
@@ -173,7 +173,7 @@ describe("an Event that cannot be written", () => {
     },
   );
 
-  test("is not sent for a term that is over", async () => {
+  test("is not sent for a term that has ended", async () => {
     const { clock, api, recorder, term, say } = setUp();
     say(board("pi-3"));
     term.over = true;

@@ -172,7 +172,7 @@ test("the desired configuration goes to its keeper alone", async () => {
   expect([asked, desired]).toEqual([[], ['{"v":1}']]);
 });
 
-test("a message on a foreign topic is counted by the desk, and has no answer", async () => {
+test("a message on an unknown topic is counted by the desk, and has no answer", async () => {
   const { intake, asked, waiting } = board(async () => "no answer");
   for (const topic of [`${me}/cmd/ping`, `${me}/cmd/ping/a b`, "sw1/acme/plant7/pi-2/cmd/ping/1"])
     await intake.receive(message(topic));
@@ -180,7 +180,7 @@ test("a message on a foreign topic is counted by the desk, and has no answer", a
   expect(waiting()).toEqual([]);
 });
 
-test("a board's refusal of a command of the site that another board leads does not replace the leader's answer", async () => {
+test("a refusal by a board that does not lead does not replace the leader's answer to a site command", async () => {
   const refused = { v: 1, id: "1", state: "rejected", code: 421, error: "not-leader" };
   const taken = async (): Promise<DeskReply> => ({ answer: answer({ scope: "site", body: refused }) });
   const [leader, former] = [board(taken), board(taken, false)];

@@ -68,7 +68,7 @@ test("a link that flaps slowly, or never came up, is not a sign of a duplicate",
   }
 });
 
-test("if the broker reports that another client took over, this is a sign of a duplicate, however long the link lasted", () => {
+test("a broker's report that another client took over is a sign of a duplicate, regardless of how long the link lasted", () => {
   let pace = rested;
   const duplicates = [0, 1, 2, 3].map((n) => {
     const next = afterEnd(pace, { kind: "taken", upFor: 14_000 }, at(n * 15_000), limits, 0);

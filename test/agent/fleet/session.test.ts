@@ -83,7 +83,7 @@ test("a link is ready when the broker has this board's presence and delivers its
 test.each([
   ["before the broker acknowledged anything", "0s", false],
   ["in the middle of its work", "10s", true],
-])("an agent that ends %s announces that, and waits no longer", async (_, after, isReady) => {
+])("an agent that ends %s announces that, and does not wait any longer", async (_, after, isReady) => {
   const link = new FakeLink();
   link.acknowledges = isReady;
   const { board, clock, stop } = connection(link);
@@ -97,7 +97,7 @@ test.each([
   expect(board.ended).toMatchObject({ kind: "stopped" });
 });
 
-test("an answer that could not be written to disk is sent before the goodbye, even if its life ends at once", async () => {
+test("an answer that could not be written to disk is sent before the goodbye, even if its life ends immediately", async () => {
   const link = new FakeLink();
   const { board, clock, states, stop } = connection(link);
   await clock.advance("10s");
@@ -162,7 +162,7 @@ test("a broker with a packet limit too small for the presence is reported as suc
   expect(board.ended?.hint).not.toContain("acl");
 });
 
-test("a leader that is refused the commands of its site continues, reports that, and retries", async () => {
+test("a leader that is refused its site commands continues, reports that, and retries", async () => {
   const link = new FakeLink();
   let asked = 0;
   let isRefused = true;
@@ -182,7 +182,7 @@ test("a leader that is refused the commands of its site continues, reports that,
   expect([asked, link.subscriptions.has(siteCommands), board.linkProblems.list()]).toEqual([2, true, []]);
 });
 
-test("a board that no longer leads has no problem with the commands of the site", async () => {
+test("a board that no longer leads does not report a problem with site commands", async () => {
   const link = new FakeLink();
   link.refuseFilter = (filter) => (filter === siteCommands ? denied(filter) : undefined);
   const { board, clock } = connection(link, { isLeader: true, leader: "pi-1", term: 4 });

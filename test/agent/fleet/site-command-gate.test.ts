@@ -7,7 +7,7 @@ const at = (seconds: number): Instant => ({ mono: seconds * 1000, wall: 0 });
 const leads = (term: number): Standing => ({ isLeader: true, leader: "pi-1", term });
 const follows = (leader: string | undefined, term: number): Standing => ({ isLeader: false, leader, term });
 
-test("a new leader subscribes when the previous one has unsubscribed, and a leader whose term is over unsubscribes at once", () => {
+test("a new leader subscribes when the previous one has unsubscribed, and a leader whose term has ended unsubscribes immediately", () => {
   const gate = new SiteCommandGate();
   gate.begin(at(0));
   expect(gate.wants(follows("pi-2", 1), at(99))).toBe(false);
@@ -20,7 +20,7 @@ test("a new leader subscribes when the previous one has unsubscribed, and a lead
   expect(gate.wants({ isLeader: true, leader: "pi-1", term: undefined }, at(105))).toBe(false);
 });
 
-test("a new connection subscribes at once in the same term, and in another term once waiting messages have arrived", () => {
+test("a new connection subscribes immediately in the same term, but in another term only once waiting messages have arrived", () => {
   const gate = new SiteCommandGate();
   gate.begin(at(0));
   gate.wants(leads(2), at(0));
@@ -37,11 +37,11 @@ test("a new connection subscribes at once in the same term, and in another term 
 
 test.each([
   ["the board leads, and was subscribed in this term before", 2, leads(2), "take"],
-  ["the board leads again, and another board may have executed the message meanwhile", 2, leads(4), "late"],
+  ["the board leads again, and another board may have executed the message in between", 2, leads(4), "late"],
   ["the board leads for the first time", undefined, leads(2), "late"],
   ["another board leads, which received the message or will receive it", 2, follows("pi-2", 3), "ignore"],
   ["no leader is known", 2, follows(undefined, 2), "take"],
-  ["the board's name is on the Lease although its term is over", 2, follows("pi-1", 2), "take"],
+  ["the board's name is on the Lease although its term has ended", 2, follows("pi-1", 2), "take"],
 ] as const)("a waiting message from the broker, if %s", (_, listened, standing, hearing) => {
   const gate = new SiteCommandGate();
   if (listened !== undefined) gate.open(leads(listened));
@@ -49,7 +49,7 @@ test.each([
   expect(gate.decide(standing, "pi-1")).toBe(hearing);
 });
 
-test("messages that still arrive are refused by a board whose term is over, whichever board leads", () => {
+test("a board whose term has ended refuses messages that still arrive, regardless of which board leads", () => {
   const gate = new SiteCommandGate();
   gate.begin(at(0));
   gate.open(leads(2));

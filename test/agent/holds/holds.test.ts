@@ -62,7 +62,7 @@ describe("a freeze", () => {
     expect(pruned(holds, at(660)).freezes.size).toBe(0);
   });
 
-  test("of one board slows no evictions when it is over", () => {
+  test("of one board does not slow evictions after it has ended", () => {
     expect(slowAfter(holding(frozen({ scope: "board", target: "pi-3" }, 60)), "east/plant7", at(61))).toBeUndefined();
   });
 
@@ -114,7 +114,7 @@ describe("the holds that a leader leaves to the next one", () => {
     expect(encodeHolds(read ?? noHolds, at(0))).toBe(encodeHolds(all, at(0)));
   });
 
-  test("have no confirmation that does not say which boards were silent", () => {
+  test("do not include a confirmation that does not say which boards were silent", () => {
     const entry = { left: 60, by: "ops:bob" };
     const signsOf = (confirmed: object) =>
       [...(decodeHolds(JSON.stringify({ v: 1, confirmed }), at(0))?.confirmed ?? [])].map(([zone, { lastSigns }]) => [
@@ -138,7 +138,7 @@ describe("the holds that a leader leaves to the next one", () => {
     expect(decodeHolds(JSON.stringify({ v: 1, changes }), at(0))?.changes).toBe(0);
   });
 
-  test("are never shorter than ordered, whenever they are read", () => {
+  test("are never shorter than ordered, regardless of when they are read", () => {
     for (const passed of [0, 0.4, 9.9, 10, 11, 60.3]) {
       const text = encodeHolds(all, at(passed));
       const read = decodeHolds(text, at(passed));
@@ -147,7 +147,7 @@ describe("the holds that a leader leaves to the next one", () => {
     }
   });
 
-  test("continue with the slow window of a freeze that is over", () => {
+  test("continue with the slow window of a freeze that has ended", () => {
     const read = decodeHolds(encodeHolds(all, at(110)), at(110)) ?? noHolds;
     expect(freezeOn(read, { ...pi3, board: "x" }, at(110))?.scope).toBe("site");
     expect(read.freezes.get("zone/east/plant7")?.slowEnd).toEqual(at(610));

@@ -32,7 +32,7 @@ test("an object that does not arrive within 10 s went to a board of another site
   expect(names(passing.list())).toEqual(["b"]);
 });
 
-test("hundreds of large objects are not held all at once, and do not displace small objects", () => {
+test("hundreds of large objects are not all held in memory together, and do not displace small objects", () => {
   const passing = new HandoverCache<Pod>({ clock: new FakeClock() }, { indices: podIndices });
   passing.add(pod("small", { labels: { app: "web" } }));
   const labels = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`l${n}`, "x".repeat(60)]));

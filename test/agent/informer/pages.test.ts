@@ -133,7 +133,7 @@ test("a page whose continue token differs from the early one is followed by the 
   expect(server.nth(2).hasItsTurn).toBe(false);
 });
 
-test("a failed early page is reported when its turn comes, and never if the list ends before", async () => {
+test("a failed early page is reported when its turn comes, but not if the list ends earlier", async () => {
   const { server, stop, pages } = site();
   const first = pages.take(undefined, stop.signal);
   server.nth(0).answer.resolve(page("b"));

@@ -141,7 +141,7 @@ test("while an object of the list cannot be read, nothing counts as deleted", as
   await end();
 });
 
-test("a failed list marks the watch as disconnected at once, and the next successful list ends that", async () => {
+test("a failed list marks the watch as disconnected immediately, and the next successful list ends that", async () => {
   beat("pi-1");
   const set = await start();
   const back = clock.now().mono + 60_000;
@@ -157,7 +157,7 @@ test("a failed list marks the watch as disconnected at once, and the next succes
   await end();
 });
 
-test("boards of other sites cost nothing but their share of the list", async () => {
+test("boards of other sites do not cost more than their share of the list", async () => {
   api.put(nodes, node("pi-1", { labels: { site: "a" } }));
   beat("pi-1", "elsewhere");
   const set = await start({ nodeSelector: "site=a" });

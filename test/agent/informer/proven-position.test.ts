@@ -178,7 +178,7 @@ describe("after a connection breaks, a watch", () => {
 });
 
 describe("an agent that was stopped", () => {
-  test("resumes if a witness proves its position, and lists nothing", async () => {
+  test("resumes if a witness proves its position, and does not list", async () => {
     api.put(pods, pod("a"));
     await start();
     renew();

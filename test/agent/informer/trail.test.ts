@@ -88,7 +88,7 @@ describe("a watch that ended", () => {
     expect(trail.resume("8990")).toEqual({ from: "8990", replay: undefined });
   });
 
-  test("has no event to expect again if only bookmarks moved it", () => {
+  test("does not expect an event again if only bookmarks moved it", () => {
     history.known = witness(105);
     expect(trail.proves("100")).toBe(true);
     trail.broke("140");
@@ -123,7 +123,7 @@ describe("a watch that ended", () => {
   });
 });
 
-describe("the trail stored beside a position", () => {
+describe("the trail stored with a position", () => {
   test("is continued by the next process", () => {
     history.known = witness(105);
     add(110, 120);
@@ -133,7 +133,7 @@ describe("the trail stored beside a position", () => {
     expect(replay?.add("120", "pod-0", false)).toBe("done");
   });
 
-  test("stays sufficient for the process after that", () => {
+  test("remains sufficient for the process after that", () => {
     history.known = witness(105);
     add(110, 120);
     trail = new Trail(history, trail.text());

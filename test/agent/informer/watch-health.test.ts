@@ -26,7 +26,7 @@ describe("a watch", () => {
     expect(isLive(closed(live, limits, at(101)), limits, at(101))).toBe(false);
   });
 
-  test("does not end an outage when it is opened for the first time, however long that took", () => {
+  test("does not end an outage when it is opened for the first time, regardless of how long that took", () => {
     expect(opened(closed(neverConnected, limits, at(0)), limits, at(500)).restoredAt).toBeUndefined();
   });
 
@@ -42,12 +42,12 @@ describe("a watch", () => {
     expect(opened(down, limits, at(160.1)).restoredAt).toEqual(at(160.1));
   });
 
-  test("that failed to open several times had an outage since it was lost", () => {
+  test("that failed several times to open had an outage from the moment it was lost", () => {
     const down = closed(closed(live, limits, at(150)), limits, at(155));
     expect(down.notLiveSince).toEqual(at(150));
   });
 
-  test("that was closed because it stalled had an outage since its last event", () => {
+  test("that was closed because it stalled had an outage from its last event on", () => {
     expect(closed(live, limits, at(190)).notLiveSince).toEqual(at(100));
   });
 
@@ -55,7 +55,7 @@ describe("a watch", () => {
     expect(received(live, limits, at(195)).restoredAt).toEqual(at(195));
   });
 
-  test("is in step while it delivers, and again some time after an interruption longer than a moment", () => {
+  test("is in step while it delivers, and again some time after a longer interruption", () => {
     const since = (down: number, up: number) => opened(closed(live, limits, at(down)), limits, at(up));
     expect(isInStep(live, limits, at(150))).toBe(true);
     expect(isInStep(closed(live, limits, at(150)), limits, at(150))).toBe(false);
@@ -110,7 +110,7 @@ describe("an ordered pause", () => {
     expect(paused(closed(neverConnected, limits, at(100)), at(150))).toEqual(neverConnected);
   });
 
-  test("changes nothing for a running watch", () => {
+  test("does not affect a running watch", () => {
     expect(paused(outage, at(100))).toBe(outage);
   });
 });

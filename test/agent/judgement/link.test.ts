@@ -52,12 +52,12 @@ describe("an observation from a live time", () => {
   const isVoid = (watches: { nodes?: WatchHealth; leases?: WatchHealth }, seconds: number): boolean =>
     isOutdated(linkOf({ nodes: live(), leases: live(), ...watches }, limits, at(seconds)), since, limits, at(seconds));
 
-  test("is valid while the link stays live, and after outages that ended before", () => {
+  test("is valid while the link remains live, and after outages that ended before it", () => {
     expect(isVoid({}, 60)).toBe(false);
     expect(isVoid({ nodes: live({ restoredAt: at(20) }) }, 60)).toBe(false);
   });
 
-  test("is outdated once there was an outage of either watch, however live both are since", () => {
+  test("is outdated once either watch has had an outage, even if both have been live since", () => {
     expect(isVoid({ nodes: live({ restoredAt: at(21) }) }, 60)).toBe(true);
     expect(isVoid({ leases: live({ restoredAt: at(21) }) }, 60)).toBe(true);
   });
@@ -120,7 +120,7 @@ describe("a quarantine", () => {
     expect(isRecovering(over, 0, at(40))).toBe(false);
   });
 
-  test("that no pass counted ended when its time was over", () => {
+  test("that no pass counted has ended when its time has passed", () => {
     const late = step(noQuarantine, 5000);
     expect(late.releasedAt).toEqual(at(40));
     expect(isRecovering(late, 600_000, at(5000))).toBe(false);

@@ -38,7 +38,7 @@ function taken(record: DecisionRecord) {
   return found.value;
 }
 
-test("a case contains what was decided by, not the verdict that follows from it, and decides as the record did", () => {
+test("a case contains the facts of the decision, not the verdict that follows from them, and leads to the same decision as the record", () => {
   expect(exported(tainted)).toEqual({
     id: "node/pi-3",
     family: "decision",
@@ -71,7 +71,7 @@ test.each([
   ["held", "freeze"],
   ["lapsed", "freeze"],
   ["failed", "act"],
-] as const)("a record that is %s is the decision %s, by the facts of that decision", (state, ruling) => {
+] as const)("a record that is %s leads to the decision %s again, from the facts of that decision", (state, ruling) => {
   const freeze = { why: "freeze", scope: "site", by: "ops:jo", leftMs: 1000, since: moment } as const;
   const restraints = [{ why: "quarantine", since: moment } as const, freeze];
   const frozen = { ...tainted.gate, frozenMs: 1000 };
@@ -96,7 +96,7 @@ test.each([
     { ...tainted, act: "pod-collected", because: { kind: "node-deleted" } },
     { valve: "unknown" },
   ],
-] as const)("a record %s that the safety valve holds is held again, and done where it is open", (_of, record, shut) => {
+] as const)("a record %s that the safety valve holds is held again, but done if it is open", (_of, record, shut) => {
   const restraint = { why: "valve", of: shut.valve, count: 10, limit: 10, since: moment } as const;
   const held = { ...record, state: "held", restraints: [restraint], gate: { ...tainted.gate, ...shut } } as const;
   expect(exported(held)?.expect.ruling).toBe("valve");
@@ -105,7 +105,7 @@ test.each([
   expect(replayed(taken(done)).differences).toEqual([]);
 });
 
-test("facts that were changed give another decision, and the differences are named", () => {
+test("changed facts lead to another decision, and the differences are named", () => {
   const { given, ...envelope } = taken(tainted);
   const because = { ...given.because, silentMs: 40_000 } as typeof given.because;
   expect(replayed({ ...envelope, given: { ...given, because } }).differences).toEqual([
@@ -114,7 +114,7 @@ test("facts that were changed give another decision, and the differences are nam
   ]);
 });
 
-test("a record of an earlier version, which did not keep all that was weighed, is no case", () => {
+test("a record of an earlier version, which did not keep all facts, cannot become a case", () => {
   const { gate: _, ...earlier } = tainted;
   expect(exported(earlier)).toBeUndefined();
 });
@@ -143,7 +143,7 @@ test.each([
     "toleratedMs is missing",
   ],
   [
-    "an age before the beginning",
+    "a negative age",
     { ...whole, given: { ...given, because: { kind: "silence", silentMs: -1, graceMs: 1 } } },
     "given.because.silentMs must be",
   ],

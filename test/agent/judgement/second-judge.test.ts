@@ -87,7 +87,7 @@ test("a taint that another judge adds to a board is found within a minute, and r
   await site.end();
 });
 
-test("our own taints, and those from before our term, show no other judge", async () => {
+test("our own taints, and those from before our term, do not show another judge", async () => {
   const site = new Story(2);
   site.taints("pi-1", "kube-controller-manager", "of old");
   await site.pass(60);
@@ -136,7 +136,7 @@ test("a cache that is behind the answer is waited for: different versions prove 
   await site.end();
 });
 
-test("neither an API that does not answer nor boards that come and go end a finding", async () => {
+test("a finding does not end because the API does not answer or because boards join and leave", async () => {
   const site = new Story(2);
   site.fails = true;
   await site.pass(120);

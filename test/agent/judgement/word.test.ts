@@ -11,7 +11,7 @@ test.each([
   ["longer than 30 s ago, and six questions since had no answer", word({ is: "ok" }), 30_001, undefined],
   ["an hour ago, and the leader was suspended since", word({ is: "ok" }, 5), 3_600_000, "kubelet ok"],
   ["just now, that it does not know its kubelet", word({ is: "unknown" }), 0, "kubelet unknown"],
-  ["that its kubelet is just down", word({ is: "down", forMs: 0 }), 0, "kubelet down"],
+  ["that its kubelet has just gone down", word({ is: "down", forMs: 0 }), 0, "kubelet down"],
   ["that its kubelet is down, until the hold ends", word({ is: "down", forMs: hold - 20_000 }), 19_999, "kubelet down"],
   [
     "that its kubelet is down, when the hold ends",
@@ -21,7 +21,7 @@ test.each([
   ],
   ["that its kubelet was down for longer than the hold", word({ is: "down", forMs: hold }), 0, "kubelet down too long"],
   ["that its kubelet was down, too long ago", word({ is: "down", forMs: 0 }), 30_001, undefined],
-] as const)("a board said %s", (_, said, now, heard) => {
+] as const)("the word of a board that answered %s", (_, said, now, heard) => {
   expect(heardNow(said, hold, at(now))).toBe(heard);
 });
 
@@ -29,13 +29,13 @@ test.each([
   ["ok", "kubelet ok"],
   ["unknown", "no kubelet since boot"],
   ["down", "no kubelet since boot"],
-] as const)("a board that was restarted said that its kubelet is %s", (is, heard) => {
+] as const)("the word of a restarted board that answered that its kubelet is %s", (is, heard) => {
   const said = { ...word(is === "down" ? { is, forMs: 0 } : { is }), isRebooted: true } as const;
   expect(heardNow(said, hold, at(30_000))).toBe(heard);
   expect(heardNow(said, hold, at(30_001))).toBe(undefined);
 });
 
-test("a board said nothing", () => {
+test("a board that did not answer has no word", () => {
   expect(heardNow(undefined, hold, at(0))).toBe(undefined);
 });
 

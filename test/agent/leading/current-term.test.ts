@@ -26,7 +26,7 @@ function board() {
   return { clock, current, paused, changes: () => changes };
 }
 
-test("a follower runs no loops, and judges no boards", () => {
+test("a follower does not run loops or judge boards", () => {
   const { current } = board();
   const shown = [current.term, current.loops, current.isActing, current.site, current.judgeMemory()];
   expect(shown).toEqual([undefined, [], false, undefined, "no judge"]);

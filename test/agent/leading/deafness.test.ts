@@ -81,13 +81,13 @@ test("a leader is deaf once its watches have failed for leader.sickFor", () => {
   });
 });
 
-test("after a quarter of that time the connection is renewed, then whenever the time has doubled", () => {
+test("after a quarter of that time the connection is renewed, and again whenever that time has doubled", () => {
   const { look, renewed } = leader();
   look(0, 700, { down: 100 });
   expect(renewed).toEqual([115, 130, 160, 220, 340, 580]);
 });
 
-test("a watch that works again ends the deafness, and the next deafness begins anew", () => {
+test("a watch that works again ends the deafness, and the next deafness starts from zero", () => {
   const { deafness, look, renewed } = leader();
   look(100, 140, { down: 100 });
   look(145, 145);
@@ -96,7 +96,7 @@ test("a watch that works again ends the deafness, and the next deafness begins a
   expect(renewed).toEqual([115, 130, 165, 180]);
 });
 
-test("a recovery between two checks counts, too, if it brought news", () => {
+test("a recovery between two checks also counts if it brought news", () => {
   const { deafness, look, renewed } = leader();
   look(100, 150, { down: 100 });
   look(155, 165, { down: 152 });
@@ -142,7 +142,7 @@ test("a leader whose first lists are under way is not deaf", () => {
   expect(deafness.sickness(at(300))).toBeUndefined();
 });
 
-test("a leader whose watch of Leases delivers nothing is deaf, however often it is opened again", () => {
+test("a leader whose watch of Leases delivers nothing is deaf, regardless of how often it is reopened", () => {
   const { deafness, follow } = leader();
   const stalls = repeat(30, 92, [
     [0, "opened"],
@@ -167,7 +167,7 @@ test.each([
   expect(deafness.sickness(at(290)) !== undefined).toBe(isDeaf);
 });
 
-test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends at once whenever it is opened", (resource) => {
+test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends as soon as it is opened", (resource) => {
   const { deafness, follow } = leader();
   const flaps: History = [
     [0, "opened"],
@@ -184,7 +184,7 @@ test.each(["Leases", "Nodes"])("a leader is deaf if its watch of %s ends at once
   expect(deafness.sickness(at(600))?.since).toEqual(at(100));
 });
 
-test("a first list that broke once and delivers again, however slowly, does not make a leader deaf", () => {
+test("a first list that broke once and delivers again, even slowly, does not make a leader deaf", () => {
   const { deafness, follow } = leader();
   const nodes: History = [[30, "closed"], ...repeat(20, 30, [[50, "listed"]])];
   const leases: History = [[2, "opened"], ...repeat(130, 5, [[5, "news"]])];

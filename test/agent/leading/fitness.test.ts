@@ -46,14 +46,14 @@ test("an unwatched board counts as healthy, and has no quiet hours", () => {
   expect(shown).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test("a board that is barred does not stand, however long the Lease has been free", () => {
+test("a board that is barred is not a candidate, regardless of how long the Lease has been free", () => {
   const board = new Board();
   board.barred = "settings of the fleet are not in force";
   const { fitness } = board;
   expect([fitness.whyNotToStand(3_600_000), fitness.unwell]).toEqual([board.barred, board.barred]);
 });
 
-test("an unwell board does not stand for two Lease durations, and steps down once another board is a standby", () => {
+test("an unwell board is not a candidate for two Lease durations, and steps down once another board is a standby", () => {
   const { fitness } = new Board();
   const quiet = { until: undefined, why: "quiet hours" };
   fitness.heed({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => quiet });
@@ -64,7 +64,7 @@ test("an unwell board does not stand for two Lease durations, and steps down onc
   expect(fitness.quietHoursAt(at(0))).toBe(quiet);
 });
 
-test("a deaf leader leaves the Lease to a board that stands by, once an hour", () => {
+test("a deaf leader leaves the Lease to a standby, at most once an hour", () => {
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
   expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBeUndefined();
@@ -77,7 +77,7 @@ test("a deaf leader leaves the Lease to a board that stands by, once an hour", (
   );
 });
 
-test("a leader that cannot act leaves the Lease only to a board that it knows, and shares the hour with deafness", () => {
+test("a leader that cannot act leaves the Lease only to a board that it knows, at most once an hour together with deafness", () => {
   const { fitness } = new Board();
   const unable = { incapacity: { why: "its requests to delete pods have failed", since: at(0) } };
   fitness.meet(() => undefined);
@@ -92,7 +92,7 @@ test("a leader that cannot act leaves the Lease only to a board that it knows, a
   expect(fitness.whyToLeave(at(3660), unable)).toBeDefined();
 });
 
-test("a deaf leader that has never listed the boards leaves the Lease once an hour, as another may stand by", () => {
+test("a deaf leader that has never listed the boards leaves the Lease once an hour, because another board may be a standby", () => {
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
   fitness.meet(() => undefined);
@@ -104,7 +104,7 @@ test("a deaf leader that has never listed the boards leaves the Lease once an ho
   expect(fitness.whyToLeave(at(3660), { deafness: deaf(300) })).toBeDefined();
 });
 
-test("an undervolted leader that has never listed the boards keeps the Lease: it may be alone", () => {
+test("an undervolted leader that has never listed the boards keeps the Lease, because it may be alone", () => {
   const { fitness } = new Board();
   fitness.heed({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => undefined });
   fitness.meet(() => undefined);
@@ -129,7 +129,7 @@ test.each([
 test.each([
   ["a term that lasts for five minutes", (fitness: Fitness, signal: AbortSignal) => fitness.duringTerm(signal), 5],
   ["a process that runs for an hour", (fitness: Fitness, signal: AbortSignal) => fitness.run(signal), 60],
-])("the board counts as well again after %s, not before", async (_, run, minutes) => {
+])("the board counts as well again after %s, but not earlier", async (_, run, minutes) => {
   const board = new Board(3);
   const running = run(board.fitness, new AbortController().signal);
   await board.clock.advance(minutes * minute - 1);
@@ -139,7 +139,7 @@ test.each([
   expect(board.broken).toBe(0);
 });
 
-test("a term that ends in order does not count as broken, however short; a process that stops early proves nothing", async () => {
+test("a term that ends in order does not count as broken, even if it is short; a process that stops early proves nothing", async () => {
   const board = new Board(3);
   const stop = new AbortController();
   const process = board.fitness.run(stop.signal);
@@ -157,7 +157,7 @@ test.each([
   [2, 0],
   [3, 1],
 ])(
-  "after %i broken terms the next process need not leave the Lease to others as well: stored %i times",
+  "after %i broken terms the next process does not have to leave the Lease to others: stored %i times",
   (broken, times) => {
     const board = new Board(broken);
     board.fitness.meet(() => [standby]);

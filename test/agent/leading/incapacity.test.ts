@@ -51,14 +51,14 @@ class Leader {
   }
 }
 
-test("opens a new connection after a quarter of the time, and again whenever that has doubled", async () => {
+test("a leader whose requests fail opens a new connection after a quarter of the time, and again whenever that has doubled", async () => {
   const leader = new Leader();
   await leader.until(200);
   expect(leader.renewed).toEqual([15, 30, 60, 120]);
   expect(JSON.stringify(leader.log)).toContain("requests of one kind fail");
 });
 
-test("is unable after sickFor, or the renew deadline if that is longer", async () => {
+test("a leader is unable to act after sickFor, or after the renew deadline if that is longer", async () => {
   for (const [timing, at] of [
     [{ sickFor: 60 * second, renewDeadline: 40 * second }, 60],
     [{ sickFor: 20 * second, renewDeadline: 40 * second }, 40],
@@ -72,14 +72,14 @@ test("is unable after sickFor, or the renew deadline if that is longer", async (
   }
 });
 
-test("stays able if the last failure came sooner, however long ago", async () => {
+test("a leader is still able to act if the last failure came sooner, regardless of how long ago", async () => {
   const leader = new Leader();
   await leader.until(60);
   await leader.until(250, { fails: false });
   expect(leader.sick).toBeUndefined();
 });
 
-test("two failures, however far apart, may be chance", async () => {
+test("two failures may be chance, regardless of how far apart they are", async () => {
   const leader = new Leader();
   await leader.until(5);
   await leader.until(100, { fails: false });
@@ -89,7 +89,7 @@ test("two failures, however far apart, may be chance", async () => {
   expect(leader.sick).toBeDefined();
 });
 
-test("does not count what failed in an outage", async () => {
+test("requests that failed during an outage do not count", async () => {
   const leader = new Leader();
   await leader.until(55);
   leader.restoredAt = leader.clock.now();
@@ -99,7 +99,7 @@ test("does not count what failed in an outage", async () => {
   expect(leader.sick).toBeDefined();
 });
 
-test("says what fails, and keeps the Lease, if a tenant may be the cause", async () => {
+test("a leader reports what fails, but keeps the Lease, if a tenant may be the cause", async () => {
   const leader = new Leader();
   const hang = { status: 0, reason: "Timeout", message: "no response" };
   for (let time = 0; time < 20; time++) {

@@ -69,7 +69,7 @@ class Site {
   }
 }
 
-test("dead boards among those that announced themselves are passed over, and later pages are not listed", async () => {
+test("dead boards among those that announced themselves are skipped, and later pages are not listed", async () => {
   const site = new Site([
     { name: "pi-1", standby: "ready" },
     { name: "pi-2", standby: "ready", ready: "False" },
@@ -97,7 +97,7 @@ test("a site without a standby is searched again after five minutes, not before"
 const afterwards = 60_000;
 
 test.each(["never", "with errors"] as const)(
-  "where the list answers %s, the known boards are read one by one, within a minute",
+  "if the list answers %s, the known boards are read one by one, within a minute",
   async (how) => {
     const site = new Site([
       { name: "pi-1", standby: "ready" },
@@ -122,7 +122,7 @@ test.each(["never", "with errors"] as const)(
   },
 );
 
-test("a search whose list failed is repeated after a minute, and finds what was announced meanwhile", async () => {
+test("a search whose list failed is repeated after a minute, and finds boards that announced themselves in the meantime", async () => {
   const boards: { name: string; standby?: string }[] = [{ name: "pi-1" }, { name: "pi-2" }];
   const site = new Site(boards);
   site.answers = "with errors";
@@ -152,7 +152,7 @@ test("at most 32 boards are read in a search, and the next one continues after t
   expect(second.slice(0, 9)).toEqual([33, 34, 35, 36, 37, 38, 39, 40, 1].map(name));
 });
 
-test("a search that the end of the term interrupts reads no board", async () => {
+test("a search that is interrupted by the end of the term does not read any boards", async () => {
   const site = new Site([{ name: "pi-2", standby: "ready" }]);
   site.answers = "never";
   const term = new AbortController();

@@ -23,7 +23,7 @@ test("controllers that have not started a minute after the beginning of a term a
   expect(starting.late(at(600))).toBeUndefined();
 });
 
-test("controllers that wait for different caches are reported apart", () => {
+test("controllers that wait for different caches are reported separately", () => {
   const starting = new StartingLoops();
   starting.waits("pod-gc", () => ["pods"], at(0));
   starting.waits("daemonset", () => ["pods", "daemonsets.apps"], at(0));

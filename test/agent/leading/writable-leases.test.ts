@@ -37,7 +37,7 @@ test("an outage of the watch that ended later counts", () => {
   expect(whileWritable({ ...open, restoredAt: at(200) }, restored, limits.blip, at(210)).restoredAt).toEqual(at(200));
 });
 
-test("other watches are not concerned", () => {
+test("other watches are not affected", () => {
   const clock = new FakeClock();
   const cache = { health: open };
   const caches = new WritableLeases(clock, { informer: () => cache } as unknown as Caches, {

@@ -321,7 +321,7 @@ describe("a pass", () => {
     expect(log.lines.filter(({ level }) => level === "warn")).toEqual([]);
   });
 
-  test("does not send a request once its patience is over", async () => {
+  test("does not send a request once its patience has ended", async () => {
     const asked: boolean[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -380,7 +380,7 @@ describe("a pass", () => {
     expect(new Set(instants).size).toBe(1);
   });
 
-  test("that takes long gives each act the time of its observation, because an act that was due then may no longer be", async () => {
+  test("that takes long gives each act the time of its observation, because an act that was due then may no longer be due", async () => {
     const since: number[] = [];
     const { clock, loop, term } = setUp(
       {
@@ -418,7 +418,7 @@ describe("a pass", () => {
     expect(loop.memoryOf("site")).toBe(42);
   });
 
-  test("that never ends is cut off, and its key backs off", async () => {
+  test("that never ends is aborted, and its key backs off", async () => {
     const { clock, log, executed, loop, term } = setUp({
       firstKeys: ["site"],
       remember: (decision) => ({ ...decision, actions: [create("more")] }),
@@ -539,7 +539,7 @@ describe("an error of a pass", () => {
     expect(observed).toHaveLength(2);
   });
 
-  test("of the API with a Retry-After waits that long", async () => {
+  test("of the API with a Retry-After delays the key for that long", async () => {
     const error = refusal("get", 429, "TooManyRequests");
     const { clock, observed, loop, term } = observing(Object.assign(error, { retryAfter: 30_000 }));
     void loop.run(term);
@@ -721,7 +721,7 @@ describe("a durable memory", () => {
     expect(loop.memoryOf("default/a")).toBe(2);
   });
 
-  test("of an object deleted meanwhile is dropped for good", async () => {
+  test("of an object that has since been deleted is dropped permanently", async () => {
     const { clock, store, observed, loop, term } = setUp({ durable: asText });
     store.texts.set("memory/counting default/gone", "7");
     void loop.run(term);
@@ -768,7 +768,7 @@ describe("a durable memory", () => {
   });
 });
 
-test("a cache whose objects wake no keys without a change is not swept", async () => {
+test("a cache whose objects do not wake keys without a change is not swept", async () => {
   const keys = ({ key }: { readonly key: string }): readonly string[] => [key];
   const { clock, caches, observed, loop, term } = setUp({ wakes: [wakeOnChange(pods, keys)] });
   caches.of(pods).add(pod("a"));
@@ -878,7 +878,7 @@ describe("a controller that is paused", () => {
 });
 
 describe("the progress of a loop", () => {
-  test("is idle without keys; it is that of the pass without progress for longest, and each completed act is progress", async () => {
+  test("is idle without keys, and otherwise that of the pass that has been stuck longest; each completed act is progress", async () => {
     const gates: (() => void)[] = [];
     const { loop, term, clock, caches } = setUp(
       { decide: (_state, memory) => ({ actions: [create("a"), create("b")], memory: memory + 1 }) },
@@ -916,7 +916,7 @@ describe("the progress of a loop", () => {
     expect(still()).toBe("idle");
   });
 
-  test("shows a pass that never ends although the other workers continue", async () => {
+  test("shows a pass that never ends even if the other workers continue", async () => {
     const { loop, term, clock, caches } = setUp({
       observe: (key, site) => (key === "default/stuck" ? new Promise(() => {}) : site.lister(pods).get(key)),
     });

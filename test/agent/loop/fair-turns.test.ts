@@ -26,14 +26,14 @@ function* work(clock: WorkClock, steps: number, done: () => void = () => {}): Ge
   return undefined;
 }
 
-describe("many pieces of work at once", () => {
-  test("work that fits into a turn is done at once", () => {
+describe("many concurrent pieces of work", () => {
+  test("work that fits into a turn is done immediately", () => {
     const { clock, turns, signal } = setUp();
     expect(turns.run(work(clock, 9), "workloads", signal)).toBeUndefined();
     expect(clock.mono).toBe(9);
   });
 
-  test("no turn of the event loop takes longer than 10 ms and a step, whatever the amount of work", async () => {
+  test("no turn of the event loop takes longer than 10 ms and a step, regardless of the amount of work", async () => {
     const { clock, turns, signal } = setUp();
     const rest = turns.run(work(clock, 1000), "workloads", signal);
     const ends: number[] = [clock.mono];
@@ -59,7 +59,7 @@ describe("many pieces of work at once", () => {
     await Promise.all(all);
   });
 
-  test("boards go before workloads that have waited for long, and wait for one turn at most", async () => {
+  test("boards go before workloads that have waited for a long time, and wait for one turn at most", async () => {
     const { clock, turns, signal } = setUp();
     for (let tenant = 0; tenant < 50; tenant++) void turns.run(work(clock, 10_000), "workloads", signal);
     const begun = clock.mono;

@@ -45,7 +45,7 @@ describe("our own writes to the Lease", () => {
     expect([0, 35, 36, 99].map((wall) => own.has(wall))).toEqual([false, false, true, true]);
   });
 
-  test("do not include refused writes, since another process may have written at that very moment", () => {
+  test("do not include refused writes, because another process may have written at that very moment", () => {
     const own = new OwnWrites();
     own.add(began(5));
     own.add(began(6));
@@ -116,7 +116,7 @@ describe("permits of several lanes", () => {
   const { signal } = new AbortController();
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  test("are reserved for boards, however many workloads request and hold one", async () => {
+  test("are reserved for boards, regardless of how many workloads request and hold one", async () => {
     const permits = new Permits(16);
     let workloads = 0;
     for (let one = 0; one < 50; one++) void permits.acquire(signal, "workloads").then(() => workloads++);

@@ -44,7 +44,7 @@ describe("keys", () => {
     expect(await Promise.all([first, second])).toEqual(["x", "y"]);
   });
 
-  test("are never with two workers at once and never lost, whatever happens", async () => {
+  test("are never given to two workers concurrently, and never lost", async () => {
     const { clock, queue, abort } = setUp();
     const random = new SeededRandom(7);
     const working = new Set<string>();
@@ -78,7 +78,7 @@ describe("keys", () => {
 });
 
 describe("delayed keys", () => {
-  test.each([0, -5, Number.NaN])("by %s are due at once", async (delay) => {
+  test.each([0, -5, Number.NaN])("by %s are due immediately", async (delay) => {
     const { queue, abort } = setUp();
     queue.addAfter("x", delay);
     expect(await queue.take(abort.signal)).toBe("x");
@@ -99,7 +99,7 @@ describe("delayed keys", () => {
     expect(taken).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("that are added without delay in the meantime are due at once and at their time again", async () => {
+  test("that are added without delay in the meantime are due immediately, and again at their time", async () => {
     const { clock, queue, taken, worker } = setUp();
     void worker();
     queue.addAfter("x", 100);
@@ -162,7 +162,7 @@ describe("retries", () => {
     expect(taken).toEqual(["x"]);
   });
 
-  test("of 150 keys that fail at once begin with 100 after 5 ms, then ten per second", async () => {
+  test("of 150 keys that fail together begin with 100 after 5 ms, then continue at ten per second", async () => {
     const { clock, queue, worker, taken } = setUp();
     void worker();
     for (let key = 0; key < 150; key++) queue.retry(`key-${key}`);
@@ -179,8 +179,8 @@ describe("retries", () => {
   });
 });
 
-describe("at the end", () => {
-  test("of a worker's signal the worker stops waiting, and no key is lost", async () => {
+describe("the end", () => {
+  test("of a worker's signal stops its wait, and no key is lost", async () => {
     const { queue, abort } = setUp();
     const waiting = queue.take(abort.signal);
     abort.abort();
@@ -190,7 +190,7 @@ describe("at the end", () => {
     expect(await queue.take(new AbortController().signal)).toBe("x");
   });
 
-  test("of the queue ready keys are still returned, new ones are refused, and no timer is left", async () => {
+  test("of the queue still returns ready keys, refuses new ones, and leaves no timer", async () => {
     const { clock, queue, abort } = setUp();
     queue.add("x");
     queue.addAfter("later", 50);
@@ -203,7 +203,7 @@ describe("at the end", () => {
     expect(clock.timers).toBe(0);
   });
 
-  test("of the queue waiting workers are released", async () => {
+  test("of the queue releases waiting workers", async () => {
     const { queue, abort } = setUp();
     const waiting = [queue.take(abort.signal), queue.take(abort.signal)];
     queue.shutDown();
@@ -265,7 +265,7 @@ describe("a preferred key", () => {
     expect(taken).toEqual(["back", "a", "b"]);
   });
 
-  test("is preferred until it is forgotten, so that a failure does not send it behind thousands", async () => {
+  test("remains preferred after a failure, so it is not queued behind thousands of other keys", async () => {
     const { clock, queue, abort, taken, worker } = setUp();
     queue.prefer("back");
     queue.add("back");
@@ -282,7 +282,7 @@ describe("a preferred key", () => {
     expect(taken).toEqual(["back", "a", "b", "c", "back"]);
   });
 
-  test("is processed by one worker at a time and only once, wherever it was queued", async () => {
+  test("is processed by one worker at a time and only once, regardless of where it was queued", async () => {
     const { queue, abort } = setUp();
     for (const key of ["a", "back", "b"]) queue.add(key);
     queue.prefer("back");

@@ -17,7 +17,7 @@ test.each<[what: string, error: unknown, next: object]>([
   ["a full disk of the state is checked again, too", state("full"), { do: "wait", pause: 2000 }],
   ["a disk that became read-only may recover", state("io"), { do: "wait", pause: 2000 }],
   ["a reader of the cache closes it", cache("busy"), { do: "wait", pause: 2000 }],
-  ["another agent with this folder stays", state("busy"), { do: "end" }],
+  ["another agent keeps the folder that it uses", state("busy"), { do: "end" }],
   ["a newer version's file is left to a person", cache("newer"), { do: "end" }],
   [
     "a folder that cannot be created is a problem of the configuration",

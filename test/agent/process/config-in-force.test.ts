@@ -47,7 +47,7 @@ const head = "apiVersion: siteward.dev/v1\nkind: AgentConfiguration\n";
 const fleet = { memory: { soft: "120MiB" }, site: { nodeSelector: "plant=7" } };
 const smaller = "memory: { soft: 90MiB, hard: 100MiB }\n";
 
-test("a reload that would leave out settings of the fleet is refused, and the previous configuration stays", () => {
+test("a reload that would leave out fleet settings is refused, and the previous configuration is kept", () => {
   const { inForce, ...board } = new Board(fleet);
   for (const edited of [smaller, "remote: { locked: site.nodeSelector }\n"]) {
     writeFileSync(board.dropIn, `${head}${edited}`);
@@ -61,7 +61,7 @@ test("a reload that would leave out settings of the fleet is refused, and the pr
   expect([inForce.refused, inForce.config.site.nodeSelector]).toEqual([[], undefined]);
 });
 
-test("a board that started with settings left out takes every reload that leaves out no more of them", () => {
+test("a board that started with settings left out accepts every reload that does not leave out more of them", () => {
   const board = new Board(fleet, smaller);
   const { inForce } = board;
   expect(inForce.loaded.leftOut?.faults.map(({ path: at }) => at)).toEqual(["/memory/soft"]);

@@ -25,7 +25,7 @@ test.each([
     "auto",
     "text",
   ],
-  ["whatever is configured", { env: { JOURNAL_STREAM: ours } }, "json", "json"],
+  ["the format that is configured", { env: { JOURNAL_STREAM: ours } }, "json", "json"],
 ] as const)("the log is written as %s", (_, surroundings, format, expected) => {
   expect(formatOf(recordingIo(surroundings), config({ format }))).toBe(expected);
 });
@@ -47,7 +47,7 @@ test("the log's level can be changed while the program runs, and its format with
   expect(more).toEqual([]);
 });
 
-test("one controller or resource can log more, while the rest stays as configured", () => {
+test("one controller or resource can log more, while the rest remains as configured", () => {
   const io = recordingIo();
   const process = new ProcessLog(io, config({ format: "text", level: "info" }));
   const log = new FieldLogger(process);

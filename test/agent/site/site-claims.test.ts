@@ -40,7 +40,7 @@ describe("the older of two sites", () => {
     expect(older(mine, other)).toEqual(claims);
   });
 
-  test("both sites come to opposite answers, whichever asks", () => {
+  test("both sites come to opposite answers, regardless of which asks", () => {
     const a = lease("a", "2026-01-01T10:00:05Z");
     const seenBy = (key: string) => olderClaims([mine, a], key, () => {}).length;
     expect(seenBy(own) + seenBy(a.key)).toBe(1);
@@ -51,14 +51,14 @@ describe("the older of two sites", () => {
     expect(older(...others)).toEqual(["b", "c"]);
   });
 
-  test("a selector that cannot be parsed claims nothing, and is named", () => {
+  test("a selector that cannot be parsed does not claim anything, and is named", () => {
     const unreadable: string[] = [];
     const found = [mine, lease("a", "2026-01-01T00:00:00Z", "not a (selector")];
     expect(olderClaims(found, own, (key) => unreadable.push(key))).toEqual([]);
     expect(unreadable).toEqual(["kube-system/siteward-a"]);
   });
 
-  test("a selector longer than a setting permits claims nothing: it would be evaluated for each board", () => {
+  test("a selector longer than a setting permits does not claim anything, because it would be evaluated for each board", () => {
     const selector = (length: number) => `a=${"b,a=".repeat(length / 4 - 1)}b,`.slice(0, length - 1);
     expect(olderClaims([mine, lease("a", "2026-01-01T00:00:00Z", selector(1024))], own, () => {})).toHaveLength(1);
     const unreadable: string[] = [];
@@ -219,7 +219,7 @@ test("an older site's boards are reported with the first of their names, and so 
   expect(clock.timers).toBe(0);
 });
 
-test("nothing is known before the first list succeeded; a later failure changes nothing", async () => {
+test("nothing is known before the first list has succeeded; a later failure does not change that", async () => {
   const { clock, claims, signal, stop, leases } = setUp();
   leases.put("north", "2026-01-01T00:00:00Z", "area=north");
   leases.refuse = () => refusal(503, "ServiceUnavailable");
@@ -242,7 +242,7 @@ test("nothing is known before the first list succeeded; a later failure changes 
   await following;
 });
 
-test("a Lease outside the namespaces of sites claims nothing, and none of them is even read", async () => {
+test("a Lease outside the namespaces of sites does not claim anything, and is not even read", async () => {
   const { claims, ranks, signal, leases } = setUp();
   leases.put("planted", "2020-01-01T00:00:00Z", "", { namespace: "tenant", workloads: "" });
   await claims.learn(signal);
@@ -297,7 +297,7 @@ describe("namespaces that two sites select", () => {
     await following;
   });
 
-  test("are found by their labels at once, without a request, if we have namespaces of our own", async () => {
+  test("are found by their labels immediately, without a request, if we have namespaces of our own", async () => {
     const { claims, signal, leases, caches } = setUp("some");
     caches.of(namespaces).add(named("shop", { site: "both" }), named("till", { site: "mine" }));
     leases.put("north", first, "area=nowhere", { workloads: "site in (both, north)" });
@@ -321,7 +321,7 @@ describe("namespaces that two sites select", () => {
     ["a site without workloads", "every", "-"],
     ["a site of a version that did not publish it", "every", undefined],
     ["any site, if ours has no workloads", "none", ""],
-  ])("%s claims no namespace", async (_, own, workloads) => {
+  ])("%s does not claim any namespace", async (_, own, workloads) => {
     const { claims, signal, leases } = setUp(own);
     leases.put("north", first, "area=nowhere", workloads === undefined ? {} : { workloads });
     await claims.learn(signal);

@@ -51,7 +51,7 @@ describe("the counters of a site's keys", () => {
     }
   });
 
-  test("accept no used counter again if there are more keys than room, and each key continues", () => {
+  test("do not accept a used counter again if there are more keys than room, and each key continues", () => {
     let all = noCounters;
     const used = new Map<number, number>();
     const random = new SeededRandom(7);
@@ -85,7 +85,7 @@ describe("the counters of a site's keys", () => {
     ["numbers that no counter can have", "key0000000000001=9007199254740993 *=99999999999999999"],
     ["invalid names", "__proto__=7 constructor=7 toString=7 =7 short=7 key00000000000012=7"],
     ["other spaces", "key0000000000001=7\nkey0000000000002=7\t*=7"],
-  ])("are none on a Lease that holds %s", (_what, text) => {
+  ])("are empty on a Lease that holds %s", (_what, text) => {
     expect(decodeCounters(text)).toEqual(noCounters);
   });
 
@@ -94,7 +94,7 @@ describe("the counters of a site's keys", () => {
     expect(encodeCounters(found)).toBe("*=2 key0000000000001=7");
   });
 
-  test("are read quickly from a text of any length, and no further than our own text can be", () => {
+  test("are read quickly from a text of any length, but only up to the maximum length of our own text", () => {
     const begun = performance.now();
     for (const part of ["a", " ", "=", "*=1 ", "key0000000000001=7 ", `${"9".repeat(50)} `])
       expect(decodeCounters(part.repeat(260_000 / part.length)).keys.size).toBeLessThan(2);

@@ -74,7 +74,7 @@ test("a namespace that joins adds its workloads, and removes them when it leaves
   expect(shown(services, part)).toEqual(["ours/web"]);
 });
 
-test("workloads of a namespace that an older site claims are hidden, whatever else is the site's", () => {
+test("workloads of a namespace that an older site claims are hidden, regardless of what else belongs to the site", () => {
   claimed = ["ours"];
   expect(shown(services, part)).toEqual([]);
   expect(shown(services, {})).toEqual(["theirs/web"]);

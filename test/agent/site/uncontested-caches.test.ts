@@ -71,13 +71,13 @@ test("whether the pods of a board are shown is known without decoding any of the
   expect(decoded).toBe(0);
 });
 
-test("when the claim is over, everything is visible again at once", () => {
+test("when the claim has ended, everything is immediately visible again", () => {
   claimed = undefined;
   expect(shown(nodes)).toEqual(["n-1", "s-1"]);
   expect(shown(pods)).toHaveLength(4);
 });
 
-test("a change of labels makes a board disappear or appear; a board that was never visible causes no notification", () => {
+test("a change of labels makes a board disappear or appear; a board that was never visible does not cause a notification", () => {
   const notified: string[] = [];
   const listen = view.informer(nodes).onChange((changes) => {
     for (const { key, before, after } of changes)
@@ -93,7 +93,7 @@ test("a change of labels makes a board disappear or appear; a board that was nev
   expect(notified).toHaveLength(2);
 });
 
-test("pods of a claimed board wake no key, but pods of other boards do", () => {
+test("pods of a claimed board do not wake any key, but pods of other boards do", () => {
   const notified: string[] = [];
   view.informer(pods).onChange((changes) => notified.push(...changes.map(({ key }) => key)));
   caches.of(pods).add(pod("another", { on: "n-1" }));
@@ -101,7 +101,7 @@ test("pods of a claimed board wake no key, but pods of other boards do", () => {
   expect(notified).toEqual(["default/one-more"]);
 });
 
-test("an object without a board is visible, whatever others claim", () => {
+test("an object without a board is visible, regardless of what others claim", () => {
   const about = { metadata: { name: "n-1", namespace: "default", uid: "e", resourceVersion: "1", labels: north } };
   caches.of(events).add(about);
   expect(shown(events)).toEqual(["default/n-1"]);

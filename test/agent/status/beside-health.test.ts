@@ -40,7 +40,7 @@ test("a lost broker is a warning that says that the site continues; the broker's
   expect(besideProblems(healthy({ mqtt: refused }))[0]?.hint).toBe("ask the operator");
 });
 
-test("a clock that differs from the API server's is reported from half a minute on, with its direction", () => {
+test("a clock that differs from the API server's by half a minute or more is reported with its direction", () => {
   const skewProblem = (apiSkewMs: number) =>
     besideProblems(healthy({ clock: { state: "synced", apiSkewMs } }))[0]?.message;
   expect([0, 30_000, -30_000].map(skewProblem)).toEqual([undefined, undefined, undefined]);

@@ -32,7 +32,7 @@ test("a reader that opened the file before still reads the whole old text", () =
   expect(readdirSync(folder)).toEqual(["status.json"]);
 });
 
-test("a monitoring program of any user may read it, whatever the umask", () => {
+test("a monitoring program of any user may read it, regardless of the umask", () => {
   const former = process.umask(0o077);
   try {
     replaceFile(file, "x");
@@ -71,6 +71,6 @@ test("a FIFO in its place does not block the write", () => {
   expect(readFileSync(file, "utf8")).toBe("new");
 });
 
-test("a missing folder is reported by the error", () => {
+test("a missing folder causes an error", () => {
   expect(() => replaceFile(path.join(folder, "gone", "status.json"), "x")).toThrow(/ENOENT/);
 });

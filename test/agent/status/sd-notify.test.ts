@@ -57,7 +57,7 @@ describe("the way to the service manager", () => {
     expect(sent).toEqual([]);
   });
 
-  test("programs run one after the other, and messages that arrive meanwhile are sent together, in their order", () => {
+  test("programs run one after the other, and messages that arrive in the meantime are sent together, in order", () => {
     const { notifier, sent, endOne } = listening(ofUnit);
     for (const line of ["RELOADING=1", "STATUS=new", "READY=1"]) notifier.send(line);
     expect(sent).toEqual(["systemd-notify RELOADING=1 to /run/systemd/notify"]);
@@ -70,7 +70,7 @@ describe("the way to the service manager", () => {
     ]);
   });
 
-  test("a program that hangs delays nothing, and the memory for its messages is bounded", () => {
+  test("a program that hangs does not delay anything, and the memory for its messages is bounded", () => {
     const { notifier, sent, endOne } = listening(ofUnit);
     for (let beat = 0; beat < 1000; beat++) notifier.send(`STATUS=${beat}`);
     endOne();

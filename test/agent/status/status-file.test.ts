@@ -68,7 +68,7 @@ test("an unannounced change is written within ten seconds, and constant changes 
   await done;
 });
 
-test("an announced change is written at once, together with simultaneous changes, and so is the next one", async () => {
+test("an announced change is written immediately, together with simultaneous changes, and so is the next one", async () => {
   const { clock, seconds, world, file, stop, done } = agent();
   await clock.advance("1s");
   world.changes = { problems: [{ type: "ApiUnreachable", severity: "warning", message: "refused" }] };
@@ -99,7 +99,7 @@ test("a link that goes up and down every second does not wear out the file", asy
   await done;
 });
 
-test("after a stop nothing is written, and the last status stays", async () => {
+test("after a stop nothing is written, and the last status is kept", async () => {
   const { clock, writes, stop, done } = agent();
   await clock.advance("31s");
   stop.abort();
@@ -141,7 +141,7 @@ test("a part that throws does not end the agent", async () => {
   await done;
 });
 
-test("write() writes at once, even without a change", async () => {
+test("write() writes immediately, even without a change", async () => {
   const { clock, seconds, file, stop, done } = agent();
   await clock.advance("3s");
   file.write();

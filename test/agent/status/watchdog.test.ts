@@ -14,7 +14,7 @@ const limitOf = (name: string): number => (name === "election" ? 100 : 300);
 describe("a loop is stuck", () => {
   test.each<[string, readonly Progress[], number, readonly string[]]>([
     ["not without any loop", [], 10_000, []],
-    ["not while it is idle, however long", [{ name: "pod-gc", at: "idle" }], 1e9, []],
+    ["not while it is idle, regardless of how long", [{ name: "pod-gc", at: "idle" }], 1e9, []],
     ["not exactly at its limit", [{ name: "pod-gc", at }], 300, []],
     ["just after its limit", [{ name: "pod-gc", at }], 301, ["pod-gc"]],
     [
@@ -41,7 +41,7 @@ describe("a loop is stuck", () => {
   });
 });
 
-test("a loop's limit grows with the timeouts of requests and outages; the database's limit is the shortest", () => {
+test("a loop's limit grows with the timeouts of requests and outages; the limit of the database is the shortest", () => {
   const limits = watchdogLimits({ longestRequest: 30_000, renewDeadline: 40_000 });
   expect(["database", "election", "pod-gc"].map(limits)).toEqual([120_000, 150_000, 460_000]);
 });
@@ -108,7 +108,7 @@ describe("the watchdog", () => {
     await end();
   });
 
-  test("blames no loop for a suspension of the whole process, but does if it still makes no progress after that", async () => {
+  test("does not blame a loop for a suspension of the whole process, but does if the loop then makes no progress", async () => {
     const { clock, process, log, watchdog, set, end } = dog(undefined);
     set([{ name: "election", at: clock.now() }]);
     process.suspend();

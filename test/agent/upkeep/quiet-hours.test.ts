@@ -24,7 +24,7 @@ test.each([
   ["when it begins: yes", "2026-11-20T22:00:00Z", "2026-11-21T06:00"],
   ["after midnight: yes", "2026-11-21T01:00:00Z", "2026-11-21T06:00"],
   ["at the last moment: yes", "2026-11-21T05:59:59Z", "2026-11-21T06:00"],
-  ["when it is over: no", "2026-11-21T06:00:00Z", undefined],
+  ["at its end: no", "2026-11-21T06:00:00Z", undefined],
   ["at noon the next day: no", "2026-11-21T12:00:00Z", undefined],
 ])("the night of every day is quiet: %s", (_, wall, until) => {
   expect(asked("0 22 * * * for 8h")(wall)).toBe(until);
@@ -38,7 +38,7 @@ test("days that do not match are not quiet, and a window may last over several d
   expect(weekend("2026-11-23T06:00:00Z")).toBeUndefined();
 });
 
-test("the window that ends last gives the end of several", () => {
+test("the end of several overlapping windows is that of the last one", () => {
   const both = asked("0 22 * * * for 8h; 0 23 * * * for 10h");
   expect(both("2026-11-20T22:30:00Z")).toBe("2026-11-21T06:00");
   expect(both("2026-11-20T23:30:00Z")).toBe("2026-11-21T09:00");
@@ -75,7 +75,7 @@ test("a board with quiet hours and an unknown time evicts nothing, and reports w
   expect(quietHours(windows, undefined)(at("2026-11-20T12:00:00Z"), "synced")?.why).toContain("board.timeZone");
 });
 
-test("without quiet hours nothing is held, whatever the clock shows", () => {
+test("without quiet hours nothing is held, regardless of what the clock shows", () => {
   expect(quietHours([], utc)(at("1970-01-01T00:05:00Z"), "unsynced")).toBeUndefined();
   expect(quietHours([], undefined)(at("2026-11-20T12:00:00Z"), "synced")).toBeUndefined();
 });

@@ -13,8 +13,8 @@ test("an announcement is read as it was written", () => {
 describe("an announcement is unusable", () => {
   const text = (changes: object): string => JSON.stringify({ ...announced, ...changes });
   test.each([
-    ["that is no JSON", "{"],
-    ["that is no object", "[]"],
+    ["that is not JSON", "{"],
+    ["that is not an object", "[]"],
     ["that is too long", text({ x: "x".repeat(1024) })],
     ["without a key", text({ key: undefined })],
     ["with half a key", text({ key: key.slice(0, 20) })],
@@ -26,7 +26,7 @@ describe("an announcement is unusable", () => {
     expect(parseAnnouncement(written)).toBe(undefined);
   });
 
-  test("with a key that is no point of the curve: no signature fits", () => {
+  test("with a key that is not a point of the curve, because no signature matches it", () => {
     const odd = Buffer.alloc(32, 0xff).toString("base64url");
     expect(parseAnnouncement(text({ key: odd }))?.key).toBe(odd);
     expect(isSigned(Buffer.from("word"), Buffer.alloc(64), odd)).toBe(false);
@@ -43,12 +43,12 @@ test.each([
   ["pi-3.local"],
   [""],
   [7],
-])("no question goes to %j", (address) => {
+])("no question is sent to %j", (address) => {
   const text = JSON.stringify({ ...announced, addresses: [address, "192.168.7.3"] });
   expect(parseAnnouncement(text)?.addresses).toEqual(["192.168.7.3"]);
 });
 
-test("questions go to eight addresses at most", () => {
+test("questions are sent to eight addresses at most", () => {
   const addresses = Array.from({ length: 20 }, (_, index) => `192.168.7.${index + 1}`);
   expect(parseAnnouncement(announcementText({ ...announced, addresses }))?.addresses).toHaveLength(8);
   expect(parseAnnouncement(JSON.stringify({ ...announced, addresses }))?.addresses).toHaveLength(8);

@@ -15,7 +15,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const file = (): string => path.join(folder, "witness.key");
 const kept = (log = new RecordingLog()): BoardKey => BoardKey.kept(keyFileIn(folder), log);
 
-test("a board makes its key at the first start, readable for itself alone, and has it at the next", () => {
+test("a board creates its key at the first start, readable only by itself, and uses it again at the next", () => {
   const first = kept();
   expect(statSync(file()).mode & 0o777).toBe(0o600);
   expect(readdirSync(folder)).toEqual(["witness.key"]);
@@ -23,7 +23,7 @@ test("a board makes its key at the first start, readable for itself alone, and h
   expect(isPublicText(first.publicText)).toBe(true);
 });
 
-test("a power cut leaves a file beside the key, or none: the next start has a key all the same", () => {
+test("a power cut may leave a file next to the key, or no file, but the next start has a key", () => {
   writeFileSync(path.join(folder, ".witness.key.tmp"), "half");
   const first = kept();
   expect(kept().publicText).toBe(first.publicText);
@@ -43,7 +43,7 @@ test.each([
   expect(JSON.stringify(log.lines)).not.toContain(secret);
 });
 
-test("a key that cannot be kept serves until the end", () => {
+test("a key that cannot be stored is used until the process ends", () => {
   const log = new RecordingLog();
   const write = (): never => {
     throw new Error("EROFS: read-only file system");
@@ -54,7 +54,7 @@ test("a key that cannot be kept serves until the end", () => {
   expect(log.said("warn")).toHaveLength(1);
 });
 
-test("a signature holds for its bytes and its key alone", () => {
+test("a signature is valid only for its bytes and its key", () => {
   const [key, other] = [kept(), BoardKey.kept({ read: () => undefined, write: () => {} }, new RecordingLog())];
   const bytes = Buffer.from("word");
   const signature = key.sign(bytes);

@@ -43,7 +43,7 @@ describe("a question", () => {
     ["with a name that reaches beyond its end", changed((copy) => copy.writeUInt8(200, 20))],
     ["with a name that is too long", changed((copy) => copy.writeUInt8(254, 20))],
     ["with something after its names", changed((copy) => copy.writeUInt8(1, leastQuestion - 1))],
-  ])("is refused that is %s", (_, datagram) => {
+  ])("%s is refused", (_, datagram) => {
     expect(decodeQuestion(datagram)).toBe(undefined);
   });
 });
@@ -74,10 +74,10 @@ describe("an answer", () => {
     ["cut short", bytes.subarray(0, -1)],
     ["too long", Buffer.concat([bytes, Buffer.alloc(1)])],
     ["a question", encodeQuestion(question)],
-    ["with a state that nobody knows", changed(state, 3)],
+    ["with an unknown state", changed(state, 3)],
     ["with a time for a kubelet that runs", changed(state + 4, 1)],
     ["with a boot id that reaches beyond its end", changed(4 + 16, 120)],
-  ])("is refused that is %s", (_, datagram) => {
+  ])("%s is refused", (_, datagram) => {
     expect(decodeAnswer(datagram)).toBe(undefined);
   });
 });

@@ -23,7 +23,7 @@ async function freePort(): Promise<number> {
 }
 
 describe("the LAN by UDP", () => {
-  test("carries a datagram there and its answer back", async () => {
+  test("carries a datagram to its receiver, and the answer back", async () => {
     const port = await freePort();
     const board = await udp.open(port, (datagram, reply) => reply(Buffer.from(`to ${Buffer.from(datagram)}`)));
     const answered = Promise.withResolvers<string>();
@@ -33,7 +33,7 @@ describe("the LAN by UDP", () => {
     expect(await answered.promise).toBe("to question");
   });
 
-  test("refuses a port that is taken, and gives it free when it closes", async () => {
+  test("refuses a port that is taken, and frees it when it closes", async () => {
     const port = await freePort();
     const first = await udp.open(port, () => {});
     open.push(first);
@@ -43,7 +43,7 @@ describe("the LAN by UDP", () => {
     open.push(await udp.open(port, () => {}));
   });
 
-  test("says that a datagram was not sent: a closed port", async () => {
+  test("reports that a datagram was not sent because the port is closed", async () => {
     const port: LanPort = await udp.open(0, () => {});
     port.close();
     const failed = Promise.withResolvers<Error>();
@@ -74,11 +74,11 @@ describe("the kubelet's health", () => {
     [500, "unhealthy"],
     [301, "unhealthy"],
     ["never", "silent"],
-  ] as const)("with status %s it is %s", async (status, health) => {
+  ] as const)("with status %s is %s", async (status, health) => {
     expect(await healthz(new SystemClock(), await kubelet(status))()).toBe(health);
   });
 
-  test("nobody listens: it is silent", async () => {
+  test("is silent if no program listens", async () => {
     expect(await healthz(new SystemClock(), await freePort())()).toBe("silent");
   });
 });

@@ -113,7 +113,7 @@ async function inDoubt(): Promise<Story> {
 }
 
 describe("a leader", () => {
-  test("asks nobody and opens no port while nobody is in doubt", async () => {
+  test("asks no board and opens no port while no board is in doubt", async () => {
     const story = new Story();
     await story.boardOn();
     await story.lead();
@@ -122,7 +122,7 @@ describe("a leader", () => {
     expect(story.lan.open).toEqual([`${boardAt}:${port}`]);
   });
 
-  test("asks a silent board every 5 s, hears it, and closes its port when the API hears the board again", async () => {
+  test("asks a silent board every 5 s, receives its answers, and closes its port when the board sends heartbeats again", async () => {
     const story = await inDoubt();
     expect(story.heard).toBe("kubelet ok");
     await story.clock.advance("20s");
@@ -135,7 +135,7 @@ describe("a leader", () => {
     expect(story.questions).toBe(5);
   });
 
-  test("believes a board for 30 s after its last word", async () => {
+  test("trusts a board for 30 s after its last word", async () => {
     const story = await inDoubt();
     story.lan.isUp = false;
     await story.clock.advance(29_998);
@@ -144,7 +144,7 @@ describe("a leader", () => {
     expect(story.heard).toBe(undefined);
   });
 
-  test("keeps a word while it does not know who is silent, and asks nobody", async () => {
+  test("keeps a word while it does not know which boards are silent, and does not ask any", async () => {
     const story = await inDoubt();
     story.doubted = undefined;
     await story.clock.advance("10m");
@@ -163,7 +163,7 @@ describe("a leader", () => {
     expect(story.lan.open).toEqual([]);
   });
 
-  test("asks at most 200 boards at once, those first that it asked longest ago", async () => {
+  test("asks at most 200 boards at a time, beginning with those that it asked longest ago", async () => {
     const story = new Story();
     story.doubted = Array.from({ length: 500 }, (_, index) => `b-${index}`);
     await story.lead();
@@ -172,7 +172,7 @@ describe("a leader", () => {
     expect(new Set(story.lan.sent.map(({ datagram }) => Buffer.from(datagram).subarray(20).toString())).size).toBe(500);
   });
 
-  test("does not hear a board that announces nothing, or that is off", async () => {
+  test("receives no answer from a board that announces nothing, or that is off", async () => {
     const story = new Story();
     story.doubted = [board];
     await story.lead();
@@ -183,7 +183,7 @@ describe("a leader", () => {
     expect(story.heard).toBe(undefined);
   });
 
-  test("says once what keeps it from asking, and until a question was sent again", async () => {
+  test("logs once what keeps it from asking, and reports it until a question is sent again", async () => {
     const story = await inDoubt();
     const refused = Object.assign(new Error(`send EPERM ${boardAt}:${port}`), { code: "EPERM" });
     story.lan.barred.set(boardAt, refused);
@@ -197,7 +197,7 @@ describe("a leader", () => {
     expect(story.heard).toBe("kubelet ok");
   });
 
-  test("is not troubled by one address of a board that cannot be reached", async () => {
+  test("is not affected by one address of a board that cannot be reached", async () => {
     const story = await inDoubt();
     story.announced = { key: story.key.publicText, port, addresses: ["fd00::3", boardAt] };
     story.lan.barred.set("fd00::3", new Error("no IPv6"));
@@ -206,7 +206,7 @@ describe("a leader", () => {
     expect(story.questioner.problem).toBe(undefined);
   });
 
-  test("asks on after its socket failed, or when none can be opened for a while", async () => {
+  test("continues to ask after its socket failed, or after none could be opened for a while", async () => {
     const story = await inDoubt();
     const [, own = ""] = story.lan.open;
     story.lan.refusal = Object.assign(new Error("socket EAFNOSUPPORT"), { code: "EAFNOSUPPORT" });
@@ -220,7 +220,7 @@ describe("a leader", () => {
   });
 });
 
-describe("a board whose kubelet does not run, as the leader hears it", () => {
+describe("a board whose kubelet does not run, as it reports to the leader,", () => {
   test("is held in the boot in which its kubelet reported", async () => {
     const story = new Story();
     story.kubelet = "unhealthy";
@@ -242,7 +242,7 @@ describe("a board whose kubelet does not run, as the leader hears it", () => {
     expect(story.heard).toBe("no kubelet since boot");
   });
 
-  test("is held as long as its kubelet runs, however often it is restarted while it is cut off", async () => {
+  test("is held as long as its kubelet runs, regardless of how often the board restarts while it is cut off", async () => {
     const story = await inDoubt();
     story.reportedBoot = firstBoot;
     for (let times = 0; times < 20; times++) {
@@ -253,7 +253,7 @@ describe("a board whose kubelet does not run, as the leader hears it", () => {
   });
 
   test.each([undefined, "", "unknown", firstBoot.toUpperCase()])(
-    "is held where its Node has the boot %j, which shows no restart",
+    "is held if its Node has the boot %j, which shows no restart",
     async (reported) => {
       const story = new Story();
       story.kubelet = "silent";
@@ -265,7 +265,7 @@ describe("a board whose kubelet does not run, as the leader hears it", () => {
     },
   );
 
-  test("is held where it does not know its own boot", async () => {
+  test("is held if it does not know its own boot", async () => {
     const story = new Story();
     story.kubelet = "silent";
     story.reportedBoot = firstBoot;
@@ -276,7 +276,7 @@ describe("a board whose kubelet does not run, as the leader hears it", () => {
   });
 });
 
-describe("an answer is not believed", () => {
+describe("an answer is not trusted", () => {
   /** The board is off, and an attacker sees each question. */
   async function attacked(answer: (question: Uint8Array, story: Story) => Uint8Array | undefined): Promise<Story> {
     const story = new Story();
@@ -296,7 +296,7 @@ describe("an answer is not believed", () => {
   const answerOf = (key: BoardKey, about: { nonce: Uint8Array; site: string; board: string }, nonce = about.nonce) =>
     encodeAnswer({ nonce, ...statement, signature: key.sign(signedBytes(about, statement)) });
 
-  test("as a control: with everything right it is", async () => {
+  test("unless everything in it is valid", async () => {
     const story = await attacked((question, { key }) => answerOf(key, { nonce: nonceOf(question), site, board }));
     expect(story.heard).toBe("kubelet ok");
   });
@@ -314,7 +314,7 @@ describe("an answer is not believed", () => {
       (question: Uint8Array, { key }: Story) => answerOf(key, { nonce: nonceOf(question), site, board: "pi-4" }),
     ],
     [
-      "recorded earlier, with the present nonce",
+      "recorded earlier, with the current nonce",
       (question: Uint8Array, { key }: Story) =>
         answerOf(key, { nonce: Buffer.alloc(16, 9), site, board }, nonceOf(question)),
     ],
@@ -328,7 +328,7 @@ describe("an answer is not believed", () => {
     ],
     ["that is the question itself", (question: Uint8Array) => question],
     [
-      "that says more than was signed",
+      "that contains more than was signed",
       (question: Uint8Array, { key }: Story) => {
         const signature = key.sign(signedBytes({ nonce: nonceOf(question), site, board }, statement));
         return encodeAnswer({ nonce: nonceOf(question), boot: "boot-2", kubelet: { is: "ok" }, signature });
@@ -340,7 +340,7 @@ describe("an answer is not believed", () => {
     expect(story.heard).toBe(undefined);
   });
 
-  test("when it comes after the next question", async () => {
+  test("if it comes after the next question", async () => {
     let last: Uint8Array | undefined;
     const story = await attacked((question, { key }) => {
       const before = last;
@@ -350,7 +350,7 @@ describe("an answer is not believed", () => {
     expect(story.heard).toBe(undefined);
   });
 
-  test("but forged answers do not drown the board's own, which comes first", async () => {
+  test("but forged answers do not crowd out the board's own, which comes first", async () => {
     const story = await inDoubt();
     for (let at = 0; at < 12; at++) {
       for (let times = 0; times < 50; times++) {
@@ -375,7 +375,7 @@ describe("a board", () => {
     ["to another board", asked({ board: "pi-4" })],
     ["cut short", asked().subarray(0, 100)],
     ["with nothing in it", Buffer.alloc(0)],
-  ])("is silent to a question %s", async (_, question) => {
+  ])("does not answer a question %s", async (_, question) => {
     const story = new Story();
     await story.boardOn();
     story.lan.write(question, "192.168.7.66:1", at);
@@ -395,7 +395,7 @@ describe("a board", () => {
     for (const { datagram } of answers(story)) expect(datagram.length).toBeLessThanOrEqual(asked().length);
   });
 
-  test("says once why it cannot answer, and tries again each minute", async () => {
+  test("logs once why it cannot answer, and tries again each minute", async () => {
     const story = new Story();
     story.lan.refusal = new Error("bind EADDRINUSE 0.0.0.0:10270");
     await story.boardOn();
@@ -415,7 +415,7 @@ describe("a board", () => {
     return last && decodeAnswer(last.datagram)?.kubelet;
   };
 
-  test("says how long its kubelet has been down, until it runs again", async () => {
+  test("reports how long its kubelet has been down, until the kubelet runs again", async () => {
     const story = new Story();
     await story.boardOn();
     expect(await stateAt(story)).toEqual({ is: "ok" });
@@ -465,7 +465,7 @@ describe("a board", () => {
     expect(await health.state()).toEqual({ is: "down", forMs: 0 });
   });
 
-  test("goes on counting when its agent restarts again and again, with one write", async () => {
+  test("continues to count when its agent restarts again and again, with one write", async () => {
     const story = new Story();
     await story.boardOn();
     expect(await seconds(story)).toBe("ok");
@@ -491,7 +491,7 @@ describe("a board", () => {
     expect(await seconds(story)).toBe(0);
   });
 
-  test("claims nothing from before a restart on the word of one missed answer of a busy kubelet", async () => {
+  test("does not claim a time before a restart because a busy kubelet missed one answer", async () => {
     const story = new Story();
     await story.boardOn();
     await seconds(story);
@@ -506,7 +506,7 @@ describe("a board", () => {
     expect(await seconds(story)).toBe("ok");
   });
 
-  test("counts from its boot: the clock of an earlier one says nothing", async () => {
+  test("counts from its boot, because the clock of an earlier boot proves nothing", async () => {
     const story = new Story();
     await story.boardOn();
     await seconds(story);
@@ -522,9 +522,9 @@ describe("a board", () => {
   test.each([
     ["half a file", '{"v":1,"answ'],
     ["something else", "[1,2]"],
-    ["a time to come", JSON.stringify({ v: 1, answered: true, boot: firstBoot, downSince: 9e15 })],
+    ["a time in the future", JSON.stringify({ v: 1, answered: true, boot: firstBoot, downSince: 9e15 })],
     ["no number", JSON.stringify({ v: 1, answered: true, boot: firstBoot, downSince: "0" })],
-  ])("starts anew from %s", async (_, text) => {
+  ])("starts from zero with %s", async (_, text) => {
     const story = new Story();
     story.kept = text;
     await story.restart();
@@ -534,7 +534,7 @@ describe("a board", () => {
     expect(await seconds(story)).toBe(0);
   });
 
-  test("goes on when the disk is full and nothing can be stored", async () => {
+  test("continues when the disk is full and nothing can be stored", async () => {
     const story = new Story();
     story.isDiskFull = true;
     await story.boardOn();
@@ -544,7 +544,7 @@ describe("a board", () => {
     expect(await stateAt(story)).toEqual({ is: "down", forMs: 0 });
   });
 
-  test("does not know a kubelet that has never answered, and asks it until it does, also after a restart", async () => {
+  test("does not know a kubelet that has never answered, and asks it until it does, even after a restart", async () => {
     const story = new Story();
     story.kubelet = "silent";
     await story.boardOn();

@@ -18,7 +18,7 @@ function cable(): { readonly time: VirtualTime; readonly edge: Edge } {
   return { time: site.time, edge: board.agentEdge };
 }
 
-test("data that a silence held back arrives before data still under way when the silence ends", async () => {
+test("data that a silence held back arrives before data still in transit when the silence ends", async () => {
   const { time, edge } = cable();
   const read: string[] = [];
   const heal = edge.impair({ is: "silent" }, "late");
@@ -30,7 +30,7 @@ test("data that a silence held back arrives before data still under way when the
   expect(read).toEqual(["due during the silence", "on its way at its end", "sent after it"]);
 });
 
-test("data queued behind data of a silence is lost with it when the connection is reset, and blocks no later data", async () => {
+test("data queued behind data that a silence holds is lost with it in a reset, and does not block later data", async () => {
   const { time, edge } = cable();
   const read: string[] = [];
   const heal = edge.impair({ is: "silent" }, "late");

@@ -111,7 +111,7 @@ test("a session keeps messages while its client is away, with the rest of their 
   await expect.poll(() => again.received).toEqual([expect.stringMatching(/^cmd\/1=a retained 5[89]s$/)]);
 });
 
-test("a will is published after its delay, but not if the client came back or said goodbye", async () => {
+test("a will is published after its delay, unless the client returned or said goodbye", async () => {
   const ops = await join("ops");
   await ops.client.subscribeAsync("up", { qos: 1 });
   const will = (text: string) => ({

@@ -100,7 +100,7 @@ test("the dependents of a deleted set are deleted, and nothing else", async () =
   expect(names()).toEqual(["of-another-kind", "of-none"]);
 });
 
-test("a pod that was released from its set stays, even if the release is seen later than the set's end", async () => {
+test("a pod that was released from its set is kept, even if the release is seen later than the set's end", async () => {
   const set = api.create("daemonsets", logs);
   api.create("pods", { ...owned("orphan", "DaemonSet", set.metadata.uid), spec });
   const hold = holdBack("/api/v1/pods");

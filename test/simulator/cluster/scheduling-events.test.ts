@@ -56,7 +56,7 @@ class ScheduledSite extends TestSite {
 const gone = { key: "gone", effect: "NoExecute" };
 const tainted = "Warning FailedScheduling x1 none of 1 boards fits: 1 tainted gone";
 
-test("a pod that fits no board gets an Event with the reason, once while the reason stays the same, and other pods get none", async () => {
+test("a pod that does not fit any board gets one Event for each reason, and other pods do not get any", async () => {
   await using site = new ScheduledSite();
   await site.board("pi-1", [gone]);
   site.start();

@@ -94,7 +94,7 @@ test("a daemon's pod is pinned by the name of its board", () => {
   expect(placementOf(pinned, [board("pi-1"), board("pi-2")], noLoad).board).toBe("pi-2");
 });
 
-test("the reasons why a pod fits nowhere are given board by board", () => {
+test("the reasons why a pod does not fit are given for each board", () => {
   const boards = [
     board("pi-1", { taints: [unreachable("NoSchedule")] }),
     board("pi-2", { taints: [unreachable("NoSchedule")] }),

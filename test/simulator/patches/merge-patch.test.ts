@@ -27,7 +27,7 @@ test.each<[JsonValue, JsonValue, JsonValue]>([
   expect(applyMergePatch(target, patch)).toEqual(result);
 });
 
-test("the target stays as it was, even if it is frozen", () => {
+test("the target remains unchanged, even if it is frozen", () => {
   const target = Object.freeze({ a: Object.freeze({ b: 1 }) });
   expect(applyMergePatch(target, { a: { c: 2 } })).toEqual({ a: { b: 1, c: 2 } });
   expect(target).toEqual({ a: { b: 1 } });

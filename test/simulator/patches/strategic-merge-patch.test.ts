@@ -13,7 +13,7 @@ const ready = { type: "Ready", status: "True", reason: "KubeletReady" };
 const pressure = { type: "MemoryPressure", status: "False" };
 
 describe("lists with a key merge item by item", () => {
-  test("a condition is replaced by its type and the others stay", () => {
+  test("a condition is replaced by its type and the others are kept", () => {
     const node = { status: { conditions: [pressure, ready] } };
     expect(patchedNode(node, { status: { conditions: [{ type: "Ready", status: "Unknown" }] } })).toEqual({
       status: { conditions: [pressure, { type: "Ready", status: "Unknown", reason: "KubeletReady" }] },
@@ -184,7 +184,7 @@ describe("$setElementOrder", () => {
     });
   });
 
-  test("adds no list that is missing", () => {
+  test("does not add a missing list", () => {
     expect(patchedPod({ spec: {} }, { spec: { "$setElementOrder/containers": order("a") } })).toEqual({ spec: {} });
   });
 });

@@ -20,7 +20,7 @@ test("the smallest scenario is a site of three boards in two zones without any s
   expect(read("name: quiet")).toMatchObject({ name: "quiet", boards: 3, zones: 2, workloads: [], steps: [] });
 });
 
-test("steps are returned in the order of their times, each claim as an expectation of its own", () => {
+test("steps are returned in the order of their times, and each claim is a separate expectation", () => {
   const { steps } = read(`
 steps:
   - at: 20s
@@ -36,7 +36,7 @@ steps:
   ]);
 });
 
-test("all problems are reported at once, each with its line", () => {
+test("all problems are reported together, each with its line", () => {
   const text = `\
 boards: 3
 zones: 4

@@ -9,7 +9,7 @@ const deletionOf = ({ body }: Answer): unknown[] => [
 ];
 
 describe("an object", () => {
-  test("is deleted at once, and the response identifies it", async () => {
+  test("is deleted immediately, and the response identifies it", async () => {
     await using site = new TestSite();
     const created = await site.create(configMaps, configMap("a"));
     const answer = await site.ask("DELETE", `${configMaps}/a`);
@@ -65,7 +65,7 @@ describe("an object", () => {
     });
   });
 
-  test("stays after a dry run", async () => {
+  test("is kept after a dry run", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     expect((await site.ask("DELETE", `${configMaps}/a?dryRun=All`)).status).toBe(200);
@@ -89,7 +89,7 @@ describe("an object", () => {
   });
 
   test.each([{}, { propagationPolicy: "Background" }, { orphanDependents: false }])(
-    "is deleted at once if its dependents need not be handled first: %j",
+    "is deleted immediately if its dependents need not be handled first: %j",
     async (options) => {
       await using site = new TestSite();
       await site.create(configMaps, configMap("a"));
@@ -98,7 +98,7 @@ describe("an object", () => {
     },
   );
 
-  test("keeps the finalizers of others beside the one that the deletion adds", async () => {
+  test("keeps the finalizers of other clients in addition to the one that the deletion adds", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", { finalizers: ["example.org/one", "foregroundDeletion"] }));
     const { body } = await site.ask("DELETE", `${configMaps}/a?propagationPolicy=Orphan`);
@@ -125,7 +125,7 @@ describe("a pod on a board", () => {
     [{ terminationGracePeriodSeconds: 5 }, {}, 5],
     [{ terminationGracePeriodSeconds: 5 }, { gracePeriodSeconds: 60 }, 60],
     [{}, { gracePeriodSeconds: -1 }, 1],
-  ])("with %j, deleted with %j, has %i seconds to end", async (spec, options, seconds) => {
+  ])("that has %j and is deleted with %j has %i seconds to end", async (spec, options, seconds) => {
     await using site = new TestSite();
     await site.create(pods, pod("a", { nodeName: "n1", ...spec }));
     expect(deletionOf(await site.ask("DELETE", `${pods}/a`, options))[1]).toBe(seconds);
@@ -142,7 +142,7 @@ describe("a pod on a board", () => {
     expect(deletionOf(await site.ask("DELETE", `${pods}/a?gracePeriodSeconds=5`))).toEqual(["2026-01-01T00:00:05Z", 5]);
   });
 
-  test("is deleted at once by force", async () => {
+  test("is deleted immediately by force", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     const answer = await site.ask("DELETE", `${pods}/a`, { gracePeriodSeconds: 0 });
@@ -150,7 +150,7 @@ describe("a pod on a board", () => {
     expect((await site.get(`${pods}/a`)).status).toBe(404);
   });
 
-  test.each(["Succeeded", "Failed"])("is deleted at once when it has %s", async (phase) => {
+  test.each(["Succeeded", "Failed"])("is deleted immediately when it has %s", async (phase) => {
     await using site = new TestSite();
     await site.create(pods, running("a"));
     await site.ask("PATCH", `${pods}/a/status`, { status: { phase } }, { type: merge });
@@ -158,7 +158,7 @@ describe("a pod on a board", () => {
     expect((await site.get(`${pods}/a`)).status).toBe(404);
   });
 
-  test("with a finalizer stays beyond its time, until that is removed", async () => {
+  test("with a finalizer remains beyond its time, until that is removed", async () => {
     await using site = new TestSite();
     await site.create(pods, running("a", { finalizers: ["example.org/hold"] }));
     await site.ask("DELETE", `${pods}/a`);
@@ -175,7 +175,7 @@ describe("a pod on a board", () => {
   });
 });
 
-test("a pod on no board is deleted at once", async () => {
+test("a pod without a board is deleted immediately", async () => {
   await using site = new TestSite();
   await site.create(pods, pod("a"));
   await site.ask("DELETE", `${pods}/a`);
@@ -293,7 +293,7 @@ describe("a namespace", () => {
     expect((await site.get(`${configMaps}/elsewhere`)).status).toBe(200);
   });
 
-  test("of the site itself stays", async () => {
+  test("of the site itself is kept", async () => {
     await using site = new TestSite();
     expect(failureOf(await site.ask("DELETE", "/api/v1/namespaces/default"))).toBe("403 Forbidden");
     const { body } = await site.get("/api/v1/namespaces");

@@ -33,7 +33,7 @@ describe("a list", () => {
     expect(namesIn(await site.get("/api/v1/namespaces/nowhere/configmaps"))).toEqual([]);
   });
 
-  test("shows items without kind, and only metadata where requested", async () => {
+  test("shows items without kind, and only metadata if requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a", {}, { key: "value" }));
     expect(itemsAt((await site.get(configMaps)).body, "items")[0]).not.toHaveProperty("kind");
@@ -120,7 +120,7 @@ describe("selectors", () => {
 });
 
 describe("pages", () => {
-  test("belong to one revision, whatever is written in the meantime", async () => {
+  test("belong to one revision, regardless of what is written in the meantime", async () => {
     await using site = new TestSite();
     await withConfigMaps(site, "a", "b", "c", "d", "e");
     const first = await site.get(`${configMaps}?limit=2`);

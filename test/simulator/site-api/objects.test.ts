@@ -30,7 +30,7 @@ describe("creating an object", () => {
     expect((await site.get(`${configMaps}/a`)).body).toEqual(created);
   });
 
-  test("fails for a used name", async () => {
+  test("fails if the name is in use", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const answer = await site.ask("POST", configMaps, configMap("a"));
@@ -145,7 +145,7 @@ describe("a new object gets its defaults", () => {
     expect(valueAt(created, "metadata", "generation")).toBeUndefined();
   });
 
-  test("services get addresses of their own", async () => {
+  test("services get their own addresses", async () => {
     await using site = new TestSite();
     const service = (name: string, spec = {}) => ({
       kind: "Service",
@@ -268,7 +268,7 @@ describe("the status is a separate part", () => {
     expect(replaced.body).toMatchObject({ spec: {}, status: { conditions: [{ type: "Ready" }] } });
   });
 
-  test("for which kinds without a status offer no subresource", async () => {
+  test("that kinds without a status do not offer", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     expect(failureOf(await site.get(`${configMaps}/a/status`))).toBe("404 NotFound");

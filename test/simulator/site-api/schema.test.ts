@@ -100,7 +100,7 @@ describe("an object that is read by the schema", () => {
       "spec.renewTime must be",
     ],
     ["a time without its digits", "Lease", { spec: { renewTime: "2026-02-03T00:00:00Z" } }, "six digits"],
-    ["bytes that are none", "Secret", { data: { a: "###" } }, "data.a must be bytes in base64"],
+    ["bytes that are not base64", "Secret", { data: { a: "###" } }, "data.a must be bytes in base64"],
     [
       "an invalid quantity",
       "Node",
@@ -113,7 +113,7 @@ describe("an object that is read by the schema", () => {
   });
 });
 
-test("duplicate fields in a document are found, wherever they are", () => {
+test("duplicate fields in a document are found, regardless of where they are", () => {
   expect(repeatedMembers('{"a":1,"b":{"c":[{"d":1,"d":2},{"d":3}],"c":4},"a":{}}')).toEqual(["b.c[0].d", "b.c", "a"]);
   expect(repeatedMembers('{"a":"{\\"b\\":1,\\"b\\":2}","b":"a","c":["a","a",":"],"d":"\\\\"}')).toEqual([]);
   expect(repeatedMembers('{"a\\u0062":1,"ab":2}')).toEqual(["ab"]);

@@ -72,7 +72,7 @@ describe("over HTTP", () => {
     expect(json(small).items).toHaveLength(5);
   });
 
-  test("a body that is too large gets a response, and the connection stays", async () => {
+  test("a body that is too large gets a response, and the connection stays open", async () => {
     const large = await ask("POST", configMaps, JSON.stringify(configMap("a", {}, { text: "x".repeat(3_200_000) })));
     expect(large.status).toBe(413);
     expect(json(large)).toMatchObject({ kind: "Status", reason: "RequestEntityTooLarge" });

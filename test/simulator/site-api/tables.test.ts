@@ -222,7 +222,7 @@ describe("pods", () => {
   });
 });
 
-test("events, leases, services and sets have columns of their own", async () => {
+test("events, leases, services and sets have their own columns", async () => {
   await using site = new TestSite();
   const at = (group: string, plural: string): string => `/${group}/namespaces/default/${plural}`;
   await site.create(at("api/v1", "events"), {

@@ -68,7 +68,7 @@ describe("a watch", () => {
     expect(await watch.newEvents()).toEqual(["ADDED b"]);
   });
 
-  test("shows only metadata, or rows of a table, where requested", async () => {
+  test("shows only metadata, or rows of a table, if requested", async () => {
     await using site = new TestSite();
     await site.create(configMaps, configMap("a"));
     const meta = await site.watch(`${configMaps}?watch=true`, partial);
@@ -254,7 +254,7 @@ describe("history", () => {
     expect(await newer.newEvents()).toEqual(["MODIFIED a"]);
   });
 
-  test("does not grow with time, because only the newest states stay", async () => {
+  test("does not grow with time, because only the newest states are kept", async () => {
     await using site = new TestSite();
     site.run();
     await site.create(configMaps, configMap("a"));

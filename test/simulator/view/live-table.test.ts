@@ -106,7 +106,7 @@ test("a narrow terminal keeps the most important columns", () => {
   expect(title).toMatch(/^BOARD +STATE +ROLE/);
 });
 
-test("a terminal that supports only ASCII gets only ASCII, and control characters reach no terminal", () => {
+test("a terminal that supports only ASCII gets only ASCII, and control characters do not reach any terminal", () => {
   const odd = { ...site, boards: [board("pi-\u001b[31m", { zone: "größe" })] };
   const bytes = linesOf("siteward up", odd, ["…\u0007"], { ...wide, unicode: false }).join("");
   expect(bytes).toMatch(/^[\x20-\x7e]*$/);
@@ -135,7 +135,7 @@ test.each(fourteen.map(({ name }) => name))("%s is shown while the keys have an 
   }
 });
 
-test("the first board is selected by default, and boards with problems are above it", () => {
+test("the first board is selected by default, and boards with problems are listed above it", () => {
   const boards = [...fourteen, board("pi-15", { ready: "Unknown" })];
   const keys = { help: keyHelp, selected: undefined };
   const lines = linesOf("siteward up", { ...site, boards }, [], { ...wide, rows: 14, keys });
@@ -150,7 +150,7 @@ test("no key is truncated if a line is too short for all of them", () => {
   expect(lines).toContain("c: cut its link  q: end");
 });
 
-test("colour is used only if wanted", () => {
+test("colour is used only on request", () => {
   const control = "\u001b[";
   const table = tableLines("x", site, [], wide);
   expect(terminalText(table, false)).not.toContain(control);
@@ -166,7 +166,7 @@ test("drawing again overwrites the previous drawing", () => {
   expect(written[1]).toMatch(/\[2A.*c\n.*\[0J$/s);
 });
 
-test("lines report changes, and nothing without a change", () => {
+test("lines report changes, and nothing is printed without a change", () => {
   const [first, second] = site.boards;
   if (!first || !second) throw new Error("two boards");
   const before: SitePicture = { ...site, leader: undefined, boards: [first, board("pi-2")], pods: [] };

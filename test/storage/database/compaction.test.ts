@@ -17,7 +17,7 @@ const at = (name: string): string => path.join(folder, name);
 const pragmas = { cacheKiB: 256, mmapMiB: 0, walAutocheckpointPages: 1000, journalSizeLimitKiB: 1024 };
 const open = (): StateFolder => StateFolder.open({ folder, pragmas, stamp: "1" });
 
-test("deleted rows leave the file, the other rows stay, and it remains the same file", () => {
+test("deleted rows are removed from the file, the other rows are kept, and it remains the same file", () => {
   const mine = open();
   const memo = new Memo(mine.state.database);
   memo.set("kept", "seen", "17");
@@ -37,7 +37,7 @@ test("deleted rows leave the file, the other rows stay, and it remains the same 
   again.close();
 });
 
-test("no file is created, and a damaged file stays for its agent to set aside", () => {
+test("no file is created, and a damaged file is left for its agent to set aside", () => {
   expect(compactFile(at("cache.db"))).toEqual({ kind: "absent" });
   const garbage = "this is no database, however long it is".repeat(100);
   writeFileSync(at("state.db"), garbage);

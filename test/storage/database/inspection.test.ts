@@ -38,7 +38,7 @@ test("committed rows are counted, including those in the WAL, and the inspection
   expect(inspect(at("state.db"), false)).toMatchObject({ kind: "sound", walBytes: 0 });
 });
 
-test("while an agent has the files open, state.db is busy and cache.db is read beside it", () => {
+test("while an agent has the files open, state.db is busy and cache.db can be read", () => {
   const mine = open();
   expect(inspect(at("state.db"), true)).toEqual({ kind: "busy" });
   expect(inspect(at("cache.db"), true)).toMatchObject({ kind: "sound" });

@@ -31,17 +31,17 @@ function outcome(stored: string | undefined, ...deltas: readonly string[]) {
   return { shownChanges: shownChanges(changes), after: show(after), row: row?.seq };
 }
 
-describe("the deltas of a key collapse to", () => {
+describe("the deltas of a key are collapsed if an object", () => {
   test.each<
     [name: string, stored: string | undefined, deltas: string[], shownChanges: string[], after: string, row?: number]
   >([
     ["appears", undefined, ["Added foo@1"], ["- > foo@1"], "foo@1", 0],
-    ["appears, whatever the delta is called", undefined, ["Updated foo@1"], ["- > foo@1"], "foo@1", 0],
-    ["changes, whatever the delta is called", "foo@1", ["Added foo@2"], ["foo@1 > foo@2"], "foo@2", 0],
+    ["appears, regardless of the type of the delta", undefined, ["Updated foo@1"], ["- > foo@1"], "foo@1", 0],
+    ["changes, regardless of the type of the delta", "foo@1", ["Added foo@2"], ["foo@1 > foo@2"], "foo@2", 0],
     ["is listed unchanged", "foo@1", ["Replaced foo@1"], ["foo@1 > foo@1"], "foo@1", 0],
     ["is synced", "foo@1", ["Sync"], ["foo@1 > foo@1"], "foo@1"],
     ["is synced, then changes", "foo@1", ["Sync", "Updated foo@2"], ["foo@1 > foo@2"], "foo@2", 1],
-    ["goes", "foo@1", ["Deleted foo@2"], ["foo@2 > -"], "-"],
+    ["is deleted", "foo@1", ["Deleted foo@2"], ["foo@2 > -"], "-"],
     ["is deleted, by a tombstone", "foo@1", ["Deleted"], ["foo@1 > -"], "-"],
     ["changes, then is deleted by a tombstone", "foo@1", ["Updated foo@2", "Deleted"], ["foo@2 > -"], "-"],
     ["is deleted with a state older than the stored one", "foo@10", ["Deleted foo@9"], ["foo@10 > -"], "-"],

@@ -74,7 +74,7 @@ describe("as a DeltaFIFO", () => {
   });
 
   describe("hasSynced", () => {
-    test("does not change by a bookmark or by an empty group", () => {
+    test("is not changed by a bookmark or by an empty group", () => {
       const { fifo } = store();
       fifo.bookmark("4");
       fifo.append([], "5");
@@ -110,7 +110,7 @@ describe("as a DeltaFIFO", () => {
 });
 
 describe("append and pop", () => {
-  test("the result is empty only if nothing waits any more", () => {
+  test("the result is empty only if nothing is waiting", () => {
     const { fifo } = store();
     fifo.append([delta("Added", "a@1"), delta("Deleted", "a@2"), delta("Added", "b@3")], "3");
     expect(shownChanges(fifo.pop(1))).toEqual(["- > b@3"]);
@@ -296,7 +296,7 @@ describe("a list", () => {
     expect(rowsOf(database, "journal")).toBe(0);
   });
 
-  test("whose commit fails halfway through the search can be committed again, and misses none of the objects", () => {
+  test("whose commit fails halfway through the search can be committed again, and then finds all missing objects", () => {
     const names = Array.from({ length: 600 }, (_, at) => `t${String(at).padStart(3, "0")}`);
     const { fifo, indexer, database } = storeOf(names.map((name) => `${name}@1`));
     const replacement = fifo.replace();
@@ -401,13 +401,13 @@ describe("a quiet update", () => {
     expect(popAll(made.fifo)).toEqual(["a@3 > -"]);
   });
 
-  test("counts as loud under another uid", () => {
+  test("is not treated as quiet under another uid", () => {
     const made = seeded();
     made.fifo.append([delta("Updated", "a@3/second", { board: "pi-1", beat: 2 })], "3");
     expect(popAll(made.fifo)).toEqual(["a@1 > -", "- > a@3/second"]);
   });
 
-  test("counts as loud if it changes an index, whatever the rule says", () => {
+  test("is not treated as quiet if it changes an index, regardless of the rule", () => {
     const made = store(memory(), { isQuiet: () => true });
     made.fifo.append([delta("Added", "a@1", { board: "pi-1" })], "1");
     popAll(made.fifo);

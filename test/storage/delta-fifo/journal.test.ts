@@ -105,7 +105,7 @@ test.each<[name: string, rows: [version: string, uid: string, text: "{}" | null]
     ["1", "4"],
   ],
   [
-    "the last of each uid stays",
+    "the last of each uid is kept",
     [
       ["1", "u", "{}"],
       ["2", "u", "{}"],

@@ -127,7 +127,7 @@ test("an index returns every object with a value, and every value that some obje
   expect([...indexer.indexValues("tag")]).toEqual(["", "blue", "red"]);
 });
 
-test("a value that no object has any more is no longer returned", () => {
+test("a value that no object has any longer is no longer returned", () => {
   const { database, fifo, indexer } = store();
   fifo.append([delta("Added", "a@1", { board: "pi-1" }), delta("Added", "b@1", { board: "pi-2" })], "1");
   popAll(fifo);
@@ -159,7 +159,7 @@ test("indices that are new at a start are filled, and unused ones are dropped", 
   expect(shown(open(byBoard).byIndex("board", "pi-1"))).toEqual(["a@1"]);
 });
 
-test("the indices of another resource stay", () => {
+test("the indices of another resource are kept", () => {
   const database = memory();
   const pods = store(database, { resource: "pods" });
   pods.fifo.append([delta("Added", "a@1", { board: "pi-1" })], "1");

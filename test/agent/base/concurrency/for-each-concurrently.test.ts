@@ -20,7 +20,7 @@ test.each<[string, ApiError]>([
   ["an answer that cannot be read", refusal("get", 0, "Unreadable")],
   ["an object that the server cannot read", refusal("get", 500, "InternalError")],
   ["an object that is refused without a reason", refusal("get", 500, "")],
-])("%s costs only that object", async (_, error) => {
+])("%s affects only that object", async (_, error) => {
   expect(await asked(3, error)).toEqual(numbers);
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { wrap } from "../../../../agent/base/text/wrap.ts";
 
-test("text is broken at spaces, and only where a line is full", () => {
+test("text is broken at spaces, and only when a line is full", () => {
   expect(wrap("one two three", 20)).toEqual(["one two three"]);
   expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
   expect(wrap("one two", 7)).toEqual(["one two"]);

@@ -31,7 +31,7 @@ test("every profile leaves the agent room between its own limits and those of sy
   }
 });
 
-test("the same profile gives the same text, so nothing is written without a change", () => {
+test("the same profile gives the same text, so nothing is written unless something changed", () => {
   const [first] = profiles;
   if (!first) throw new Error("no profiles");
   expect(profileUnitText(first)).toBe(profileUnitText({ ...first }));

@@ -37,7 +37,7 @@ test.each([
   expect(profileFor({ compatible, ramMiB }, shipped)?.id).toBe(id);
 });
 
-test("the earliest entry of the compatible list decides, whatever the order of the profiles", () => {
+test("the earliest entry of the compatible list decides, regardless of the order of the profiles", () => {
   const profile = (id: string, compatible: string[]): Profile => ({
     ...(shipped[0] as Profile),
     id,
@@ -105,7 +105,7 @@ test("an unreadable folder is reported; a missing one is not", () => {
   ]);
 });
 
-test("all broken shipped profiles are reported at once, by file", () => {
+test("all broken shipped profiles are reported together, by file", () => {
   put("a.json", "{");
   put("b.json", { ...generic(), match: { ramMiB: [5] } });
   const broken = () => readProfiles(mine, "/nowhere");

@@ -20,11 +20,11 @@ test("a folder behind a link is judged by the mount of the link's target: the ro
 
 test.each<[what: string, options: string, own: string, isReadOnly: boolean, isOnlyHere: boolean]>([
   ["a writable file system", "rw,noatime", "rw", false, false],
-  ["one that the kernel made read-only", "rw,noatime", "ro,errors=remount-ro", true, false],
-  ["one that failed under a newer kernel", "rw,noatime", "rw,errors=remount-ro,emergency_ro", true, false],
-  ["one that was remounted by hand", "ro,noatime", "ro", true, false],
-  ["a service's view from before the repair", "ro,noatime", "rw", true, true],
-])("%s", (_, options, own, isReadOnly, isOnlyHere) => {
+  ["a file system that the kernel made read-only", "rw,noatime", "ro,errors=remount-ro", true, false],
+  ["a file system that failed under a newer kernel", "rw,noatime", "rw,errors=remount-ro,emergency_ro", true, false],
+  ["a file system that was remounted by hand", "ro,noatime", "ro", true, false],
+  ["a file system whose repair the service does not see yet", "ro,noatime", "rw", true, true],
+])("the mount state of %s is recognised", (_, options, own, isReadOnly, isOnlyHere) => {
   const files = filesWith([`21 1 179:2 / / ${options} - ext4 /dev/mmcblk0p2 ${own}`]);
   expect(mountOf(files, "/var/lib/siteward")).toMatchObject({ isReadOnly, isOnlyHere });
 });

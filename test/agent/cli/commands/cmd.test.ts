@@ -109,7 +109,7 @@ test.each([
   [["config", "rollback"], "--reason TEXT"],
   [["config", "rollback", "--to", "latest", ...why], "--to takes the number of a version"],
   [["config", "rollback", "--to", "-1", ...why], "--to needs a value"],
-])("%j is wrong usage, and has no effect", async (argv, complaint) => {
+])("%j is reported as wrong usage, and has no effect", async (argv, complaint) => {
   const { code, io } = await siteward(...argv);
   expect(code).toBe(64);
   expect(io.err()).toContain(complaint);
@@ -219,7 +219,7 @@ test.each([
   ["an id other than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
   ["a command with neither expiry nor counter", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
   ["text that is not a command", "hello", "not JSON"],
-])("nothing is signed for %s", async (_, text, why) => {
+])("signing refuses %s", async (_, text, why) => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   writeFileSync(payload, text);
@@ -235,7 +235,7 @@ test.each([
   expect(io.err()).toContain(why);
 });
 
-test("a change to a site is not signed without a counter, since no leader would accept it", async () => {
+test("a change to a site is not signed without a counter, because no leader would accept it", async () => {
   await siteward("keygen", "alice", "--dir", folder);
   const payload = path.join(folder, "f1.json");
   const signFor = async (board: string, more: object) => {

@@ -25,7 +25,7 @@ test("the last line counts the checks", () => {
   expect(summaryLine([finding, { ...finding, level: "fail" }])).toBe("2 checks: 1 failed, 0 with a warning");
 });
 
-test("an interrupt ends the checks that are not done, so that they are skipped, and the exit code says so", async () => {
+test("an interrupt skips the checks that have not finished, and the exit code shows that", async () => {
   const { code, out } = await doctor(["--only", "lease.conflict"], AbortSignal.abort(new Interrupted("SIGINT")));
   expect(out).toContain("[skip: interrupted] lease.conflict\n1 check: no faults found, 1 skipped\n");
   expect(code).toBe(130);

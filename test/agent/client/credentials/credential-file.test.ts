@@ -8,7 +8,7 @@ const folder = mkdtempSync(join(tmpdir(), "siteward-credential-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 const file = join(folder, "kubeconfig");
 
-test("a file is read whole up to a megabyte, whatever size it reports", async () => {
+test("a file is read whole up to a megabyte, regardless of the size it reports", async () => {
   for (const length of [0, 1, 16_384, 16_385, 1_048_574]) {
     const text = `ä${"x".repeat(length)}`;
     writeFileSync(file, text);

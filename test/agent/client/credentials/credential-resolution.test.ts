@@ -35,7 +35,7 @@ test("on an enrolled board a command uses the service's credentials, not the use
   expect(meant("person", shell, "/set.yaml")).toEqual({ file: "/set.yaml" });
 });
 
-test("the agent uses the KUBECONFIG that it was started with, whatever the board was enrolled with", () => {
+test("the agent uses the KUBECONFIG that it was started with, regardless of what the board was enrolled with", () => {
   const enrolled = put("etc/credentials/kubeconfig");
   expect(meant("agent", { KUBECONFIG: "/mine.yaml" })).toEqual({ file: "/mine.yaml" });
   expect(meant("agent", { KUBERNETES_SERVICE_HOST: "10.96.0.1" })).toEqual({ pod: true });

@@ -242,7 +242,7 @@ describe("a token", () => {
   test.each([
     ["with a line end", "secret\n"],
     ["with blanks around it", "  secret \t\r\n\n"],
-  ])("%s is sent without it, from the kubeconfig as from its file", async (_, text) => {
+  ])("%s is sent without it, whether it comes from the kubeconfig or from a file", async (_, text) => {
     const server = await serverThat(well);
     config(server.url, { token: text });
     expect(await agent().ask()).toBe("200 Bearer secret");
@@ -255,7 +255,7 @@ describe("a token", () => {
     ["two lines", "sec\nret"],
     ["a null", "sec\0ret"],
     ["a tab", "sec\tret"],
-    ["a quotation mark of a text program", "\u201csecret"],
+    ["a typographic quotation mark", "\u201csecret"],
   ])("with %s in it is refused with a one-line message", async (_, text) => {
     const refusal = (where: string) => ({
       name: "CredentialsError",

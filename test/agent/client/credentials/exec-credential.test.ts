@@ -134,7 +134,7 @@ test.each([
   ["a signed address", "echo 'GET https://h/x?v=1&sig=CANARYf: 403' >&2", "(GET https://h/x?v=1&sig=[redacted] 403)"],
   ["a user's address", "echo 'https://u:CANARYf@h refuses' >&2", "(https://[redacted]@h refuses)"],
   ["its environment", 'echo "refused: $KEY" >&2', "(refused: [redacted])"],
-  ["a secret where the message is cut", `printf '%290s https://u:CANARYf@h' . >&2`, "https://"],
+  ["a secret at the point where the message is cut", `printf '%290s https://u:CANARYf@h' . >&2`, "https://"],
 ])("a failed plugin's message is shown without the secret in it: %s", async (_, script, shown) => {
   const { make } = plugin(`${script}; exit 3`, { env: [{ name: "KEY", value: "CANARYf-5e1f" }] });
   const failed = make().credential();

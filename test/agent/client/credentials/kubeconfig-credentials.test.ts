@@ -145,7 +145,7 @@ describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' o
     ["an authority by relative path", { "certificate-authority": "pki/ca.crt" }, { token: "secret" }],
     ["a client certificate in the file", { "certificate-authority-data": base64(ca) }, inline],
     [
-      "a client certificate beside the file",
+      "a client certificate next to the file",
       {},
       { "client-certificate": "pki/agent.crt", "client-key": "./pki/agent.key" },
     ],
@@ -156,7 +156,7 @@ describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' o
     ["a plugin that gives a token", {}, exec(["token"])],
     ["a plugin that gives a certificate", {}, exec(["certificate"])],
     ["a plugin with variables", {}, exec(["token"], { env: [{ name: "A", value: "b" }] })],
-    ["another context than the current", {}, { token: "secret" }, "elsewhere"],
+    ["a context other than the current one", {}, { token: "secret" }, "elsewhere"],
   ])("%s", async (_, cluster, user, context) => {
     const given = credentials(document(cluster, user), context);
     const expected = await reference(given.file, context);
@@ -205,7 +205,7 @@ describe.skipIf(!hasOpenssl())("a kubeconfig gives the access that Kubernetes' o
     );
   });
 
-  test("a certificate that expires while the agent runs is noticed with the next connection, and so is a new one", async () => {
+  test("a certificate that expires while the agent runs is noticed on the next connection, and so is its replacement", async () => {
     const clock = new FakeClock("2026-01-01T00:00:00Z");
     write("pki/short.crt", authority.issue("agent", { to: "260601000000Z" }).cert);
     const pair = authority.issue("agent", { to: "260601000000Z" });

@@ -67,7 +67,7 @@ describe.skipIf(!hasOpenssl())("in a Pod", () => {
     expect(await access.authorization()).toBe("Bearer renewed");
   });
 
-  test("a replaced authority is noticed once the server is doubted, and read for the next connection", async () => {
+  test("a replaced certificate authority is noticed once the server is not trusted, and used for the next connection", async () => {
     const clock = new FakeClock();
     const given = credentials(inPod, clock);
     const access = await given.access();

@@ -67,7 +67,7 @@ test.each([
     (items: string) =>
       ` {\n"metadata" : { "resourceVersion" : "812" ,\n"continue":"abc" } , "x" : [1, {"items":[2]}], "items" :\t${items} } \n`,
   ],
-])("a list with %s is read, wherever the chunks are cut", (_, listOf) => {
+])("a list with %s is read, regardless of where the chunks are cut", (_, listOf) => {
   const text = listOf(JSON.stringify([pod("a", { spec: nasty }), pod("b"), pod("ü😀")], null, 1));
   for (const pieces of [undefined, byteByByte]) {
     const { seen, meta, rejected } = decoded(text, pieces);
@@ -78,7 +78,7 @@ test.each([
   }
 });
 
-test("random borders between chunks change nothing", () => {
+test("random chunk boundaries do not change the result", () => {
   const random = new SeededRandom(5);
   const items = Array.from({ length: 40 }, (_, i) => pod(`p${i}`, { spec: { ...nasty, nodeName: `pi-${i}` } }));
   const text = JSON.stringify({ metadata: { resourceVersion: "1" }, items });

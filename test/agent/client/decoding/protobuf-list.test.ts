@@ -60,7 +60,7 @@ test("the sample pod has every field that the cache keeps, and some others", () 
   expect(full.metadata.name).toBe(fullPod.metadata.name);
 });
 
-test("a list in protobuf is read wherever the chunks are cut", () => {
+test("a list in protobuf is read regardless of where the chunks are cut", () => {
   const { seen, meta } = decoded(asProtobuf);
   const sizes = [2, 3, 5, 7, 100, 1000, 4096].map(inPiecesOf);
   for (const pieces of [byteByByte, ...sizes]) {
@@ -209,7 +209,7 @@ test("a pod of very many empty strings in a list is refused", () => {
   expect(rejected).toEqual([expect.stringContaining("more than 90000 strings in lists")]);
 });
 
-test("only the annotation that marks mirror pods is read; the others count towards no limit", () => {
+test("only the annotation that marks mirror pods is read; the others do not count towards any limit", () => {
   const annotation = (key: string): Buffer => field(12, concat(field(1, key), field(2, "x")));
   const others = ["", "a", "kubernetes.io/config.mirro", "kubernetes.io/config.mirrors", "kubernetes.io/config.source"];
   const many = Array.from({ length: 50_000 }, (_, at) => annotation(`a-${at}`));

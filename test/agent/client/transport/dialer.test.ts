@@ -75,7 +75,7 @@ describe.skipIf(!hasOpenssl())("TLS", () => {
     other.remove();
   });
 
-  test("HTTP/2 is negotiated where the server supports it", async () => {
+  test("HTTP/2 is negotiated if the server supports it", async () => {
     const ca = authority.ca;
     expect(await dial(accessTo((await served("HTTP/2", pair)).url, { ca }))).toBe("TLS h2");
     expect(await dial(accessTo((await served("HTTPS/1.1", pair)).url, { ca }))).toBe("TLS http/1.1");

@@ -151,7 +151,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(server.connections).toBe(1);
   });
 
-  test("consecutive requests share a connection; credentials are read once for it", async () => {
+  test("consecutive requests share a connection, for which the credentials are read once", async () => {
     const server = await serving(protocol, (_, answering) => void answering.end("x"));
     const { send, credentials } = client(server.url);
     for (let i = 0; i < 5; i++) await textOf(await send(get()));
@@ -218,7 +218,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(await failure(textOf(await send(get())))).toMatchObject({ name: "TransportError", reason: "Reset" });
   });
 
-  test("an aborted request ends at once with the signal's reason, and the server notices", async () => {
+  test("an aborted request ends immediately with the signal's reason, and the server notices", async () => {
     let closed = 0;
     const server = await serving(protocol, (asked, answering) => {
       answering.on("close", () => closed++);
@@ -339,7 +339,7 @@ describe.each(protocols)("over %s", (protocol) => {
     expect(await textOf(watch)).toBe("Bearer secret and on");
   });
 
-  test("after renew with another address, exchanges with the previous one end", async () => {
+  test("a renewal with another address ends the exchanges with the previous address", async () => {
     const former = await serving(protocol, (_, answering) => {
       answering.writeHead(200);
       answering.write("of the former");
@@ -361,7 +361,7 @@ describe.each(protocols)("over %s", (protocol) => {
     if (protocol === "HTTP/2") expect(server.connections).toBe(1);
   });
 
-  test("no listener is left on a signal once an exchange is over", async () => {
+  test("no listener is left on a signal once an exchange has ended", async () => {
     const server = await serving(protocol, (_, answering) => void answering.end("x"));
     const { send, clock } = client(server.url);
     const stop = new AbortController();
@@ -437,7 +437,7 @@ describe.skipIf(!openssl)("an HTTP/2 connection", () => {
     expect(server.connections).toBe(2);
   });
 
-  test("with a response overdue is checked with a ping at once", async () => {
+  test("with an overdue response is immediately checked with a ping", async () => {
     const { send, clock, relay, server } = await overRelay((asked, answering) => {
       if (asked.url !== "/silent") answering.end("x");
     });
@@ -561,7 +561,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
 
   const connectionOf = ({ headers }: HttpResponse): string | undefined => headers["x-connection"];
 
-  test("open further connections, and short requests never wait behind them", async () => {
+  test("open additional connections, and short requests never wait behind them", async () => {
     const { server, opened, taken } = await site();
     await opened(0, 6);
     await taken();
@@ -573,7 +573,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(await taken()).toBe(connectionOf(rest[22] as HttpResponse));
   });
 
-  test("opened all at once are spread as well, even if the server's limit is not known yet", async () => {
+  test("opened in a burst are also spread, even if the server's limit is not known yet", async () => {
     const { server, opened, taken } = await site();
     const answers = await opened(0, 20);
     await taken();
@@ -601,7 +601,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(server.connections).toBe(1);
   });
 
-  test("use places that became free before they open another connection", async () => {
+  test("use freed streams before they open another connection", async () => {
     const { server, opened, taken, end } = await site();
     const first = await opened(0, 6);
     const [second] = await opened(6, 12);
@@ -653,7 +653,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
         credentials.outdated = true;
       },
     ],
-  ])("leave no connection behind that takes a new request with %s", async (_, replace) => {
+  ])("leave no connection behind on which a new request could be sent with %s", async (_, replace) => {
     const parts = await site();
     const answers = await parts.opened(0, 7);
     await replace(parts);
@@ -665,7 +665,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect([connectionOf(next as HttpResponse), parts.server.connections]).toEqual([present, 3]);
   });
 
-  test("wait if a further connection cannot be opened, but nothing else does", async () => {
+  test("wait if an additional connection cannot be opened, but no other request waits", async () => {
     const { server, send, opened, taken } = await site();
     await opened(0, 6);
     server.deafen();
@@ -677,7 +677,7 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(await taken()).toBeDefined();
   });
 
-  test("are logged once if no further connection can be opened, and tried again with pauses", async () => {
+  test("are logged once and retried with pauses if no additional connection can be opened", async () => {
     const { server, send, opened, taken, clock, log } = await site();
     await opened(0, 6);
     const hear = server.deafen();
@@ -768,7 +768,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     await eventually(() => server.sockets.size === 1);
   });
 
-  test("is left by all requests at once", async () => {
+  test("is no longer used by any request", async () => {
     const { send, answers, hangs } = await balanced();
     hangs.on = (connection) => connection === 1;
     expect([await answers(), await answers()]).toEqual([undefined, undefined]);
@@ -801,7 +801,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect([await answers(), await answers()]).toEqual([undefined, "2"]);
   });
 
-  test("is left if it permits no streams any more", async () => {
+  test("is left if it no longer permits any streams", async () => {
     const { send, clock, hangs, server, answers } = await balanced();
     expect(await answers()).toBe("1");
     for (const session of server.sessions) session.settings({ maxConcurrentStreams: 0 });
@@ -842,7 +842,7 @@ describe.skipIf(!openssl)("a server that responds to PINGs but not to requests",
     expect(server.connections).toBe(1);
   });
 
-  test("costs few connections while no other one is better, and is found again at once", async () => {
+  test("costs few connections while all others are as bad, and is used again immediately once it responds", async () => {
     const { answers, hangs, server, clock } = await balanced();
     hangs.on = () => true;
     const begun = clock.now().mono;

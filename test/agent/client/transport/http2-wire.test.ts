@@ -76,7 +76,7 @@ async function textOf({ body }: HttpResponse): Promise<string> {
   return Buffer.concat(pieces).toString();
 }
 
-test("a response that arrives all at once is complete", async () => {
+test("a response that arrives in one piece is complete", async () => {
   const response = await answeredWith(Buffer.concat([headers, data("v1.36", true)]));
   expect(response.status).toBe(200);
   expect(await textOf(response)).toBe("v1.36");
@@ -94,7 +94,7 @@ test("an answer that is not read for a while is complete", async () => {
 
 test.each([
   ["a server that resets the stream", [Buffer.concat([headers, data("v1.", false)]), reset]],
-  ["a server that resets it at once", [Buffer.concat([headers, data("v1.", false), reset])]],
+  ["a server that resets it immediately", [Buffer.concat([headers, data("v1.", false), reset])]],
 ])("%s truncates the response", async (_, pieces) => {
   const response = await answeredWith(...pieces);
   await expect(textOf(response)).rejects.toMatchObject({ reason: "Reset" });

@@ -43,16 +43,16 @@ test.each<[string, (n: number) => CommandRequest]>([
   ["reads in the name of the operator", () => order({ name: "ping" })],
   ["freezes with an unknown key", () => signed(freeze({ more: { ctr: 9 } }), "stranger", newcomer)],
   ["freezes with a forged signature", (n) => forgedFreeze(1_000_000 + n)],
-  ["rehearsals in the name of the operator", (n) => signed(freeze({ more: { ctr: 1_000_000 + n, dryRun: true } }))],
+  ["dry runs in the name of the operator", (n) => signed(freeze({ more: { ctr: 1_000_000 + n, dryRun: true } }))],
   ["unreadable commands", () => freeze({ more: { v: 1.5 } })],
-])("200 commands that anyone may send do not keep a signed freeze out: %s", async (_, request) => {
+])("200 commands that anyone may send do not crowd out a signed freeze: %s", async (_, request) => {
   const board = trustingBoard();
   const desk = board.start();
   expect(await flood(desk, 200, request)).toBeLessThanOrEqual(61);
   expect(await lastOf(await desk.take(signedFreeze(7)))).toMatchObject(succeeded);
 });
 
-test("a recording takes nothing from the allowance of its key, however often it is sent", async () => {
+test("a recorded command does not use the allowance of its key, regardless of how often it is sent", async () => {
   const board = trustingBoard();
   const recording = signedFreeze(7);
   const first = board.start();
@@ -71,7 +71,7 @@ test("a recording takes nothing from the allowance of its key, however often it 
   expect(next.effects).toHaveLength(1);
 });
 
-test("a hundred recordings that were refused take nothing from the allowance of their key", async () => {
+test("a hundred recorded commands that were refused do not use the allowance of their key", async () => {
   const board = trustingBoard();
   const desk = board.start();
   const old = Array.from({ length: 100 }, (_, n) => signedFreeze(n + 1));
@@ -84,7 +84,7 @@ test("a hundred recordings that were refused take nothing from the allowance of 
   expect(board.effects).toHaveLength(2);
 });
 
-test("a key has five changes at once and then one in ten seconds, and takes nothing from another key", async () => {
+test("a key may make five changes in a burst and then one every ten seconds, and does not use the allowance of another key", async () => {
   const board = trustingBoard();
   const desk = board.start();
   for (let ctr = 1; ctr <= 5; ctr++) expect(await lastOf(await desk.take(signedFreeze(ctr)))).toMatchObject(succeeded);
@@ -98,7 +98,7 @@ test("a key has five changes at once and then one in ten seconds, and takes noth
   expect(await lastOf(await desk.take(signedFreeze(6)))).toMatchObject(succeeded);
 });
 
-test("a thousand forged signatures are checked at once and then a hundred a second; valid ones cost no check", async () => {
+test("forged signatures are checked in a burst of a thousand and then a hundred a second; valid ones do not count", async () => {
   const board = trustingBoard();
   const desk = board.start();
   await flood(desk, 999, forgedFreeze);

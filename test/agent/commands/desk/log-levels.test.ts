@@ -51,7 +51,7 @@ test("after a reboot with the right time a level lasts until its original end", 
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("after a power cut without the time, the rest of a level counts from the boot", async () => {
+test("if the time is unknown after a power cut, the rest of a level counts from the boot", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: undefined, ttl: 60 * minute });
   board.boot("1970-01-01T00:00:00Z", false);
@@ -62,7 +62,7 @@ test("after a power cut without the time, the rest of a level counts from the bo
   expect(board.levels).toEqual(["debug", "debug", undefined]);
 });
 
-test("the latest order holds, and one that is over by the next start does not begin", () => {
+test("the latest order holds, and one that has expired by the next start does not take effect", () => {
   const board = new Board();
   const levels = board.boot("2026-11-20T12:00:00Z", true);
   levels.set({ level: "debug", component: undefined, ttl: 60 * minute });
@@ -71,7 +71,7 @@ test("the latest order holds, and one that is over by the next start does not be
   expect(board.levels).toEqual(["debug", "error", undefined]);
 });
 
-test("the level of one component applies to it alone, also after a restart, until the next order", async () => {
+test("the level of one component applies to it alone, even after a restart, until the next order", async () => {
   const board = new Board();
   board.boot("2026-11-20T12:00:00Z", true).set({ level: "debug", component: "pod-gc", ttl: 10 * minute });
   const next = board.boot("2026-11-20T12:05:00Z", true);

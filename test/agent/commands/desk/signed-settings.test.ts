@@ -16,13 +16,13 @@ const topic = "sw1/acme/plant7/pi-1/config/desired";
 const payload = Buffer.from('{"v":1,"version":1,"config":{}}');
 const now = Date.parse("2026-11-20T12:00:00Z");
 
-test("without a key settings need no signature; with one, even an unreadable one, they do", () => {
+test("settings need a signature only if a key is installed, even an unreadable one", () => {
   expect(unsignedSettings({ topic, payload }, readTrust(folder), now)).toBeUndefined();
   writeFileSync(path.join(folder, "ops.pub"), "no key");
   expect(unsignedSettings({ topic, payload }, readTrust(folder), now)).toMatchObject({ code: "signature-missing" });
 });
 
-test("the limits of a key hold for settings as for commands", () => {
+test("the limits of a key apply to settings as they do to commands", () => {
   const { publicKey, privateKey } = newKeyPair();
   writeFileSync(path.join(folder, "ops.pub"), publicKey);
   const signature = { kid: "ops", sig: signatureOf(topic, payload, privateKey) };

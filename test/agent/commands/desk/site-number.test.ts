@@ -31,7 +31,7 @@ function slowLease() {
 
 const state = (taken: DeskReply): unknown => (taken === "no answer" ? taken : taken.answer.body.state);
 
-test("a signed command of the site is neither accepted nor begun before its counter is on the Lease", async () => {
+test("a signed site command is neither accepted nor begun before its counter is on the Lease", async () => {
   const { board, desk, writing } = slowLease();
   let answer: DeskReply | undefined;
   const taken = desk.take(counted(7)).then((found) => {
@@ -77,7 +77,7 @@ test.each([
   ["its time runs out", (board: CommandBoard) => board.clock.advance("6m"), "expired"],
   ["the disk fills up", (board: CommandBoard) => Object.assign(board, { obstacle: "full" }), "journal-unavailable"],
   ["the agent stops", (board: CommandBoard) => board.stop(), "stopping"],
-])("a command is checked again after the Lease was written: %s meanwhile", async (_what, happens, error) => {
+])("a command is checked again after the Lease was written, in case %s", async (_what, happens, error) => {
   const { board, desk, writing } = slowLease();
   const taken = desk.take(counted(7));
   await happens(board);
@@ -86,7 +86,7 @@ test.each([
   expect(board.effects).toEqual([]);
 });
 
-test("a command that comes again while its counter is being written gets the same answer, and has one effect", async () => {
+test("a command that is delivered again while its counter is being written gets the same answer, and has one effect", async () => {
   const { board, desk, writing } = slowLease();
   const copies = [desk.take(counted(7)), desk.take(counted(7)), desk.take(counted(7))];
   await board.clock.advance("1s");
@@ -95,7 +95,7 @@ test("a command that comes again while its counter is being written gets the sam
   expect(board.effects).toEqual(["freeze site 3600000"]);
 });
 
-test("another command with the same counter, or with the same id, is refused meanwhile", async () => {
+test("another command with the same counter or the same id is refused while the counter is being written", async () => {
   const { board, desk, writing } = slowLease();
   board.writesLease = async () => {
     board.siteCounters.set(fingerprint, 7);
@@ -110,7 +110,7 @@ test("another command with the same counter, or with the same id, is refused mea
   expect(await lastOf(await first)).toMatchObject({ state: "succeeded" });
 });
 
-test("the power fails after the Lease was written and before the command was: sent again it is refused, without effect", async () => {
+test("if the power fails after the Lease was written and before the command was, the command is refused when it is sent again", async () => {
   const board = trusting(new CommandBoard());
   board.atWrite = (step, when) => {
     if (step === "admit" && when === "before") throw new Error("the power failed");
@@ -121,7 +121,7 @@ test("the power fails after the Lease was written and before the command was: se
   expect(board.effects).toEqual([]);
 });
 
-test("the power fails after the command was accepted: it is executed once, and its counter is not checked again", async () => {
+test("if the power fails after the command was accepted, it is executed once, and its counter is not checked again", async () => {
   const board = trusting(new CommandBoard());
   board.effect = () => new Promise(() => undefined);
   await board.start().take(counted(7));
@@ -136,7 +136,7 @@ test("the power fails after the command was accepted: it is executed once, and i
   expect(writes).toEqual([]);
 });
 
-test("an expiry alone is not enough for a site: the next leader could not know that the command was accepted", async () => {
+test("an expiry alone is not enough for a site command, because the next leader could not know that it was accepted", async () => {
   const board = trusting(new CommandBoard());
   const desk = board.start();
   const exp = { exp: "2026-11-20T12:05:00Z" };
@@ -148,7 +148,7 @@ test("an expiry alone is not enough for a site: the next leader could not know t
   });
 });
 
-test("commands of this board, dry runs, reads, unsigned and local commands do not write the Lease", async () => {
+test("commands of this board, dry runs, reads, unsigned commands and local commands do not write the Lease", async () => {
   const board = new CommandBoard();
   let writes = 0;
   board.writesLease = async () => void writes++;
@@ -166,7 +166,7 @@ test("commands of this board, dry runs, reads, unsigned and local commands do no
   expect(writes).toBe(0);
 });
 
-test("the counters of a board's own commands and of its site's commands are one row on that board, and on no other", async () => {
+test("a board's own commands and its site's commands share one counter on that board, but not on any other", async () => {
   const board = trusting(new CommandBoard());
   const desk = board.start();
   const cordon = (ctr: number): CommandRequest => signed(order({ name: "board.cordon", more: { ctr } }));

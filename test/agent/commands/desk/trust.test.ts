@@ -21,7 +21,7 @@ const put = (name: string, text: string): string => {
   return file;
 };
 
-test("a signature is valid for these bytes on this topic under this key, in one encoding only", () => {
+test("a signature is valid only for its bytes, its topic and its key, and only in one encoding", () => {
   const [ours, theirs] = [newKeyPair(), newKeyPair()];
   const payload = Buffer.from('{"v":1}');
   const sig = signatureOf("sw1/a/b/c/cmd/ping/1", payload, ours.privateKey);
@@ -50,7 +50,7 @@ test("without a folder, or without keys in it, no keys are installed", () => {
   expect(readTrust(folder)).toMatchObject({ isInstalled: false });
 });
 
-test("in a flood of documents the keys are read once a second, and a new key counts within that time", async () => {
+test("in a flood of documents the keys are read once a second, so a new key takes effect within a second", async () => {
   const clock = new FakeClock();
   const trust = trustReader(clock, folder);
   const first = trust();
@@ -64,7 +64,7 @@ test("in a flood of documents the keys are read once a second, and a new key cou
   expect(trust().isInstalled).toBe(false);
 });
 
-test("a key has the name of its file and may sign every command, unless a file beside it limits it", () => {
+test("a key has the name of its file and may sign every command, unless a file with its name limits it", () => {
   put("alice.pub", newKeyPair().publicKey);
   put("bob.pub", newKeyPair().publicKey);
   put("bob.yaml", 'commands: ["eviction.*", "ping"]\nscopes: [site]\nnot_after: 2027-01-01T00:00:00Z\n');
@@ -92,7 +92,7 @@ test.each([
       privateKeyEncoding: { type: "pkcs8", format: "pem" },
     }).publicKey,
   ],
-])("a file with %s is a problem, and unsigned commands are refused from then on all the same", (_, text) => {
+])("a file with %s is a problem, and unsigned commands are nevertheless refused from then on", (_, text) => {
   put("ops.pub", text);
   const trust = readTrust(folder);
   expect(trust).toMatchObject({ isInstalled: true });
@@ -106,7 +106,7 @@ test.each([
   ["an end on a day that does not exist", "not_after: 2027-02-30\n"],
   ["broken YAML", "commands: [ping\n"],
   ["nothing", ""],
-])("a key with %s beside it may sign nothing", (_, text) => {
+])("a key whose limits file has %s may not sign anything", (_, text) => {
   put("ops.pub", newKeyPair().publicKey);
   put("ops.yaml", text);
   const { keys, problems, isInstalled } = readTrust(folder);
@@ -138,7 +138,7 @@ test.each([
   expect(readPolicy(put("policy.yaml", text)).problem).toContain("policy.yaml");
 });
 
-test.skipIf(process.getuid?.() === 0)("a policy that may not be read does not count as absent", () => {
+test.skipIf(process.getuid?.() === 0)("a policy without read permission does not count as absent", () => {
   const file = put("policy.yaml", "");
   chmodSync(file, 0);
   expect(readPolicy(file).problem).toContain("no permission");

@@ -80,7 +80,7 @@ test.each([
   ["profile", ["cache.pageSize"]],
   ["remote", ["client.qps"]],
   ["environment", ["log.level"]],
-] as const)("values of the source %s are %j", (source, names) => {
+] as const)('the settings from the source "%s" are %j', (source, names) => {
   expect(Object.keys(settingsOf(board().board.config(source)))).toEqual(names);
 });
 

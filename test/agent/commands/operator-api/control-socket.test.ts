@@ -190,7 +190,7 @@ test("bytes that are not a request are answered, and the agent continues", async
   expect(log.said("error")).toEqual([]);
 });
 
-test("two hundred half-open connections keep others out for a second, and these are asked to come again", async () => {
+test("two hundred half-open connections block others for a second, and those are asked to try again", async () => {
   const idle = Array.from({ length: 200 }, () => connect(file));
   for (const socket of idle) socket.on("error", () => undefined).write("GET /hea");
   const begun = performance.now();
@@ -278,7 +278,7 @@ test("a socket file left by a killed process is replaced, but not one with a lis
   await expect.poll(async () => (await ask("GET", "/healthz").catch(() => undefined))?.status).toBe(200);
 });
 
-test("another file in the socket's place stays there, and the agent continues", async () => {
+test("another file in the socket's place is left alone, and the agent continues", async () => {
   await end();
   writeFileSync(file, "mine");
   start();

@@ -61,7 +61,7 @@ describe("a board", () => {
       [daemonPod("o", { cpu: "600m" })],
       ["Insufficient cpu"],
     ],
-    ["accepts a pod without requests, however full it is", daemonPod("p"), board(), [daemonPod("o", { cpu: "5" })], []],
+    ["accepts a pod without requests, even if it is full", daemonPod("p"), board(), [daemonPod("o", { cpu: "5" })], []],
     ["lacks a resource that it never had", daemonPod("p", { gpu: "1" }), board(), [], ["Insufficient example.com/gpu"]],
     [
       "gives its only unit of a resource",

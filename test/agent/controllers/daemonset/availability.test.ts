@@ -48,7 +48,7 @@ describe("the availability of a pod that was ready before this term", () => {
 describe("the availability of a pod that becomes ready during this term", () => {
   const before = atOnce(watchReadiness([ready("2026-01-01T00:00:00Z", "False")], undefined, at(0)));
 
-  test("is measured by the leader's clock, whatever year its kubelet is in", () => {
+  test("is measured by the leader's clock, regardless of the year on its kubelet's clock", () => {
     const pod = ready("1970-01-01T00:00:01Z");
     const seen = atOnce(watchReadiness([pod], before, at(5)));
     expect(isAvailable(pod, rule(seen), at(15))).toBe(false);

@@ -81,7 +81,7 @@ test("annotations and finalizers of the template are copied", () => {
   });
 });
 
-test("a toleration of a minute is replaced by one without a limit, in its place; others stay", () => {
+test("a toleration of a minute is replaced by one without a limit, in its place; others are kept", () => {
   const mine = { key: "mine", operator: "Exists" };
   const minute = { ...forGood("unreachable", "NoExecute"), tolerationSeconds: 60 };
   const [notReady, unreachable, ...rest] = always;
@@ -98,7 +98,7 @@ test("with host networking a daemon pod tolerates an unavailable pod network", (
   expect(added).toEqual([...always, forGood("network-unavailable", "NoSchedule")]);
 });
 
-test("the board of a pod is where it runs, otherwise where it is pinned to, otherwise unknown", () => {
+test("the board of a pod is the one it runs on, otherwise the one it is pinned to, otherwise unknown", () => {
   const pod = podOf(set(), "n1");
   expect(targetOf(pod)).toBe("n1");
   expect(
@@ -122,7 +122,7 @@ test("a pod belongs to the current template by its hash, or by the generation of
   expect(isUpdated(set(), labelled({}), "abc")).toBe(false);
 });
 
-test("bound pods come first, then the older, then the name", () => {
+test("bound pods come first, then older pods, then the order of names", () => {
   const owner = set();
   const at = (name: string, creationTimestamp: string) => podOf(owner, "n1", { name, creationTimestamp });
   const { nodeName: _, ...unbound } = at("u", "2020-01-01T00:00:00Z").spec ?? { containers: [] };

@@ -22,7 +22,7 @@ test.each([
   [3.999, 4000],
   [4, 0],
   [5, 0],
-])("%d s after it failed, a pod has to wait %d ms longer: the whole delay or nothing", (seconds, wait) => {
+])("%d s after a pod failed, its replacement waits %d ms longer: the whole delay or nothing", (seconds, wait) => {
   const backoff = { generation: 1, delay: 4000, at: at(0) };
   expect(backoffOf(backoff, 1, at(seconds))).toBe(wait);
 });
@@ -39,7 +39,7 @@ test("half an hour without a failure resets the delay", () => {
   expect(stillValid(new Map([["n1", backoff]]), 1, at(1801)).size).toBe(0);
 });
 
-test("another generation of the set resets it too", () => {
+test("another generation of the set resets the delay too", () => {
   const backoff = { generation: 1, delay: 64_000, at: at(0) };
   expect(backoffOf(backoff, 2, at(1))).toBe(0);
   expect(nextBackoff(backoff, 2, at(1)).delay).toBe(1000);

@@ -36,12 +36,12 @@ describe("an update", () => {
     expect(step(held, [old()]).leaving).toEqual([]);
   });
 
-  test("replaces it once the verdict permits it, with the cause", () => {
+  test("replaces such a pod once the verdict permits it, and names the cause", () => {
     const pod = old();
     expect(step(judged, [pod]).leaving).toEqual([{ pod, silence: judged.silence }]);
   });
 
-  test("replaces a pod that is broken by its kubelet's own report, without a cause", () => {
+  test("replaces a pod that its kubelet reports broken, and names no cause", () => {
     const pod = old();
     expect(step({ name: "n1", run: true, stay: true }, [pod]).leaving).toEqual([{ pod }]);
   });
@@ -61,7 +61,7 @@ describe("an update", () => {
   });
 });
 
-test("of two pods on a silent board the old one stays while the verdict is open", () => {
+test("if a silent board has two pods, the old one is kept while the verdict is open", () => {
   const surging = set({ updateStrategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } } });
   const pods = [
     podOf(surging, "n1", { hash: "old", ready: "False", name: "old", uid: "old" }),
@@ -90,7 +90,7 @@ describe("a DaemonSet on a site", () => {
     return site;
   }
 
-  test("does not have a pod deleted before the boards are judged", async () => {
+  test("does not delete a pod before the boards are judged", async () => {
     const site = await rollout(undefined);
     await site.run(60_000);
     expect(site.pods).toEqual(["on-n1"]);
@@ -99,7 +99,7 @@ describe("a DaemonSet on a site", () => {
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
-  test("waits in the quarantine after an outage, and everything else continues", async () => {
+  test("waits in the quarantine after an outage, while everything else continues", async () => {
     const restoredAt = { mono: 0, wall: 0 };
     const site = await rollout({ ...firstMemory, quarantine: { ...noQuarantine, restoredAt } });
     site.boards("n2");
@@ -120,7 +120,7 @@ describe("a DaemonSet on a site", () => {
     expect(site.writes("delete")).toEqual(["pod/default/on-n1"]);
   });
 
-  test("reads a pod again that was written between its read and its deletion, and deletes it", async () => {
+  test("reads a pod again if it was written between its read and its deletion, and then deletes it", async () => {
     const site = await rollout("no judge", ({ site: { refusals } }) =>
       refusals.add({ object: "default/on-n1", reason: "Conflict", times: 2 }),
     );

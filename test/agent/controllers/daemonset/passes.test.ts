@@ -37,7 +37,7 @@ describe("a cache that is behind", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("a deleted set adopts nothing", async () => {
+  test("a deleted set does not adopt any pod", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     const { ownerReferences: _, ...orphaned } = podOf(set(), "n1").metadata;
@@ -64,8 +64,8 @@ describe("a cache that is behind", () => {
   });
 });
 
-describe("if the name of a new revision is taken", () => {
-  test("by another template, the collision is counted, and the next name is free", async () => {
+describe("if the name of a new revision is already used", () => {
+  test("by another template, the collision is counted, and another name is used", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     const name = `agent-${atOnce(presentHash(set()))}`;
@@ -81,7 +81,7 @@ describe("if the name of a new revision is taken", () => {
     expect(site.pods).toEqual(["agent-1"]);
   });
 
-  test("by the same revision that is not in the cache yet, it is used, and no other is created", async () => {
+  test("by the same revision, which the cache does not show yet, that revision is used and no other is created", async () => {
     const site = new DaemonSite();
     site.boards("n1");
     site.put(set(), revisionOf(set()));
@@ -113,7 +113,7 @@ describe("a pass that cannot be completed", () => {
   const done = ({ actions }: Decision<SetMemory>): readonly string[] =>
     actions.map((action) => (action.do === "create" ? `create ${action.resource.kind}` : action.do));
 
-  test("without the revision does not create pods, as its template would be unknown", () => {
+  test("without the revision does not create pods, because their template would be unknown", () => {
     const first = decide(work(), firstMemory, now);
     expect(done(first)).toEqual(["create ControllerRevision"]);
     expect(remember(first, failing(first), now).actions).toEqual([]);
@@ -126,7 +126,7 @@ describe("a pass that cannot be completed", () => {
     expect(last.memory.pass).toBeUndefined();
   });
 
-  test("writes claims first, and ends", () => {
+  test("ends after the claims, which are written first", () => {
     const claim = {
       do: "patch",
       target: { resource: pods, namespace: "default", name: "p", uid: "u" },
@@ -165,7 +165,7 @@ describe("a pass that cannot be completed", () => {
     expect(done(remember(first, passing(first), now))).toEqual(["event", "delete", "patch"]);
   });
 
-  test("tries again soon what the safety valve held, and emits no Event about a failure", () => {
+  test("soon retries the writes that the safety valve held, and does not emit an Event about a failure", () => {
     const held = new PostponedError("the safety valve holds the act");
     const known = work({ history: { present: [knownOf(set())], old: [] } });
     const first = decide(known, firstMemory, now);
@@ -208,7 +208,7 @@ test("after a quota is raised, the pods are created without a change of the set"
   expect(site.pods).toHaveLength(2);
 });
 
-test("a template whose revision the API finds too large is tried once, however often the set is changed otherwise", async () => {
+test("a template whose revision the API finds too large is tried once, regardless of other changes to the set", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set());
@@ -264,7 +264,7 @@ test("neither a terminating set nor its status is changed", async () => {
   expect(site.site.journal.writes).toEqual([]);
 });
 
-test("a set recreated under its name starts from scratch, with pods of its own", async () => {
+test("a set recreated under its name starts from scratch, with its own pods", async () => {
   const site = new DaemonSite();
   site.boards("n1");
   site.put(set());

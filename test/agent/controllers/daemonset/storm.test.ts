@@ -168,7 +168,7 @@ class Storm {
 test.each([
   ["without surge", false],
   ["with surge", true],
-])("after any storm, %s, each board has one pod of the current template again", async (_, surge) => {
+])("each board has one pod of the current template again after any storm, %s", async (_, surge) => {
   for (let seed = 1; seed <= 6; seed++) {
     const storm = new Storm(seed, surge);
     await storm.begin();

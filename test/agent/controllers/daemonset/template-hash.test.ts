@@ -54,7 +54,7 @@ test("the data of a revision is sorted, has no nulls, and is a replacing patch",
   );
 });
 
-test("a revision is recognised by its content, whatever its name and origin", () => {
+test("a revision is recognised by its content, regardless of its name and origin", () => {
   const owner = set();
   const old = revisionOf(set({ image: "agent:0" }), 5, "agent-xyz");
   const written: unknown = JSON.parse(atOnce(canonicalJson(revisionOf(owner).data)));
@@ -75,7 +75,7 @@ const affinityOf = (terms: number) => ({
   },
 });
 
-test("the largest template that the API server accepts is found among its revisions without blocking the event loop", () => {
+test("the largest template that the API server accepts is compared with its revisions without blocking the event loop", () => {
   const owner = set();
   const large = { ...owner.spec?.template.spec, affinity: affinityOf(5000) };
   const wide = {

@@ -73,13 +73,13 @@ describe("Endpoints written by hand", () => {
       "update db-x 1",
     ],
     [
-      "say when they changed",
+      "carry the time of their change",
       made(one.subsets, { annotations: { "endpoints.kubernetes.io/last-change-trigger-time": "x" } }),
       [mirrored("192.0.2.1")],
       "",
     ],
     [
-      "are of both families",
+      "have addresses of both families",
       made([{ addresses: [{ ip: "192.0.2.1" }, { ip: "fd00::1" }], ports: http }]),
       [],
       "create IPv4 1, create IPv6 1",
@@ -120,7 +120,7 @@ describe("Endpoints written by hand", () => {
   });
 });
 
-test("Endpoints that are gone have their remaining slices deleted, in the version that was read", () => {
+test("the remaining slices of deleted Endpoints are deleted, in the version that was read", () => {
   const { actions } = decide({ kind: "left", slices: [mirrored("192.0.2.1")] }, noMemory, 1000);
   const { resourceVersion } = mirrored("192.0.2.1").metadata;
   expect(actions).toMatchObject([{ do: "delete", target: { name: "db-x", uid: "uid-db-x", resourceVersion } }]);
@@ -151,7 +151,7 @@ describe("Endpoints written by the endpoints controller", () => {
     },
   );
 
-  test("are checked in a sweep, and when the label is removed", () => {
+  test("are checked in a sweep and when the label is removed", () => {
     expect(woken(service(), { after: written, swept: "first" })).toEqual(["default/db"]);
     expect(woken(service(), { before: written, after: one })).toEqual(["default/db"]);
   });

@@ -31,7 +31,7 @@ describe("endpoints are placed", () => {
     ["into as many slices as needed", [], 21, {}, [10, 10, 1], []],
     ["into the slice that becomes fullest", [3, 6], 13, { s1: 10 }, [], []],
     ["into a slice in which they just fit", [3, 6], 16, { s0: 10 }, [], []],
-    ["into a new slice if they fit into none", [5, 6], 17, {}, [6], []],
+    ["into a new slice if they do not fit into any other", [5, 6], 17, {}, [6], []],
     ["into the first of two equal slices", [5, 5], 12, { s0: 7 }, [], []],
     ["into new slices as long as they fill them", [3], 13, {}, [10], []],
   ])("%s", (_name, full, count, update, create, remove) => {
@@ -50,18 +50,18 @@ describe("endpoints are placed", () => {
     expect(sizes(slices, wanted)).toEqual({ update: { one: 5, two: 10 }, create: [], remove: [] });
   });
 
-  test("a slice with more endpoints than allowed is not split, and gets no more", () => {
+  test("a slice with more endpoints than allowed is not split, and no more are added to it", () => {
     const big = slice("big", range(0, 15));
     expect(sizes([big], range(0, 16))).toEqual({ update: {}, create: [1], remove: [] });
     expect(sizes([big], range(1, 16))).toEqual({ update: { big: 14 }, create: [2], remove: [] });
   });
 
-  test("slices are not merged only to save one", () => {
+  test("slices are not merged merely to reduce their number by one", () => {
     const slices = [slice("one", range(0, 9)), slice("two", range(9, 9))];
     expect(sizes(slices, [numbered(0), numbered(9)])).toEqual({ update: { one: 1, two: 1 }, create: [], remove: [] });
   });
 
-  test("a slice that becomes empty is deleted, but one that was empty before stays", () => {
+  test("a slice that becomes empty is deleted, but one that was empty before is kept", () => {
     expect(sizes([slice("one", range(0, 2)), slice("none", [])], [])).toEqual({
       update: {},
       create: [],
@@ -69,7 +69,7 @@ describe("endpoints are placed", () => {
     });
   });
 
-  test("an endpoint that is in two slices stays in the first", () => {
+  test("an endpoint that is in two slices is kept in the first", () => {
     const slices = [slice("one", range(0, 2)), slice("two", range(1, 2))];
     expect(sizes(slices, range(0, 3))).toEqual({ update: { two: 1 }, create: [], remove: [] });
   });
@@ -88,7 +88,7 @@ describe("endpoints are placed", () => {
   });
 });
 
-test("whatever the slices held before, each wanted endpoint ends up in exactly one, and no other endpoint in any", () => {
+test("regardless of what the slices held before, each wanted endpoint ends up in exactly one slice, and no other endpoint remains", () => {
   const random = new SeededRandom(7);
   const chance = (below: number): number => Math.floor(random.next() * below);
   for (let round = 0; round < 400; round++) {

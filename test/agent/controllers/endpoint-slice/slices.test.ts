@@ -43,7 +43,7 @@ const wrote = (actions: readonly Action[]): readonly Outcome[] =>
     }),
   }));
 
-describe("a board falls silent, and its pods are marked not ready", () => {
+describe("when a board falls silent and its pods are marked not ready", () => {
   const pods = [webPod("a", { ready: false }), webPod("b", { on: "pi-2" })];
   const ready = [slice("s", [endpoint("a"), { ...endpoint("b"), nodeName: "pi-2" }])];
 
@@ -55,7 +55,7 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     }
   });
 
-  test("everything else continues in the meantime", () => {
+  test("all other updates continue in the meantime", () => {
     const more = [...pods, webPod("c", { on: "pi-2" })];
     const { actions } = decide(state(more, ready, silent("unknown")), noMemory, 100, at(0));
     expect(actions.map(endpointsIn)).toEqual(["a,b,c"]);
@@ -83,7 +83,7 @@ describe("the writes of one decision", () => {
 
   const kinds = (decision: Decision<SliceMemory>): string => decision.actions.map((action) => action.do).join();
 
-  test("are written in parts: creations, updates, deletions", () => {
+  test("are made in this order: creations, updates, deletions", () => {
     expect(kinds(first)).toBe("create");
     const second = remember(first, wrote(first.actions), at(0));
     expect(kinds(second)).toBe("patch");
@@ -118,7 +118,7 @@ describe("a pod whose board has no Node", () => {
       at(seconds),
     );
 
-  test("is left out, gets one Event, and is checked after one, two and four seconds", () => {
+  test("is left out, gets one Event, and is checked again after one, two and four seconds", () => {
     const first = look(noMemory, 0);
     expect(first.actions).toMatchObject([
       {
@@ -144,7 +144,7 @@ describe("a pod whose board has no Node", () => {
   });
 });
 
-test("while the cache lacks our writes nothing is decided, and the key is retried with backoff", () => {
+test("no decision is made while the cache lacks our writes, and the key is retried with backoff", () => {
   const expected = new Map([["uid-s", { key: "default/s", version: "9", at: at(0) }]]);
   let memory = noMemory;
   const waits = Array.from({ length: 8 }, () => {
@@ -156,7 +156,7 @@ test("while the cache lacks our writes nothing is decided, and the key is retrie
   expect(waits).toEqual([50, 100, 200, 400, 800, 1600, 2000, 2000]);
 });
 
-test("a reused slice requires the version that was read, and keeps nothing of its content", () => {
+test("a reused slice requires the version that was read, and does not keep any of its content", () => {
   const before = slice("s", [endpoint("x")], {
     ports: [{ name: "old", port: 1, protocol: "TCP" }],
     metadata: { annotations: { note: "old" }, labels: { stale: "x", "kubernetes.io/service-name": "web" } },

@@ -86,11 +86,11 @@ test.each([
     "... Unable to allocate minimum required endpoints to each zone without exceeding overload threshold",
   ],
   ["an endpoint without a zone", ["aab-"], half, ".... One or more endpoints do not have a zone specified"],
-])("hints: %s", (_name, zones, shares, expected) => {
+])("zone hints: %s", (_name, zones, shares, expected) => {
   expect(shared(zones, shares)).toBe(expected);
 });
 
-test("slices that do not change keep their hints, unless those are wrong", () => {
+test("slices that do not change keep their hints, unless they are wrong", () => {
   const hinted = (zones: string, hints: string): readonly SliceEndpoint[] =>
     endpoints(zones).map((endpoint, at) => ({ ...endpoint, hints: { forZones: [{ name: hints[at] ?? "" }] } }));
   const plan = { create: [], update: [], remove: [] };

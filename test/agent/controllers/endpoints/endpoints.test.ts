@@ -24,7 +24,7 @@ function addressesIn(actions: readonly Action[]): { readonly ready: string; read
   return { ready: names("addresses"), notReady: names("notReadyAddresses") };
 }
 
-describe("a board falls silent, and its pods are marked not ready", () => {
+describe("when a board falls silent and its pods are marked not ready", () => {
   const pods = [webPod("a", { ready: false }), webPod("b", { on: "pi-2" })];
 
   test("their endpoints stay ready while the board's state is unknown, and are checked again", () => {
@@ -49,14 +49,14 @@ describe("a board falls silent, and its pods are marked not ready", () => {
     expect(requeueAfter).toBeUndefined();
   });
 
-  test("a pod that was not ready before stays out, and a deleted one is removed", () => {
+  test("a pod that was not ready before is not added, and a deleted one is removed", () => {
     expect(decide(state(pods, written(["b@pi-2"], ["a"]), silent("unknown")), noMemory).actions).toEqual([]);
     const leaving = [webPod("a", { ready: false, terminating: true }), webPod("b", { on: "pi-2" })];
     const { actions } = decide(state(leaving, written(["a", "b@pi-2"]), silent("unknown")), noMemory);
     expect(addressesIn(actions)).toEqual({ ready: "b", notReady: "" });
   });
 
-  test("a service that publishes all of its pods keeps them, whatever the verdict is, and does not count a harmful act", () => {
+  test("a service that publishes all of its pods keeps them regardless of the verdict, and no harmful act is counted", () => {
     const all = service({ publishNotReadyAddresses: true });
     for (const silence of [silent("unknown"), silent("dead")]) {
       const wanting = { ...state(pods, written(["a", "b@pi-2"]), silence), service: all };
@@ -100,7 +100,7 @@ describe("the trigger time", () => {
     expect(done.reported?.service).toBe("2026-01-01T00:00:00Z");
   });
 
-  test("a refusal by the API is reported in an Event, a conflict is not", () => {
+  test("a refusal by the API is reported in an Event, but a conflict is not", () => {
     const refused = Object.assign(new Error("refused: Invalid"), { status: 422, disposition: "drop" });
     const [event] = remember(first, [{ action: create, ok: false, error: refused }], at(1)).actions;
     expect(event).toMatchObject({ do: "event", severity: "Warning", reason: "FailedToCreateEndpoint" });
@@ -138,7 +138,7 @@ describe("the trigger time", () => {
   });
 });
 
-test("the Endpoints of a deleted service are deleted, unless they were written since they were read", () => {
+test("the Endpoints of a deleted service are deleted, unless they have been written since they were read", () => {
   const [action] = decide({ kind: "gone", endpoints: written(["a"]) }, noMemory).actions;
   expect(action).toEqual({
     do: "delete",

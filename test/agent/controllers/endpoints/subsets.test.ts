@@ -33,7 +33,7 @@ test("the subsets of a service with many ports that selects hundreds of pods are
   expect(reads.count).toBeLessThanOrEqual(200);
 });
 
-test("the slices of such a service are computed once as well", () => {
+test("the slices of such a service are also computed only once", () => {
   const pods = podsOf(300);
   const { reads, web } = counted(200);
   const owner = { apiVersion: "v1", kind: "Service", name: "web", uid: "uid-web" };

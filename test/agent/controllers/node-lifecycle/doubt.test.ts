@@ -27,13 +27,13 @@ test.each([
   ["30s", ["pi-1"]],
   ["1h", ["pi-1"]],
 ] as const)(
-  "of two boards that have been silent for %s these are asked, with a grace period of 40 s: %j",
+  "after two boards have been silent for %s, with a grace period of 40 s, these are asked on the LAN: %j",
   async (silence, boards) => {
     expect(doubted(await siteAfter(silence))).toEqual(boards);
   },
 );
 
-test("while the leader's own view is not live, it does not know whom to ask", async () => {
+test("while the leader's own view is not live, the leader does not know which boards to ask", async () => {
   expect(doubted(await siteAfter("1m"), { ...live, live: false })).toBe(undefined);
 });
 

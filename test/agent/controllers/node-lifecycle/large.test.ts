@@ -42,7 +42,7 @@ function counted(site: SiteView) {
   return { view, decoded: () => decoded, mostNamesInAStep: () => mostNames };
 }
 
-test("a verdict waits for no pod: the pods of a silent board are found without being decoded", async () => {
+test("a verdict does not wait for pods: the pods of a silent board are found without being decoded", async () => {
   const site = new SiteModel();
   site.board("other");
   site.board("pi", { silent: true });
@@ -61,7 +61,7 @@ test("a verdict waits for no pod: the pods of a silent board are found without b
   expect(decoded()).toBe(0);
 });
 
-test("the boards named by pods, of which a tenant may invent thousands, are read in steps, and only while a board is silent", async () => {
+test("board names in pods, of which a tenant may invent thousands, are read in steps, and only while a board is silent", async () => {
   const site = new SiteModel();
   site.board("other");
   site.board("pi", { silent: true });

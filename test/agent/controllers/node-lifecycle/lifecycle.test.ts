@@ -38,7 +38,7 @@ describe("silence (NH)", () => {
     },
   );
 
-  test("a Ready condition that another client removes is no sign of life, but a new one is", async () => {
+  test("a Ready condition that another client removes is not a sign of life, but a new one is", async () => {
     const site = new SiteModel();
     for (const name of ["pi", "other", "third"]) site.board(name);
     await site.run("20s");
@@ -59,7 +59,7 @@ describe("silence (NH)", () => {
     expect(site.conditions("pi").Ready).toBe("Unknown");
   });
 
-  test("a board that reports between two attempts to write its conditions stays unchanged", async () => {
+  test("a board that reports between two attempts to write its conditions remains unchanged", async () => {
     const site = silentSite(["a", "b"]);
     let tries = 0;
     site.refuse = (action) => {
@@ -85,7 +85,7 @@ describe("silence (NH)", () => {
     expect(site.memory.zones.size).toBe(2);
   });
 
-  test("a board that returns is ready and untainted with the next pass", async () => {
+  test("a board that returns is ready and untainted in the next pass", async () => {
     const site = silentSite(["pi"]);
     site.board("other");
     await site.run("60s");
@@ -97,8 +97,8 @@ describe("silence (NH)", () => {
   });
 });
 
-describe("which taint, and when (TN)", () => {
-  test("a turn that met a newer version is repeated with the same token as soon as the cache has it", async () => {
+describe("which taint is added, and when (TN)", () => {
+  test("a turn that met a newer version is repeated with the same token as soon as the cache has that version", async () => {
     const site = new SiteModel({ evictionRate: 0.01 });
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" } });
@@ -113,7 +113,7 @@ describe("which taint, and when (TN)", () => {
     expect(site.node("pi").metadata.labels).toMatchObject({ touched: "yes" });
   });
 
-  test("a version that never arrives costs the token after three monitor periods", async () => {
+  test("a version that never arrives costs the turn its token after three monitor periods", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Unknown" }, taints: [taint("unreachable:NoSchedule")] });
@@ -140,7 +140,7 @@ describe("which taint, and when (TN)", () => {
     },
   );
 
-  test("the pods of a board that reports itself not ready are marked by its kubelet, not by us", async () => {
+  test("the pods of a board that reports itself not ready are marked by its kubelet, not by the leader", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi");
@@ -153,7 +153,7 @@ describe("which taint, and when (TN)", () => {
     expect(site.times(/NodeNotReady/)).toEqual([]);
   });
 
-  test("pods that a term left unmarked are marked by the next one, once the board is proven silent", async () => {
+  test("pods that one term left unmarked are marked by the next one, once the board is proven silent", async () => {
     const site = new SiteModel({ policy: "evidence" });
     site.board("other");
     for (const name of ["dead", "alive"]) {
@@ -169,7 +169,7 @@ describe("which taint, and when (TN)", () => {
     expect(site.times(/NodeNotReady/)).toEqual([45]);
   });
 
-  test("malformed statuses are neither ready nor a reason to act", async () => {
+  test("malformed statuses count neither as ready nor as a reason to act", async () => {
     const site = new SiteModel();
     site.board("other");
     site.board("pi", { conditions: { Ready: "Perhaps" }, taints: [taint("dedicated:NoExecute")] });
@@ -177,7 +177,7 @@ describe("which taint, and when (TN)", () => {
     expect(site.taints("pi")).toEqual(["dedicated:NoExecute"]);
   });
 
-  test("a Node without spec, status and labels is tolerated, and not harmed", async () => {
+  test("a Node without spec, status and labels is tolerated and not harmed", async () => {
     const site = new SiteModel();
     site.board("other");
     site.api.put(nodes, { metadata: { name: "bare", uid: "uid-bare", resourceVersion: "1" } });
@@ -190,7 +190,7 @@ describe("which taint, and when (TN)", () => {
 describe("zones under disruption (HD)", () => {
   const unknown = { conditions: { Ready: "Unknown" } } as const;
 
-  test("a taint that could not be removed when the site went dark is removed as soon as possible", async () => {
+  test("a taint that could not be removed when all boards fell silent is removed as soon as possible", async () => {
     const site = new SiteModel();
     site.board("a", { ...unknown, taints: [taint("unreachable:NoExecute")] });
     site.board("b", unknown);
@@ -222,7 +222,7 @@ describe("zones under disruption (HD)", () => {
     },
   );
 
-  test("a board tainted in the pass before full disruption loses its taint, and none is added in that pass", async () => {
+  test("a board tainted in the pass before full disruption loses its taint, and no taint is added in that pass", async () => {
     const site = silentSite(["a"], ["b"]);
     await site.run("45s");
     expect(site.conditions("a")).toMatchObject({ Ready: "Unknown" });
@@ -231,7 +231,7 @@ describe("zones under disruption (HD)", () => {
     expect([site.noExecute("a"), site.noExecute("b")]).toEqual([[], []]);
   });
 
-  test("a small zone that is mostly lost stops, and resumes when it recovers", async () => {
+  test("a small zone that is mostly lost stops evictions, and resumes when it recovers", async () => {
     const site = silentSite(["a", "b", "c"]);
     for (const name of ["d", "e"]) site.board(name, { zone: "zone-0" });
     await site.run("5m");
@@ -250,7 +250,7 @@ describe("zones under disruption (HD)", () => {
     expect(site.noExecute("a")).toEqual(lost);
   });
 
-  test("a board that moves to another zone waits there", async () => {
+  test("a board that moves to another zone waits for a turn there", async () => {
     const site = new SiteModel({ evictionRate: 0.05 });
     for (const name of ["a", "b", "x"]) site.board(name, { zone: "one" });
     site.board("c", { zone: "two" });
@@ -266,7 +266,7 @@ describe("zones under disruption (HD)", () => {
   });
 });
 
-describe("boards that come and go", () => {
+describe("boards that join and leave", () => {
   test("get an Event, and are purged once they are deleted", async () => {
     const site = new SiteModel();
     site.board("a");
@@ -290,7 +290,7 @@ describe("boards that come and go", () => {
     expect([...site.memory.boards.keys()]).toEqual(["a"]);
   });
 
-  test("stay in memory while the API does not answer", async () => {
+  test("are kept in memory while the API does not answer", async () => {
     const site = new SiteModel();
     site.board("a");
     site.board("b");
@@ -301,7 +301,7 @@ describe("boards that come and go", () => {
     expect([...site.memory.boards.keys()].sort()).toEqual(["a", "b"]);
   });
 
-  test("lose the taints that they arrive with, unless their condition justifies them and some board is alive", async () => {
+  test("lose the taints that they arrive with, unless their condition justifies them and at least one board is alive", async () => {
     const site = new SiteModel();
     const lostFrom = { taints: [taint("unreachable:NoExecute")], silent: true };
     site.board("first", { ...lostFrom, conditions: { Ready: "-" } });
@@ -321,7 +321,7 @@ describe("boards that come and go", () => {
     expect(site.noExecute("third")).toEqual([]);
   });
 
-  test("and are recreated under their name start from scratch", async () => {
+  test("and are recreated under the same name start from scratch", async () => {
     const site = silentSite(["pi"]);
     site.board("other");
     await site.run("40s");
@@ -343,7 +343,7 @@ describe("monitor passes", () => {
     expect(site.memory.monitorAt?.mono).toBe(1_000_000 + defaults.monitorPeriod);
   });
 
-  test("without changes send no request", async () => {
+  test("do not send a request without a change", async () => {
     const site = new SiteModel();
     for (const name of ["a", "b"]) site.board(name);
     await site.run("1h");

@@ -32,7 +32,7 @@ describe("NoSchedule taints follow the conditions", () => {
     ["cordoned", node("pi", { unschedulable: true }), ["unschedulable:NoSchedule"]],
     ["uncordoned", node("pi", { taints: [taint("unschedulable:NoSchedule")] }), []],
     [
-      "one replaces the other, and other clients' taints stay",
+      "one replaces the other, and other clients' taints are kept",
       node("pi", {
         conditions: { Ready: "False" },
         taints: [taint("dedicated=gpu:NoSchedule"), taint("unreachable:NoSchedule")],

@@ -41,7 +41,7 @@ describe("when a board falls silent", () => {
     expect(site.exists("late")).toBe(true);
   });
 
-  test("and is tainted by a leader elsewhere, its pods stay once it leads itself", async () => {
+  test("and is tainted by a leader elsewhere, its pods are kept once it leads itself", async () => {
     const site = await siteAfter("evidence", "pi-1");
     site.setTaints("pi-1", unreachable);
     await site.run("10m");

@@ -21,7 +21,7 @@ describe("a pod that arrives on a board", () => {
   });
 
   test.each(["False", "Unknown"])(
-    "and was there before this term is not marked for Ready=%s: the writer of that condition marked it",
+    "and was there before this term is not marked because Ready=%s: the writer of that condition marked it",
     async (status) => {
       const site = new SiteModel();
       site.board("other");
@@ -39,7 +39,7 @@ describe("a pod that arrives on a board", () => {
     ["False", "False"],
     ["Unknown", "False"],
   ])(
-    "or appears on it, ready after a gap in our watch, is treated alike: board Ready=%s, pod Ready=%s",
+    "or appears on it, ready, after a gap in our watch is treated the same: board Ready=%s, pod Ready=%s",
     async (status, ready) => {
       const site = new SiteModel();
       site.board("other");

@@ -14,7 +14,7 @@ test.each([
   ["took no time", 0, 5000],
   ["took four seconds", 4000, 1000],
   ["took longer than a period", 7000, 0],
-])("boards are judged every period, however long a pass takes: a pass that %s", (_, took, requeueAfter) => {
+])("boards are judged every period, even after a pass that %s", (_, took, requeueAfter) => {
   const pass: ActedPass = {
     stage: "acts",
     since: shifted(now, took),

@@ -16,7 +16,7 @@ const written = (site: SiteModel): number => site.times(/Ready=Unknown/).length;
 const stateOf = (site: SiteModel, zone: string): string | undefined =>
   [...site.memory.zones].find(([name]) => name.endsWith(zone))?.[1].state;
 
-test("a zone is judged by all of its silent boards, even if few are marked yet", async () => {
+test("a zone is judged by all of its silent boards, even if only a few are marked yet", async () => {
   const site = largeSite(100);
   await site.run("51s");
   expect(written(site)).toBe(10);
@@ -24,7 +24,7 @@ test("a zone is judged by all of its silent boards, even if few are marked yet",
   expect([...site.memory.boards.values()].filter(({ unwritten }) => unwritten)).toHaveLength(90);
 });
 
-test("each pass marks as many as allowed, until all are marked", async () => {
+test("each pass marks as many boards as allowed, until all are marked", async () => {
   const site = largeSite(23);
   await site.run("51s");
   expect(written(site)).toBe(10);
@@ -35,7 +35,7 @@ test("each pass marks as many as allowed, until all are marked", async () => {
   expect(site.memory.behindSince).toBeUndefined();
 });
 
-test("a board whose conditions are not written yet gets no taint, and the others get theirs at the rate of their zone", async () => {
+test("a board whose conditions are not written yet does not get a taint, and the others get theirs at the rate of their zone", async () => {
   const site = largeSite(40);
   await site.run("85s");
   const tainted = site.times(/\+unreachable:NoExecute/);
@@ -47,7 +47,7 @@ test("a board whose conditions are not written yet gets no taint, and the others
   }
 });
 
-test("a site that falls silent as a whole evicts no board, even while most are not marked yet", async () => {
+test("on a site that falls silent as a whole no board is evicted, even while most are not marked yet", async () => {
   const site = largeSite(60, { alive: 0 });
   site.setTaints("dark-7", { key: "node.kubernetes.io/unreachable", effect: "NoExecute" });
   await site.run("46s");
@@ -67,7 +67,7 @@ test("a leader that cannot write still knows the state of its zones", async () =
   expect(site.memory.judgedAt).toMatchObject({ mono: site.now.mono });
 });
 
-test("a board that returns while hundreds wait to be marked is released in the next pass", async () => {
+test("a board that returns while hundreds wait to be marked loses its marks in the next pass", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);
@@ -87,7 +87,7 @@ test("a board that reports before its turn is never marked", async () => {
   expect(site.conditions(waiting ?? "").Ready).toBe("True");
 });
 
-test("the pods of a board leave service when the board is marked, and those beyond a pass's limit in a later pass", async () => {
+test("the pods of a board leave service when the board is marked, or in a later pass if they exceed the limit of a pass", async () => {
   const site = largeSite(2);
   for (let i = 0; i < 12; i++) site.pod(`web-${i}`, { on: "dark-0", tolerations: [{ operator: "Exists" }] });
   const ready = (): number => [...Array(12).keys()].filter((i) => site.podReady(`web-${i}`) === "True").length;
@@ -98,7 +98,7 @@ test("the pods of a board leave service when the board is marked, and those beyo
   expect(ready()).toBe(0);
 });
 
-test("a board that falls silent gets its turn even while others return", async () => {
+test("a board that falls silent gets its turn even while other boards return", async () => {
   const site = largeSite(50);
   site.allowance = 1000;
   await site.run("1h");
@@ -112,7 +112,7 @@ test("a board that falls silent gets its turn even while others return", async (
   expect(site.noExecute("other")).toEqual([unreachable]);
 });
 
-test("a board that returned and is written to constantly is released before its Node has another version", async () => {
+test("a board that returned and is constantly written to is released before its Node has another version", async () => {
   const site = largeSite(300);
   await site.run("60s");
   const [lost = ""] = [...Array(300).keys()].map((i) => `dark-${i}`).filter((name) => site.noExecute(name).length > 0);

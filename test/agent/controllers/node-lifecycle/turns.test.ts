@@ -45,12 +45,12 @@ test("a paid turn that was repeated counts from its repetition", () => {
   expect(nextTurn(over(spentAt(repeated.zone, at(5)), "pi-1"))).toBe(15);
 });
 
-test("a write that ended before the allowance was checked again changes nothing", () => {
+test("a write that ended before the allowance was checked again does not change anything", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(3));
   expect(spentAt(taken, at(2))).toBe(taken);
 });
 
-test("a paid turn ends when its board is no longer due, and costs a token from then on", () => {
+test("a paid turn ends when its board is no longer due, and the next one costs a token", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(0));
   const met = overtaken(spentAt(taken, at(0)), "pi-1", { version: "1", until: at(15) });
   const held = takeTurns(met, { ...anyone, may: () => false }, at(1));

@@ -19,9 +19,9 @@ async function cutOff(answer: KubeletState | undefined, policy: Policy = "eviden
   return site;
 }
 
-describe("a board loses its link to the API server, and answers on the LAN", () => {
+describe("a board that lost its link to the API server and answers on the LAN", () => {
   test.each([runs, { is: "unknown" }] as const)(
-    "that its kubelet is %o: it is Unknown, gets no new pods, and its own are not harmed",
+    "that its kubelet is %o becomes Unknown and gets no new pods, and its own pods are not harmed",
     async (kubelet) => {
       const site = await cutOff(kubelet);
       await site.run("2h");
@@ -32,7 +32,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     },
   );
 
-  test("until it dies: 30 s later it is judged by its silence, and its pods get their whole time", async () => {
+  test("until it dies is judged by its silence 30 s later, and its pods get their whole time", async () => {
     const site = await cutOff(runs);
     await site.run("1h");
     site.answer("pi-1", undefined);
@@ -46,7 +46,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.exists("web")).toBe(false);
   });
 
-  test("that its kubelet is down: it is spared for the hold, then judged by its silence", async () => {
+  test("that its kubelet is down is spared for the hold, then judged by its silence", async () => {
     const site = await cutOff(undefined);
     site.answer("pi-1", { is: "down", forMs: 0 });
     await site.run("5m");
@@ -62,7 +62,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and a new leader takes over in the middle: nothing changes", async () => {
+  test("is treated the same after a new leader takes over in the middle", async () => {
     const site = await cutOff(runs);
     await site.run("10m");
     await site.lead({ budget: site.budget });
@@ -71,7 +71,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.exists("web")).toBe(true);
   });
 
-  test("and a pod arrives on it: the pod stays ready", async () => {
+  test("keeps a pod ready that arrives on it", async () => {
     const site = await cutOff(runs);
     await site.run("5m");
     site.pod("late", { on: "pi-1", tolerations: fiveMinutes });
@@ -82,7 +82,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.podReady("late")).toBe("False");
   });
 
-  test("only after it was tainted: the taint is removed, and a later one gives its pods their whole time", async () => {
+  test("only after it was tainted loses the taint, and a later taint gives its pods their whole time", async () => {
     const site = await cutOff(undefined);
     await site.run("3m");
     expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
@@ -99,7 +99,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.exists("web")).toBe(false);
   });
 
-  test("and its kubelet had reported it not ready: that taint stays, and evicts nothing meanwhile", async () => {
+  test("keeps the taint that its kubelet's not-ready report caused", async () => {
     const site = new SiteModel({ policy: "evidence", ownNode: "pi-3" });
     for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
     site.pod("web", { on: "pi-1" });
@@ -114,7 +114,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
     expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
   });
 
-  test("under policy kubernetes nobody listens", async () => {
+  test("is treated as silent under policy kubernetes", async () => {
     const site = await cutOff(runs, "kubernetes");
     await site.run("10m");
     expect(site.noExecute("pi-1")).toEqual(["unreachable:NoExecute"]);
@@ -122,7 +122,7 @@ describe("a board loses its link to the API server, and answers on the LAN", () 
   });
 });
 
-test("a board that says nothing is evicted just as before", async () => {
+test("a board that does not answer is evicted just as before", async () => {
   const [silent, other] = [await cutOff(undefined), await cutOff(undefined)];
   other.answer("pi-2", runs);
   for (const site of [silent, other]) await site.run("10m");
@@ -130,7 +130,7 @@ test("a board that says nothing is evicted just as before", async () => {
   expect(silent.exists("web")).toBe(false);
 });
 
-test("what is held back is recorded with the reason, and what is done later with the rule", async () => {
+test("records show why an act is held back, and the rule by which it is done later", async () => {
   const site = await cutOff(runs);
   await site.run("5m");
   const [, held] = site.recorded.lines;

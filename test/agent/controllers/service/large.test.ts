@@ -143,7 +143,7 @@ test.each(Object.keys(much))("%s costs CPU in proportion to its size, not to its
   expect(best(5000)).toBeLessThan(30 * Math.max(1000, best(500)));
 });
 
-test("pods that differ in thousands of named ports are not all held at once, and stay within the heap", () => {
+test("pods that differ in thousands of named ports are not all held in memory together, and fit into the heap", () => {
   const names = Array.from({ length: 5000 }, (_, i) => i);
   const of = service({ ports: names.map((i) => ({ name: `p${i}`, port: i + 1, targetPort: `p${i}` })) });
   const differ = Array.from({ length: 60 }, (_, i) =>

@@ -19,7 +19,7 @@ describe("an endpoint that was ready and whose pod is now marked not ready", () 
   });
 
   test.each(["unknown", "cut-off", "self-isolated", "alive"] as const)(
-    "stays if its board is silent and counts as %s",
+    "is kept if its board is silent and counts as %s",
     (verdict) => {
       expect(look(unready, silent(verdict))).toEqual(stays);
     },
@@ -32,7 +32,7 @@ describe("an endpoint that was ready and whose pod is now marked not ready", () 
     },
   );
 
-  test("stays during an outage or quarantine, whatever the verdict was", () => {
+  test("is kept during an outage or quarantine, regardless of the earlier verdict", () => {
     expect(look(unready, silent("dead", "not every board has reported since the last outage"))).toEqual(stays);
     expect(look(unready, silent(undefined, "the watches of Nodes and their Leases are not live"))).toEqual(stays);
   });
@@ -59,6 +59,6 @@ test("a pod is not held because of another board", () => {
   expect(look(webPod("a", { ready: false, on: "pi-2" }), silent("unknown"))).toEqual(isOut);
 });
 
-test("a ready pod is ready on a silent board too, and nothing is held for it", () => {
+test("a ready pod is ready even on a silent board, and nothing is held for it", () => {
   expect(look(webPod("a"), silent("dead"))).toEqual({ ready: true, isHeld: false, caused: undefined });
 });

@@ -49,7 +49,7 @@ class ServingSite {
   }
 }
 
-test("an endpoint of a silent board stays while the site is in quarantine, and is removed once the verdict permits it", async () => {
+test("an endpoint of a silent board is kept while the site is in quarantine, and is removed once the verdict permits it", async () => {
   const story = new ServingSite();
   expect(await story.serving()).toEqual(["a,b", "a,b"]);
   const restoredAt = story.site.clock.now();
@@ -68,7 +68,7 @@ test("an endpoint of a silent board stays while the site is in quarantine, and i
   await story.site.endTerm();
 });
 
-test("an endpoint stays while its board has not been judged yet, and before the first monitor pass", async () => {
+test("an endpoint is kept while its board has not been judged yet, and before the first monitor pass", async () => {
   const story = new ServingSite();
   await story.serving();
   story.fallsSilent();
@@ -79,7 +79,7 @@ test("an endpoint stays while its board has not been judged yet, and before the 
   await story.site.endTerm();
 });
 
-test("a report of a living kubelet takes effect at once, even in a quarantine", async () => {
+test("a report of a living kubelet takes effect immediately, even in a quarantine", async () => {
   const story = new ServingSite();
   await story.serving();
   story.judge = undefined;
@@ -88,7 +88,7 @@ test("a report of a living kubelet takes effect at once, even in a quarantine", 
   await story.site.endTerm();
 });
 
-test("the endpoint of a deleted pod is removed at once, even if its board is silent", async () => {
+test("the endpoint of a deleted pod is removed immediately, even if its board is silent", async () => {
   const story = new ServingSite();
   await story.serving();
   story.judge = undefined;

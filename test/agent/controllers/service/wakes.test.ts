@@ -61,12 +61,12 @@ describe("a pod wakes the services whose selectors match it", () => {
     expect(woken(pod, { ...changed({}), status: { ...pod.status, reason: "Whatever" } })).toEqual([]);
   });
 
-  test("only before or only after, if only its labels change", () => {
+  test("only before or only after the change, if only its labels change", () => {
     expect(woken(pod, changed({ labels: { app: "db" } }))).toEqual(["default/back", "default/front"]);
     expect(woken(pod, changed({ labels: { app: "web", tier: "x" } }))).toEqual(["default/tier"]);
   });
 
-  test("before or after, if its labels and its readiness change", () => {
+  test("before or after the change, if its labels and its readiness change", () => {
     expect(woken(pod, changed({ labels: { app: "db" }, ready: false }))).toEqual([
       "default/all",
       "default/back",
@@ -74,12 +74,12 @@ describe("a pod wakes the services whose selectors match it", () => {
     ]);
   });
 
-  test("when another pod took its name unnoticed", () => {
+  test("when another pod takes its name unnoticed", () => {
     const other = { ...changed({}), metadata: { ...pod.metadata, uid: "uid-other", resourceVersion: "2" } };
     expect(woken(pod, other)).toEqual(["default/all", "default/front"]);
   });
 
-  test("but not in a sweep, in which each service is enqueued by itself", () => {
+  test("but not in a sweep, in which each service is enqueued separately", () => {
     expect([...podWake(0).keys({ key: "default/a", before: undefined, after: pod, swept: "first" }, site)]).toEqual([]);
   });
 });
@@ -98,7 +98,7 @@ test("a pod's event costs the same on a site of ten services and on one of a tho
   expect(cost(1000)).toBe(1);
 });
 
-test("a service's sync reads its own pods and no others", () => {
+test("a service's sync reads only its own pods", () => {
   const others = Array.from({ length: 500 }, (_, at) => webPod(`b${at}`, { labels: { app: `other-${at}` } }));
   const far = { ...webPod("c"), metadata: { ...webPod("c").metadata, namespace: "other" } };
   const { site: on, reads } = siteWith({ pods: [pod, ...others, far] });
@@ -131,7 +131,7 @@ test("pods that have every label of the selector are read once", () => {
   expect(reads.count).toBe(3);
 });
 
-test("a service selects no pod if each pod has only one of its selector's labels", () => {
+test("a service does not select any pod if each pod has only one of its selector's labels", () => {
   const one = webPod("a", { labels: { app: "web" } });
   const other = webPod("b", { labels: { tier: "x" } });
   expect(atOnce(selectedPods(tier, siteWith({ pods: [one, other] }).site))).toEqual([]);

@@ -39,13 +39,13 @@ describe("a slice wakes its service", () => {
     ["another slice takes its name", slice(), slice({ uid: "uid-other" }), ["default/web"]],
     ["it gets a label and its generation does not change", slice(), slice({}, { extra: "1" }), ["default/web"]],
     [
-      "it goes to another service",
+      "it moves to another service",
       slice(),
       slice({ generation: 2 }, { [serviceNameLabel]: "db" }),
       ["default/web", "default/db"],
     ],
-    ["it goes to another controller", slice(), slice({ generation: 2 }, { [managedByLabel]: "x" }), ["default/web"]],
-    ["it comes from another service", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }), ["default/web"]],
+    ["it moves to another controller", slice(), slice({ generation: 2 }, { [managedByLabel]: "x" }), ["default/web"]],
+    ["it moves from another service", slice({}, { [managedByLabel]: "x" }), slice({ generation: 2 }), ["default/web"]],
   ])("when %s", (_when, before, after, expected) => {
     expect(woken(before, after)).toEqual(expected);
   });

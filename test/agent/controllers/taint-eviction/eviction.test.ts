@@ -25,7 +25,7 @@ const deletions = (site: SiteModel): readonly number[] => site.times(/^deleted/)
 /** The rules of a toleration window stand as cases in test/cases/TE and are not repeated here. */
 
 describe("pods leave tainted boards (TE)", () => {
-  test("a terminating pod gets its Event and condition when its time is over, and is not deleted again", async () => {
+  test("a terminating pod gets its Event and condition when its time has passed, and is not deleted again", async () => {
     const site = new SiteModel();
     site.board("pi", { taints: [a] });
     site.pod("web", { on: "pi", deletionTimestamp: "2026-01-01T00:00:00Z", tolerations: [forA(100)] });
@@ -57,7 +57,7 @@ describe("pods leave tainted boards (TE)", () => {
     { ready: "Unknown", own: "unreachable", other: "not-ready" },
     { ready: "False", own: "not-ready", other: "unreachable" },
   ])(
-    "$other, which a person adds beside $own, begins no new window, and neither does its end",
+    "$other, which a person adds alongside $own, does not begin a new window, and neither does its removal",
     async ({ ready, own, other }) => {
       const site = new SiteModel();
       site.board("other");
@@ -134,7 +134,7 @@ describe("the deletion", () => {
     expect(deletions(site)).toEqual([0.635]);
   });
 
-  test("that is refused for good is retried with backoff, and gets one Event", async () => {
+  test("that is refused permanently is retried with backoff, and gets one Event", async () => {
     const site = siteWith([a]);
     const tries: number[] = [];
     site.refuse = (action) => {
@@ -150,7 +150,7 @@ describe("the deletion", () => {
     expect(site.times("TaintManagerEviction web")).toEqual([0]);
   });
 
-  test("that was refused at first still has the full time-out for its answer", async () => {
+  test("that is refused at first still has the full time-out for its answer", async () => {
     const site = siteWith([a]);
     let refused = 0;
     const seen: number[] = [];
@@ -165,7 +165,7 @@ describe("the deletion", () => {
     expect(seen).toHaveLength(4);
   });
 
-  test("is given up when its reason has gone", async () => {
+  test("is given up when its reason no longer applies", async () => {
     const site = siteWith([a]);
     site.refuse = ({ do: what }) => (what === "delete" ? "retry" : undefined);
     await site.run("5s");
@@ -281,7 +281,7 @@ describe("a pod that another client changes", () => {
     expect(site.times("TaintManagerEviction web")).toHaveLength(2);
   });
 
-  test("is left alone once its board is back", async () => {
+  test("is kept once its board is back", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 3);
     await site.run("100s");
@@ -307,7 +307,7 @@ describe("when a Node is gone", () => {
 
   test.each([
     ["its pods' timers continue once the API confirms its deletion", (site: SiteModel) => site.remove("pi"), [100]],
-    ["because it left the site, its pods have left it too", (site: SiteModel) => site.api.show(nodes, "pi", false), []],
+    ["because it left the site, its pods have left too", (site: SiteModel) => site.api.show(nodes, "pi", false), []],
   ])("%s", async (_name, leave, times) => {
     const site = new SiteModel();
     site.board("other");
@@ -407,7 +407,7 @@ describe("a timer that outlives its process", () => {
     expect(deletions(site)).toEqual([351]);
   });
 
-  test("starts again if the taint was replaced meanwhile", async () => {
+  test("starts again if the taint has been replaced", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept, budget } = site;
@@ -419,7 +419,7 @@ describe("a timer that outlives its process", () => {
     expect(deletions(site)).toEqual([400]);
   });
 
-  test("starts again for our other taint too, since the time in between is unknown", async () => {
+  test("starts again for our other taint too, because the time in between is unknown", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -451,7 +451,7 @@ describe("a timer that outlives its process", () => {
     expect(deletions(site)).toEqual([goneAt]);
   });
 
-  test("is cancelled if the taint was removed meanwhile", async () => {
+  test("is cancelled if the taint has been removed", async () => {
     const site = lostBoard();
     await site.run("100s");
     const { kept } = site;
@@ -506,7 +506,7 @@ describe("a timer that outlives its process", () => {
     );
 
     test.each(stories)(
-      "a time of $key from $by is no reason to evict once the board is back",
+      "a time of $key from $by is not a reason to evict once the board is back",
       async ({ key, left }) => {
         const { site, mend } = await nextTerm(key, left, (site) => site.revive("pi"));
         await site.run("1m");
@@ -519,7 +519,7 @@ describe("a timer that outlives its process", () => {
       },
     );
 
-    test.each(leaves)("the time from $by counts if the board stays lost", async ({ left }) => {
+    test.each(leaves)("the time from $by counts if the board remains lost", async ({ left }) => {
       const { site } = await nextTerm("unreachable", left, () => undefined);
       await site.run("1m");
       expect(deletions(site)).toHaveLength(1);
@@ -539,7 +539,7 @@ describe("a timer that outlives its process", () => {
     });
   });
 
-  test("a pod that arrives later has its whole time, whatever the former leader stored", async () => {
+  test("a pod that arrives later has its whole time, regardless of what the previous leader stored", async () => {
     const site = lostBoard();
     await site.run("100s");
     await site.lead({ budget: site.budget });
@@ -568,7 +568,7 @@ describe("a person's taint that may be gone while the watches are broken or the 
     return site;
   };
 
-  test("evicts no pod once it is gone", async () => {
+  test("does not evict a pod once it is gone", async () => {
     const site = await broken();
     site.setTaints("pi");
     await site.run("5m");
@@ -577,7 +577,7 @@ describe("a person's taint that may be gone while the watches are broken or the 
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts no pod while the watches catch up", async () => {
+  test("does not evict a pod while the watches catch up", async () => {
     const site = await broken();
     site.setTaints("pi");
     await site.run("49s");
@@ -588,7 +588,7 @@ describe("a person's taint that may be gone while the watches are broken or the 
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts no pod that meanwhile tolerates it for longer", async () => {
+  test("does not evict a pod that has since been given a longer toleration", async () => {
     const site = await broken();
     site.tolerate("web", forA(500));
     await site.run("5m");
@@ -601,7 +601,7 @@ describe("a person's taint that may be gone while the watches are broken or the 
     expect(deletions(site)).toEqual([100]);
   });
 
-  test("is read from the API once, and a pod that has to go at once not at all while the watches deliver", async () => {
+  test("is read from the API once; while the watches deliver, it is not read for a pod that has to leave immediately", async () => {
     const site = await broken();
     await site.run("100s");
     expect(site.fetched).toEqual(["nodes pi", "pods default/web"]);
@@ -611,7 +611,7 @@ describe("a person's taint that may be gone while the watches are broken or the 
   });
 });
 
-describe("a taint set by a person while one watch is live and minutes late", () => {
+describe("a taint set by a person while one watch is live but minutes late", () => {
   const read = ["nodes pi", "pods default/web"];
 
   function lateWatch(kind: "Node" | "Pod", taints: readonly Taint[] = [], ...tolerations: Toleration[]): SiteModel {
@@ -620,7 +620,7 @@ describe("a taint set by a person while one watch is live and minutes late", () 
     return site;
   }
 
-  test("evicts no pod that was given a toleration before it", async () => {
+  test("does not evict a pod that was given a toleration before it", async () => {
     const site = lateWatch("Pod");
     await site.run("10s");
     site.tolerate("web", forA());
@@ -656,7 +656,7 @@ describe("a taint set by a person while one watch is live and minutes late", () 
     expect(site.fetched).toHaveLength(2 * 6);
   });
 
-  test("evicts no pod that gets a toleration between the read and the deletion", async () => {
+  test("does not evict a pod that gets a toleration between the read and the deletion", async () => {
     const site = lateWatch("Pod");
     await site.run("10s");
     site.setTaints("pi", a);
@@ -668,7 +668,7 @@ describe("a taint set by a person while one watch is live and minutes late", () 
     expect(deletions(site)).toEqual([]);
   });
 
-  test("evicts no pod that was made after it was removed", async () => {
+  test("does not evict a pod that was created after the taint was removed", async () => {
     const site = siteWith([a], forA());
     site.delay("Node");
     await site.run("10s");
@@ -679,9 +679,9 @@ describe("a taint set by a person while one watch is live and minutes late", () 
   });
 
   test.each([
-    ["was given more time meanwhile", (site: SiteModel) => site.tolerate("web", forA(500)), "Pod"],
-    ["is not tainted any more by then", (site: SiteModel) => site.setTaints("pi"), "Node"],
-  ] as const)("evicts no pod at the end of its time that %s", async (_name, change, kind) => {
+    ["has been given more time", (site: SiteModel) => site.tolerate("web", forA(500)), "Pod"],
+    ["is no longer tainted by then", (site: SiteModel) => site.setTaints("pi"), "Node"],
+  ] as const)("does not evict a pod at the end of its time that %s", async (_name, change, kind) => {
     const site = siteWith([a], forA(100));
     await site.run("50s");
     site.delay(kind);
@@ -719,7 +719,7 @@ describe("a taint that the API server still shows although its store was restore
   test.each([
     ["set by a person", a, forA(100)],
     ["of the lifecycle", ofOurs, toleration("not-ready", 100)],
-  ])("evicts no pod: a taint %s", async (_, taint, tolerated) => {
+  ])("does not evict a pod if it is one %s", async (_, taint, tolerated) => {
     const site = await outdated(taint, tolerated);
     site.setTaints("pi");
     await site.run("85s");
@@ -734,7 +734,7 @@ describe("a taint that the API server still shows although its store was restore
   });
 });
 
-test("a pass holds little of a large pod that waits, and misses no toleration that decides", async () => {
+test("a pass holds little of a large waiting pod, and does not miss any toleration that matters", async () => {
   const tolerations = [...Array.from({ length: 5000 }, (_, i) => toleration(`k${i}`)), forB(), forA(30), forA(60)];
   const { site } = countedSite([
     [nodes, [node("pi", { taints: [a, b] })]],

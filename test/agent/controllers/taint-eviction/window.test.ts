@@ -13,7 +13,7 @@ const tolerates = (tolerationSeconds?: number, more: Toleration = {}): Toleratio
 });
 const forever = Number.POSITIVE_INFINITY;
 
-describe("the time that a pod may stay beside a taint", () => {
+describe("the time that a pod may stay on a board with a taint", () => {
   test.each([
     ["is nothing without tolerations", undefined, 0],
     ["is nothing with an empty list of tolerations", [], 0],
@@ -42,10 +42,10 @@ describe("the time that a pod may stay beside a taint", () => {
 
 test.each([
   ["no window", [], forever],
-  ["one without a limit", [forever], forever],
-  ["the shorter of two", [1000, 2000], 1000],
-  ["one of two without a limit", [1000, forever], 1000],
-  ["in either order", [forever, 1000], 1000],
+  ["one window without a limit", [forever], forever],
+  ["the shorter of two windows", [1000, 2000], 1000],
+  ["one of two windows without a limit", [1000, forever], 1000],
+  ["two windows in either order", [forever, 1000], 1000],
 ])("the shortest of several windows counts: %s", (_name, lengths, least) => {
   expect(shortest(lengths.map((length) => ({ taint: a, length })))).toBe(least);
 });

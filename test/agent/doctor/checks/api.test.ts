@@ -102,7 +102,7 @@ describe.skipIf(!hasOpenssl())("an API server", () => {
   test.each<[what: string, server: () => Server, ca: () => string, said: RegExp]>([
     ["of another authority", () => secure, () => stranger.ca, /signed by an authority that this board does not trust/],
     ["whose certificate has expired", () => expired, () => authority.ca, /its certificate has expired/],
-    ["that speaks no TLS", () => plain, () => authority.ca, /does not speak TLS on this port/],
+    ["that does not speak TLS", () => plain, () => authority.ca, /does not speak TLS on this port/],
   ])("%s fails, with its own message and next step", async (_, server, ca, said) => {
     const it = board(server(), ca());
     const verdict = await apiTls(it);

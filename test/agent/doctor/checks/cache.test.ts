@@ -15,7 +15,7 @@ test.each([
   ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has another uid"]],
   ["a phantom", [pod("a")], [pod("a"), pod("b")], ["pods b is no longer on the server"]],
   ["a gap", [pod("a"), pod("b")], [pod("b")], ["pods a is not in the cache"]],
-])("an agent's cache with %s", (_, served, cached, differences) => {
+])("an agent's cache with %s is compared with the API", (_, served, cached, differences) => {
   expect(differencesOf("pods", served, cached, true)).toEqual(differences);
 });
 
@@ -48,14 +48,14 @@ test.each([
   ["changed since it was listed", pod("a", "101"), undefined],
   ["stored in an older version", pod("a", "99"), "is stored in an older version"],
   ["deleted, or never stored in this history", "absent" as const, "is not stored"],
-  ["not readable for the doctor", undefined, undefined],
-])("a listed object that is %s", (_, stored, difference) => {
+  ["not readable by the doctor", undefined, undefined],
+])("the comparison of the cache with a listed object that is %s", (_, stored, difference) => {
   expect(storedDifference(pod("a"), stored)).toBe(difference);
 });
 
 const watch = (resource: string, state: "live" | "syncing" | "silent" | "failing" | "off") => ({ resource, state });
 
-test("failing watches are a warning, and not mistaken for those of a board that mirrors nothing", () => {
+test("failing watches are a warning, and are not mistaken for those of a board that does not mirror anything", () => {
   const failing = mirrorVerdictOf(["nodes", "pods", "leases", "services"].map((kind) => watch(kind, "failing")));
   expect(failing).toMatchObject({ level: "warn", hint: expect.stringContaining("siteward status") });
   expect(failing?.message).toContain(
@@ -68,7 +68,7 @@ test("failing watches are a warning, and not mistaken for those of a board that 
 });
 
 test.each([
-  ["of a board that stands by cold", [watch("nodes", "off"), watch("pods", "off")], "does not mirror the site"],
+  ["of a cold standby", [watch("nodes", "off"), watch("pods", "off")], "does not mirror the site"],
   ["of an agent without a status", [], "does not mirror the site"],
   ["that is listed for the first time", [watch("nodes", "live"), watch("pods", "syncing")], "is being listed"],
 ])("a cache %s is not compared", (_, watches, reason) => {

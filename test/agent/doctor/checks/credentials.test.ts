@@ -45,7 +45,7 @@ const inDays = (days: number): string =>
     .replace(/[-:T]|\.\d+/g, "")
     .slice(2);
 
-test("without a kubeconfig a board cannot do anything, and the check says how it gets one", async () => {
+test("without a kubeconfig a board cannot do anything, and the check says how to get one", async () => {
   expect(await credsFiles(patient(folder))).toMatchObject({
     level: "fail",
     message: "this board has no credentials for the API",
@@ -83,7 +83,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
       () => withPair(authority.issue("pi-3", { to: "250101000000Z" })),
     ],
     [
-      "that ends in a fortnight",
+      "that expires in a fortnight",
       "warn",
       /^the client certificate of the kubeconfig ends in 1[34]d/,
       () => withPair(authority.issue("pi-3", { to: inDays(14) })),
@@ -101,7 +101,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     expect(verdict.message).toMatch(said);
   });
 
-  test("an authority that expires within a month is a warning, because the API server is not trusted after that", async () => {
+  test("a certificate authority that expires within a month is a warning, because the API server is not trusted after that", async () => {
     put("kubeconfig", kubeconfig({ token: "secret" }, authority.ca));
     expect(await credsFiles(patient(folder))).toMatchObject({
       level: "warn",

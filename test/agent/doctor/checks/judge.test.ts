@@ -9,13 +9,13 @@ const marked = (stamp: string): SeenBoard => ({
 const verdict = (before: SeenBoard, now: SeenBoard, manager: ManagerActivity = "none") =>
   judgeVerdict({ before: [before], now: [now], manager }, undefined);
 
-test("boards without a trace pass only if no kube-controller-manager runs", () => {
+test("if no board shows a trace of another judge, the check passes only if no kube-controller-manager runs", () => {
   expect(verdict(clean, clean)).toMatchObject({ level: "ok", message: expect.stringContaining("renews its Lease") });
 });
 
 test.each<[ManagerActivity, string]>([
-  ["runs", "but a kube-controller-manager runs: it would write only when a board falls silent or returns"],
-  ["unknown", "but kube-controller-manager's Lease cannot be read"],
+  ["runs", "a kube-controller-manager runs: it would write only when a board falls silent or returns"],
+  ["unknown", "kube-controller-manager's Lease cannot be read"],
 ])("boards without a trace prove nothing if the activity of kube-controller-manager is: %s", (manager, reason) => {
   const { level, message, hint } = verdict(clean, clean, manager);
   expect(level).toBe("info");

@@ -31,7 +31,7 @@ function verdict(around: Partial<Surroundings>, otherNamespaces?: string) {
   );
 }
 
-test("boards that an older site claims fail, by name, whatever their agents say", () => {
+test("boards that an older site claims are a failure, by name, regardless of what their agents report", () => {
   const sites = [mine, site("plant7", "2026-01-01T00:00:00Z", "hall=7")];
   const boards = [board("pi-1", own, { hall: "7" }), board("pi-2", undefined, { hall: "7" }), board("pi-4", own)];
   expect(verdict({ sites, boards })).toEqual({
@@ -52,7 +52,7 @@ test("before the first start this site has no Lease, and each other site is olde
   expect(verdict({ sites: [mine, ...sites], boards: [board("pi-1")] }).level).toBe("ok");
 });
 
-test("boards whose agents run in another site whose Lease is read fail too", () => {
+test("boards whose agents run in another site fail too, if the Lease of that site can be read", () => {
   const sites = [mine, site("plant9", "2026-03-01T00:00:00Z", "hall=9")];
   const boards = ["pi-1", "pi-2", "pi-5", "pi-6"].map((name) => board(name, "kube-system/siteward-plant9"));
   expect(verdict({ sites, boards })).toMatchObject({

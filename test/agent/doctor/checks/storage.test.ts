@@ -39,14 +39,14 @@ test("a folder with room passes, one with too little gets a warning, and a missi
   });
 });
 
-describe.skipIf(!canMount())("on a disk of its own", () => {
+describe.skipIf(!canMount())("a state folder on a separate disk", () => {
   let disk: string | undefined;
   afterEach(() => {
     if (disk !== undefined) unmount(disk);
     disk = undefined;
   });
 
-  test("a full folder and a read-only one are failures: such a board does not stand for election", () => {
+  test("that is full or read-only is a failure, because such a board does not stand for election", () => {
     disk = mount(folder.path, "size=2m");
     writeFileSync(path.join(disk, "ballast"), Buffer.alloc(1.5 * mebi));
     expect(spaceVerdict(disk, 200 * mebi)).toMatchObject({
@@ -63,7 +63,7 @@ describe.skipIf(!canMount())("on a disk of its own", () => {
     });
   });
 
-  test("a state folder in memory is reported as volatile, with the line for /etc/fstab", () => {
+  test("that is in memory is reported as volatile, with the line to add to /etc/fstab", () => {
     disk = mount(folder.path, "size=8m");
     const board = patient(folder, {}, { SITEWARD_STATE_FOLDER: path.join(disk, "state") });
     expect(storagePersist(board)).toMatchObject({
@@ -74,7 +74,7 @@ describe.skipIf(!canMount())("on a disk of its own", () => {
   });
 });
 
-test("an overlay root, as raspi-config makes it, is volatile too; a card is not", () => {
+test("an overlay root, as raspi-config sets it up, is volatile too, but a card is not", () => {
   const mounts = (line: string): ReturnType<typeof storageReading> => {
     const files = {
       ...boardFiles(folder.path),
@@ -139,7 +139,7 @@ describe("databases", () => {
     expect(readdirSync(folder.file("state")).sort()).toEqual(before);
   });
 
-  test("are read while the agent runs: cache.db beside the agent, but not state.db", () => {
+  test("are read while the agent runs: cache.db alongside the agent, but not state.db", () => {
     const mine = open();
     try {
       const status = { status: undefined as never, isFresh: true };

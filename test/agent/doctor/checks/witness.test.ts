@@ -66,7 +66,7 @@ describe("witness.lan", () => {
     [{ is: "ok" }, "ok"],
     [{ is: "unknown" }, "info"],
     [{ is: "down", forMs: 0 }, "fail"],
-  ] as const)("with a kubelet that is %o it says %s", (kubelet, level) => {
+  ] as const)("with a kubelet that is %o reports %s", (kubelet, level) => {
     const answer = { nonce: Buffer.alloc(16), boot: "boot-1", kubelet, signature: Buffer.alloc(64) };
     expect(answerVerdict(answer, 10270).level).toBe(level);
   });

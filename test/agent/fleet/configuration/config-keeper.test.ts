@@ -129,7 +129,7 @@ class Board {
   }
 }
 
-test("settings of the fleet are on trial for two minutes, and are kept if everything healthy stays healthy", async () => {
+test("fleet settings are on trial for two minutes, and are kept if everything healthy remains healthy", async () => {
   const board = new Board();
   expect(board.keeper.reported()).toBeUndefined();
   await board.send(1);
@@ -179,7 +179,7 @@ test("settings that cost the board its broker connection are rolled back, and ne
 });
 
 describe("settings that take effect without a new life of the agent", () => {
-  test("are in force at once, without a trial, and the next version follows", async () => {
+  test("are in force immediately, without a trial, and the next version follows", async () => {
     const board = new Board();
     board.outcome = "taken";
     await board.send(1, { log: { level: "warn" } });
@@ -205,7 +205,7 @@ describe("settings that take effect without a new life of the agent", () => {
     expect(await board.keeper.rollback(3, false)).toMatchObject({ outcome: "done", result: { version: 3 } });
   });
 
-  test("are rolled back at once if they fail", async () => {
+  test("are rolled back immediately if they fail", async () => {
     const board = new Board();
     board.outcome = "taken";
     for (const version of [1, 2]) {
@@ -232,7 +232,7 @@ describe("settings that take effect without a new life of the agent", () => {
     expect([board.state, board.inForce]).toEqual(["in-sync 2", 2]);
   });
 
-  test("come into force although the power fails at any write, or right after the last", async () => {
+  test("take effect although the power fails at any write, or right after the last", async () => {
     const tellAll = async (board: Board): Promise<void> => {
       board.outcome = "taken";
       for (const [at, level] of ["warn", "warn", "info"].entries()) {
@@ -260,7 +260,7 @@ describe("settings that take effect without a new life of the agent", () => {
   });
 });
 
-test("a fault from before the trial does not make it fail", async () => {
+test("a fault from before the trial does not make the trial fail", async () => {
   const board = new Board();
   board.vitals = { lease: false, api: false, mqtt: true };
   await board.send(1);
@@ -269,7 +269,7 @@ test("a fault from before the trial does not make it fail", async () => {
   expect(board.state).toBe("in-sync 1");
 });
 
-test("settings with which the agent cannot start are rolled back at once", async () => {
+test("settings with which the agent cannot start are rolled back immediately", async () => {
   const board = new Board();
   board.unusable.add(1);
   await board.send(1);
@@ -349,7 +349,7 @@ describe("no trial begins", () => {
     ["startupGracePeriod", "20s", true],
     ["monitorPeriod", "1s", true],
   ])(
-    "%s of %s, because a living board must not seem lost between two renewals of its Lease",
+    "for %s of %s if that is below 20 s, because a living board must not seem lost between two renewals of its Lease",
     (name, value, isTaken) => {
       const faults = judgeRemote({ nodeLifecycle: { [name]: value } }, undefined);
       const message = "must be at least 20s in settings of the fleet, because a kubelet renews its Lease every 10s";
@@ -408,7 +408,7 @@ test("three good versions can be restored, and a version that was rolled back is
   expect(board.state).toBe("in-sync 5");
 });
 
-test("apply starts the latest version early, and no other", async () => {
+test("apply starts the latest version early, but no other version", async () => {
   const board = new Board();
   board.locked = "log.*";
   await board.send(1, { log: { level: "debug" } });
@@ -476,7 +476,7 @@ test("a record that is damaged twice counts as lost: the fleet's documents are a
   }
 });
 
-test("a lost record stays lost after a trial that failed, until an operator returns to the board's own files", async () => {
+test("a lost record remains lost after a trial that failed, until an operator returns to the board's own files", async () => {
   const board = new Board();
   for (const name of ["remote.json", "remote.copy.json"]) writeFileSync(path.join(board.folder, name), "");
   await board.restart();
@@ -533,7 +533,7 @@ test("an operator who rolls back during a trial restores the settings in force b
   expect(await board.keeper.rollback(undefined, true)).toMatchObject({ outcome: "done", result: { version: 2 } });
 });
 
-test("an operator may remove all of the fleet's settings from the board, and the fleet's next version is applied again", async () => {
+test("an operator may remove all fleet settings from the board, and the next version is applied again", async () => {
   const board = new Board();
   expect(await board.keeper.rollback(0, false)).toMatchObject({ outcome: "refused", code: 404 });
   await board.send(1);
@@ -604,7 +604,7 @@ test("the outcome of a trial is written as soon as there is room", async () => {
   expect([board.state, board.inForce]).toEqual(["rolled-back 1", 1]);
 });
 
-test("the hash is that of the settings as written, whatever else the document contains", async () => {
+test("the hash is that of the settings as written, regardless of what else the document contains", async () => {
   const config = '{ "log" : {"level":"debug"},\t"nodeLifecycle":{"gracePeriod":"4\\u0031s"} }';
   const expected = createHash("sha256").update(config).digest("hex");
   const documents = [
@@ -647,7 +647,7 @@ test("a version that leaves no room for a newer one is refused, and the next doc
   expect(board.state).toBe("in-sync 1795176000000");
 });
 
-test("a fault of the fleet is over when it publishes the version in force again", async () => {
+test("a fault of the fleet has ended when it publishes the version in force again", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();
@@ -679,7 +679,7 @@ test("a document that lacks a required signature changes nothing and does not hi
   expect(board.state).toBe("applying 1");
 });
 
-test("thousands of refused documents are reported, and hardly cause writes", async () => {
+test("thousands of refused documents are reported with only a few writes", async () => {
   const board = new Board();
   await board.send(1);
   await board.turn();

@@ -82,7 +82,7 @@ describe("a broker that acknowledges nothing", () => {
     await open.close(1000);
   });
 
-  test("not even pings loses the link, and the error names the broker", async () => {
+  test("without answers even to pings loses the link, and the error names the broker", async () => {
     const broker = await hostile();
     const open = await link(broker, { keepalive: 1000 });
     broker.answersPings = false;
@@ -109,7 +109,7 @@ test("the error for a refused subscription has its filter and the broker's reaso
   await open.close(1000);
 });
 
-test("messages at QoS 0 are processed like others, in order, and a failing one has no effect", async () => {
+test("messages at QoS 0 are processed like others, in order, and one that fails has no effect", async () => {
   const broker = await hostile();
   const seen: Incoming[] = [];
   const receive = async (message: Incoming): Promise<void> => {
@@ -140,7 +140,7 @@ test("a message that cannot be processed makes the board end the link", async ()
   expect(await open.ended).toMatchObject({ kind: "stopped", cause: { message: "the disk is full" } });
 });
 
-test("a packet of 250 MB is refused at its first bytes", async () => {
+test("a packet of 250 MB is refused when its first bytes arrive", async () => {
   const broker = await hostile();
   const seen: Incoming[] = [];
   const open = await link(broker, { receive: async (message) => void seen.push(message) });

@@ -148,7 +148,7 @@ describe.skipIf(lack)("a real broker", () => {
     await link.close(1000);
   });
 
-  test("that dies leaves the messages under way undelivered", async () => {
+  test("that dies leaves the messages in transit undelivered", async () => {
     const broker = await brokerWith();
     const link = await open(openingFor(broker), never);
     await broker.kill();

@@ -17,7 +17,7 @@ test.each([
   ["exactly the permitted size", 65_532, true],
   ["one byte more", 65_533, false],
   ["much more", 2_000_000, false],
-])("the guard's verdict on a packet with %s", (_, length, isAccepted) => {
+])("the guard checks the size of a packet with %s", (_, length, isAccepted) => {
   // In one piece, and byte by byte.
   expect(new PacketGuard(65_536).accepts(packet(length))).toBe(isAccepted);
   const guard = new PacketGuard(65_536);
@@ -30,7 +30,7 @@ test("an oversized packet is recognised by its header, before any of its body ar
   expect(new PacketGuard(65_536).accepts(Uint8Array.of(0x32, 0x80, 0x80, 0x80, 0x7d))).toBe(false);
 });
 
-test("consecutive packets are separated, wherever the network cuts them", () => {
+test("consecutive packets are separated, regardless of where the network cuts them", () => {
   const good = Buffer.concat([packet(0), packet(127), packet(128), packet(20_000), packet(3)]);
   for (const size of [1, 2, 3, 129, 1000, good.length]) {
     const guard = new PacketGuard(65_536);

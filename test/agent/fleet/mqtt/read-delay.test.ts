@@ -24,7 +24,7 @@ test("in a process that runs normally, no bytes are left unread", async () => {
 });
 
 test.each(["reading comes first", "looking comes first"])(
-  "a stopped process has an unread delay when it wakes up, whichever event runs first: %s",
+  "a stopped process has an unread delay when it wakes up, regardless of which event runs first: %s",
   async (first) => {
     const clock = new StoppedClock();
     const unread = new ReadDelay(clock);

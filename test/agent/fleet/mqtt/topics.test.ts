@@ -11,7 +11,7 @@ import {
 
 const me = { fleet: "acme", site: "plant7", board: "pi-1" };
 
-test("every topic has the same depth, whatever its owner", () => {
+test("every topic has the same depth, regardless of its owner", () => {
   expect(boardTopic(me, "status")).toBe("sw1/acme/plant7/pi-1/status");
   expect(siteTopic(me, "status")).toBe("sw1/acme/plant7/_site/status");
   expect(Object.values(filtersOf(me))).toEqual([

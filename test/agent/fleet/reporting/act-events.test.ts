@@ -30,7 +30,7 @@ function setUp() {
   return { changes, events: new ActEvents(() => changes.take()) };
 }
 
-test("an eviction reaches the fleet with its board, its pod and what it rests on", () => {
+test("an eviction is reported to the fleet with its board, its pod and the facts that it rests on", () => {
   const { changes, events } = setUp();
   expect(events.due(at(0))).toBeUndefined();
   changes.add(eviction("web", "done"));
@@ -56,14 +56,14 @@ test("an eviction reaches the fleet with its board, its pod and what it rests on
   });
 });
 
-test("an act that is only held back is not a warning, and says why it is held", () => {
+test("an act that is only held back is not a warning, and its message gives the reason", () => {
   const { changes, events } = setUp();
   changes.add(eviction("web", "held", { restraints: [{ why: "quarantine", since: moment }] }));
   const event = events.due(at(0));
   expect(event).toMatchObject({ severity: "info", detail: { first: [{ state: "held", why: "quarantine" }] } });
 });
 
-test("a zone that goes dark causes one message a minute: all acts counted, ten of them named", () => {
+test("a zone that falls silent causes one message a minute, which counts all acts and names ten of them", () => {
   const { changes, events } = setUp();
   changes.add(eviction("first", "done"));
   expect(events.due(at(0))).toBeDefined();

@@ -38,7 +38,7 @@ const stored = (): unknown[] =>
     return `${seq} ${topic.split("/").at(-1)} ${at}`;
   });
 
-test("events during a full disk are reported in their order, with their own times, as soon as there is room", async () => {
+test("events that occur while the disk is full are reported in order, with their own times, as soon as there is room", async () => {
   note("zone.state");
   fillDisk(true);
   note("condition.raised", "warning");

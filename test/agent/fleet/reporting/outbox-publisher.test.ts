@@ -170,7 +170,7 @@ test("at most four messages wait for their acknowledgement, and a critical event
   await desk.disconnect(link);
 });
 
-test("messages not acknowledged when the link was lost are sent again under their numbers", async () => {
+test("messages not acknowledged when the link was lost are sent again with their original numbers", async () => {
   const desk = new Desk();
   const first = new FakeLink();
   first.acknowledges = false;
@@ -190,7 +190,7 @@ test("messages not acknowledged when the link was lost are sent again under thei
 });
 
 describe("a broker that refuses", () => {
-  test("a message gets it again less and less often, and is reported once; the row stays", async () => {
+  test("a message gets it again less and less often, and is reported once; the row is kept", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     let asked = 0;
@@ -219,7 +219,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("one event delays only the events of its topic, in order, and is shown in the status until it is delivered", async () => {
+  test("one event delays only the events of its topic, in order, and is shown in the status until that event is delivered", async () => {
     const desk = new Desk();
     const link = new FakeLink();
     const problems = () =>
@@ -240,7 +240,7 @@ describe("a broker that refuses", () => {
     await desk.disconnect(link);
   });
 
-  test("never sees messages of the board's former identity, which are dropped at the start, and counted", async () => {
+  test("never receives messages of the board's previous identity, which are dropped at the start, and counted", async () => {
     const desk = new Desk();
     for (let n = 0; n < 250; n++) {
       const topic = `sw1/acme/plant7/pi-0/event/leader.lost`;
@@ -280,7 +280,7 @@ describe("a broker that refuses", () => {
   });
 });
 
-test("answers to one topic does not delay other answers, however many there are, and is reported once", async () => {
+test("answers to one topic does not delay other answers, regardless of their number, and is reported once", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   let refused = 0;
@@ -310,7 +310,7 @@ test("answers to one topic does not delay other answers, however many there are,
   await desk.disconnect(link);
 });
 
-test("a document that is always larger than the broker's limit is one problem, reported once, and over when it fits", async () => {
+test("a document that is always larger than the broker's limit is one problem, reported once, which ends when it fits", async () => {
   const desk = new Desk();
   const link = new FakeLink();
   let limit = 300;
@@ -434,7 +434,7 @@ describe("a broker that hangs up", () => {
     return links;
   }
 
-  test("on a message loses this message after a few connections, gets all others, and is reported", async () => {
+  test("on a message does not get this message again after a few connections, gets all others, and is reported", async () => {
     const desk = new Desk();
     for (const type of ["one", "poison", "two"]) desk.happen(type);
     desk.respond(JSON.stringify("answer"));
@@ -506,7 +506,7 @@ describe("a broker that hangs up", () => {
     expect(desk.outbox.usage("event").rows).toBeGreaterThan(35);
   });
 
-  test("on a document is sent it again less and less often", async () => {
+  test("on a document gets it again less and less often", async () => {
     const desk = new Desk();
     let connections = 0;
     const link = () => {
@@ -536,7 +536,7 @@ describe("a broker that hangs up", () => {
   });
 });
 
-describe("a link that often ends", () => {
+describe("a link that ends often", () => {
   test.each([
     ["before each acknowledgement of its first seconds", 2],
     ["after some silence", 8],
@@ -581,7 +581,7 @@ describe("a link that often ends", () => {
     expect([desk.outbox.usage("event").rows, desk.outbox.usage("dead").rows, delivered.size]).toEqual([0, 0, 400]);
   });
 
-  test("by our own stop, or because another client takes over, does not blame a message", async () => {
+  test("because it is stopped, or because another client takes over, does not blame a message", async () => {
     const desk = new Desk();
     desk.happen("one");
     for (const kind of ["stopped", "taken", "stopped", "taken", "stopped", "taken"] as const) {

@@ -141,7 +141,7 @@ describe("messages retained by the broker", () => {
     expect(board.connection(3600, false)).toEqual(["birth", "config/reported"]);
   });
 
-  test("include those that no broker accepted before, so that the next connection sends them, and so does the next process", () => {
+  test("include those that no broker has accepted yet, so the next connection or process sends them", () => {
     const board = new Board();
     expect(board.connection(600, false, false)).toEqual([]);
     board.process();

@@ -63,7 +63,7 @@ test("a condition is reported when it begins and when it ends, and not in betwee
   ]);
 });
 
-test("a condition from before the agent's start is reported at once, and so is its end", () => {
+test("a condition from before the agent's start is reported immediately, and so is its end", () => {
   expect(story([0, { conditions: ["Hot"] }], [2, {}])).toEqual([
     ["board condition.raised warning"],
     ["board condition.cleared info"],
@@ -101,7 +101,7 @@ const follows = { leader: { ...leads, role: "standby", holder: "pi-2" } } as con
 const conditionsOnly = (reported: readonly string[][]) =>
   reported.map((all) => all.filter((one) => /condition/.test(one)));
 
-test("a condition of the site is not over because this board no longer leads, since it does not know", () => {
+test("a condition of the site does not end when this board ceases to lead, because the board no longer knows about it", () => {
   const lost = { ofSite: ["BoardsLost"] };
   expect(
     conditionsOnly(story([0, judging], [2, { ...judging, ...lost }], [70, follows], [72, follows], [140, follows])),
@@ -127,19 +127,19 @@ test("a board that leads again clears a condition once it has judged the site, o
   expect(conditionsOnly(story(...before, [142, { ...judging, ...lost }]))).toEqual([raised, unknown, [], raised]);
 });
 
-test("a leader that judges no boards clears conditions of the site all the same", () => {
+test("a leader that judges no boards clears conditions of the site nevertheless", () => {
   const pausing = { leader: leads, controllers: [{ ...judge, name: "pod-gc" }] };
   const frozen = { ...pausing, ofSite: ["EvictionFrozen"] };
   expect(conditionsOnly(story([0, frozen], [70, pausing]))[1]).toEqual(["board condition.cleared info"]);
 });
 
-test("a condition of the board itself ends with it, whoever leads", () => {
+test("a condition of the board itself ends with it, regardless of which board leads", () => {
   expect(conditionsOnly(story([0, { ...judging, conditions: ["Hot"] }], [70, follows]))[1]).toEqual([
     "board condition.cleared info",
   ]);
 });
 
-test("if more conditions occur than can be remembered, those are reported once each, and the others when there is room", () => {
+test("if more conditions occur than can be remembered, each is reported once, and the excess ones only when there is room", () => {
   const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
   const [first = [], ...later] = story(
     [0, { conditions: many }],
@@ -158,7 +158,7 @@ test("if more conditions occur than can be remembered, those are reported once e
   expect(raised(first) + raised(fewer) + raised(rest)).toBe(700);
 });
 
-test("the leader is reported however many conditions there are", () => {
+test("the leader is reported regardless of the number of conditions", () => {
   const many = Array.from({ length: 700 }, (_, at) => `Condition${at}`);
   expect(story([0, { conditions: many, leader: leads }])[0]).toContain("site leader.acquired info");
 });

@@ -16,7 +16,7 @@ test("a few objects of many values are one batch", () => {
   expect(taken({ tolerations: Array.from({ length: 5000 }, () => ({ key: "k" })) })).toBeLessThan(8);
 });
 
-test("an object with 1.3 MB in one string is a batch of its own, wherever the string stands", () => {
+test("an object with 1.3 MB in one string is a batch of its own, regardless of where the string is", () => {
   const text = "x".repeat(1_300_000);
   expect(taken({ value: text })).toBe(1);
   expect(taken({ args: [text] })).toBe(1);

@@ -81,7 +81,7 @@ describe("a leader", () => {
     expect(mostInASecond(waits)).toBeLessThan(40);
   });
 
-  test("renews in its turn as well, but waits for a turn only once", async () => {
+  test("also renews in its turn, but waits for a turn only once", async () => {
     const board = leaderOf(last);
     const [back, renewal] = await all([returns(board), renewalWaits(board)]);
     expect(renewal).toBe(back);
@@ -92,7 +92,7 @@ describe("a leader", () => {
     expect(await again).toBeLessThanOrEqual(within);
   });
 
-  test("renews in time however often the link was reset, and however long its streams wait by then", async () => {
+  test("renews in time regardless of how often the link was reset and how long its streams wait", async () => {
     for (const site of [alone, last, undefined]) {
       const board = leaderOf(site);
       for (const wait of [1200, 2400, 4800, 9600, 19_200, 38_400, 45_000]) {
@@ -106,7 +106,7 @@ describe("a leader", () => {
     }
   });
 
-  test("whose term is over releases the Lease without waiting for its turn", async () => {
+  test("whose term has ended releases the Lease without waiting for its turn", async () => {
     let leads = true;
     const board = scheduler(3, () => leads, last);
     void board.lost(pace);
@@ -129,7 +129,7 @@ describe("a leader", () => {
     expect([await quick, await slow, await renewal]).toEqual([2000, 3000, 2000]);
   });
 
-  test("is not kept from a server that responds to others in the meantime, and does not send it more requests", async () => {
+  test("uses a server that responds to others in the meantime, and does not send it more requests", async () => {
     const board = leaderOf(last);
     const back = returns(board);
     board.reached();
@@ -156,7 +156,7 @@ describe("a leader", () => {
   });
 });
 
-test("a follower reconnects within five minutes, or once it gets a response to a request of its own", async () => {
+test("a follower reconnects within five minutes, or once it gets a response to one of its own requests", async () => {
   const waits = await all(Array.from({ length: 100 }, (_, seed) => returns(standby(seed))));
   expect(Math.min(...waits)).toBeGreaterThanOrEqual(60_000);
   expect(Math.max(...waits)).toBeLessThanOrEqual(300_000);

@@ -113,7 +113,7 @@ describe("the first list", () => {
     await end();
   });
 
-  test("that fails leaves nothing behind, and is begun again after a pause", async () => {
+  test("that fails leaves nothing behind, and is started again after a pause", async () => {
     for (let index = 0; index < 600; index++) api.put(pods, pod(`web-${index}`));
     api.fail("list", apiError("list", 500, "InternalError"), 1, ({ options }) => options.continue === undefined);
     start();
@@ -125,7 +125,7 @@ describe("the first list", () => {
     await end();
   });
 
-  test("of a resource that the API server does not serve is requested once a minute, and the reason reported", async () => {
+  test("of a resource that the API server does not serve is requested once a minute, and the reason is reported", async () => {
     api.put(pods, pod("web"));
     api.fail("list", apiError("list", 404, "NotFound"), 3);
     start();
@@ -223,7 +223,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("is followed at once by a list of the newest state if the list is refused with 410 as well", async () => {
+  test("is immediately followed by a list of the newest state if the list is refused with 410 as well", async () => {
     start();
     await clock.settle();
     api.openWatch.say({ type: "ERROR", error: expired("watch") });
@@ -253,7 +253,7 @@ describe("a lost history", () => {
     await end();
   });
 
-  test("because etcd was restored from a backup is noticed by the silence that follows, at the cost of two objects", async () => {
+  test("because etcd was restored from a backup is noticed by the silence that follows, after reading two objects", async () => {
     start();
     await clock.settle();
     api.put(pods, pod("web"));
@@ -295,7 +295,7 @@ describe("a lost history", () => {
 });
 
 describe("an interrupted watch", () => {
-  test("that lasted a while is reopened at once from the last event, without a list", async () => {
+  test("that lasted a while is immediately reopened from the last event, without a list", async () => {
     start();
     await clock.advance("10s");
     api.put(pods, pod("web"));
@@ -310,7 +310,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("that ended at once without an event is reopened after a pause, with a list of one object", async () => {
+  test("that ended immediately without an event is reopened after a pause, with a list of one object", async () => {
     start();
     await clock.settle();
     await clock.advance("100ms");
@@ -378,7 +378,7 @@ describe("an interrupted watch", () => {
     await end();
   });
 
-  test("of a follower returns at a random time within half a minute, so that a fleet does not return at once", async () => {
+  test("of a follower returns at a random time within half a minute, so that the boards of a fleet do not all return together", async () => {
     const waits: number[] = [];
     for (let seed = 1; seed <= 100; seed++) {
       clock = new FakeClock();
@@ -498,7 +498,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("is live with bookmarks alone, but only bookmarks that moved are a proof", async () => {
+  test("is live with bookmarks alone, but only bookmarks that moved are proof", async () => {
     start();
     await clock.advance("1s");
     const begun = clock.now().mono - 1000;
@@ -512,7 +512,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("stays live while its resource rests, because one list makes the server send its bookmarks", async () => {
+  test("remains live while its resource does not change, because one list makes the server send its bookmarks", async () => {
     api.knowsProgress = false;
     start();
     const health: boolean[] = [];
@@ -532,7 +532,7 @@ describe("a watch", () => {
     await end();
   });
 
-  test("needs no such list once it has delivered something, because the server then sends bookmarks by itself", async () => {
+  test("does not need such a list once it has delivered something, because the server then sends bookmarks by itself", async () => {
     api.knowsProgress = false;
     start();
     await clock.advance("1s");
@@ -581,7 +581,7 @@ describe("a watch", () => {
       }
     }
 
-    test("goes on until the event is there, and is not live in the meantime", async () => {
+    test("continues until the event is complete, and is not live in the meantime", async () => {
       start();
       await clock.advance("61s");
       const arrive = api.openWatch.delay();
@@ -597,7 +597,7 @@ describe("a watch", () => {
       await end();
     });
 
-    test("is not checked within its first event, so that it does not look live", async () => {
+    test("is not checked during its first event, so it does not seem to be live", async () => {
       start();
       await clock.advance("1s");
       api.openWatch.delay();
@@ -708,7 +708,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("in a burst of 10 000 waits outside once enough are pending, and none is lost", async () => {
+  test("in a burst of 10 000 waits in the connection once enough are pending, and none is lost", async () => {
     start();
     await clock.settle();
     for (let index = 0; index < 10_000; index++) api.put(pods, pod(`web-${index}`));
@@ -768,7 +768,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("that cannot be used leaves its pod in place, neither ready nor with an address", async () => {
+  test("that cannot be used leaves its pod in the cache, neither ready nor with an address", async () => {
     api.put(pods, pod("web", serving));
     start();
     await clock.settle();
@@ -844,7 +844,7 @@ describe("an event", () => {
     await end();
   });
 
-  test("for a listed object without a usable state leaves its pod in place, and does not add an unknown pod", async () => {
+  test("for a listed object without a usable state leaves its pod in the cache, and does not add an unknown pod", async () => {
     api.put(pods, pod("web", serving));
     api.put(pods, pod("gone", serving));
     start();

@@ -22,7 +22,7 @@ test("each wait is twice the previous one, up to half a minute, plus a random pa
   expect(waits(most, 7)).toEqual([1600, 3200, 6400, 12_800, 25_600, 51_200, 60_000]);
 });
 
-test("the sequence restarts once more than two minutes have passed since its last start, whatever happened in between", () => {
+test("the sequence restarts once more than two minutes have passed since its last start, regardless of what happened in between", () => {
   expect(waits(least, 4, 120_000)).toEqual([800, 1600, 800, 1600]);
   expect(waits(least, 3, 120_001)).toEqual([800, 800, 800]);
   expect(waits(least, 6, 50_000)).toEqual([800, 1600, 3200, 800, 1600, 3200]);

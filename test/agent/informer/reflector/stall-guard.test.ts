@@ -35,7 +35,7 @@ test("part of an event keeps the stream open, for ten times the limit at most", 
   expect(String(guard.signal.reason)).toMatch(/an event is incomplete after \d+ s and \d+ kB$/);
 });
 
-test("each event has this time for itself", async () => {
+test("each event may take that long", async () => {
   await arrive(20_000, 800);
   guard.touch();
   await arrive(20_000, 800);
@@ -44,8 +44,8 @@ test("each event has this time for itself", async () => {
 
 test.each([
   ["16 KB within the limit keep it open", 16 * 1024, false],
-  ["a byte less does not", 16 * 1024 - 1, true],
-])("%s", async (_name, bytes, isEnded) => {
+  ["a byte less than 16 KB does not", 16 * 1024 - 1, true],
+])("bytes of an event within the limit: %s", async (_name, bytes, isEnded) => {
   await clock.advance("80s");
   guard.arrived(bytes);
   await clock.advance("10s");

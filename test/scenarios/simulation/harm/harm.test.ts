@@ -76,7 +76,7 @@ test.each([
   ["has not been heard since", [], "the whole link, silent"],
   ["was heard too late for the pass that judged it", [197], "the whole link, silent"],
   ["was heard in time", [191], "nothing"],
-] as const)("a board whose cable was plugged in again and that %s", (_, signs, circumstance) => {
+] as const)("the circumstance of an act on a board that was plugged in again and %s", (_, signs, circumstance) => {
   const history = historyWith([trouble("the whole link, silent", 100, 190)], [eviction(200)]);
   history.signs.set(
     "pi-1",
@@ -91,12 +91,12 @@ test("an act against the board that the leader runs on is marked as such", () =>
   expect(harmOf(history).falseActs).toMatchObject([{ own: true }]);
 });
 
-test("an act that was refused, or met a board without power, harms no living board", () => {
+test("an act that was refused, or met a board without power, does not harm any living board", () => {
   expect(harmOf(historyWith([], [eviction(200, "brief", 409)])).falseActs).toEqual([]);
   expect(harmOf(historyWith([trouble("no power", 100)], [eviction(200)])).falseActs).toEqual([]);
 });
 
-test("a board that lost power for good was tainted and emptied after some time", () => {
+test("a board that lost power permanently was tainted and emptied after some time", () => {
   const acts = [taint(160), eviction(161), eviction(180, "short"), eviction(220, "long")];
   expect(harmOf(historyWith([trouble("no power", 100)], acts)).deaths).toEqual([
     { taintedAfter: 60 * second, emptiedAfter: 120 * second },

@@ -103,7 +103,7 @@ describe("an owner that is deleted in the foreground", () => {
     expect(await ownersOf(site, `${pods}/a`)).toEqual([other]);
   });
 
-  test("does not wait for ever for a dependent that waits for it", async () => {
+  test("does not wait forever for a dependent that waits for it", async () => {
     await using site = new TestSite();
     site.run();
     const first = await owner(site, "first");

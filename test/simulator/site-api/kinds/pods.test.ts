@@ -100,7 +100,7 @@ describe("a pod gets its defaults", () => {
     ]);
   });
 
-  test("and a replacement that leaves them out again changes nothing", async () => {
+  test("and is not changed by a replacement that leaves them out again", async () => {
     await using site = new TestSite();
     const wish = pod("a", { containers: [container({ livenessProbe: { httpGet: { port: 80 } } })] });
     const created = await site.create(pods, wish);
@@ -111,7 +111,7 @@ describe("a pod gets its defaults", () => {
   });
 });
 
-test("a pod that was stored under fewer defaults and checks stays valid", () => {
+test("a pod that was stored under fewer defaults and checks remains valid", () => {
   const metadata = { name: "a", uid: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
   const lost = { name: "gone", mountPath: "/v" };
   const spec = { containers: [container({ livenessProbe: { httpGet: { port: 80 } }, volumeMounts: [lost] })] };

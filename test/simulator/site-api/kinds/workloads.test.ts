@@ -48,7 +48,7 @@ describe("the update strategy of a workload gets defaults", () => {
     expect(valueAt(created, "spec", name)).toEqual(kept);
   });
 
-  test("also when it is changed, and so does the retention of a StatefulSet's claims", async () => {
+  test("even when it is changed, and so does the retention of a StatefulSet's claims", async () => {
     await using site = new TestSite();
     await site.create(at("DaemonSet"), workload("DaemonSet", {}));
     const patch = { spec: { updateStrategy: { type: null, rollingUpdate: { maxUnavailable: 3 } } } };

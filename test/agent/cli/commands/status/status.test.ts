@@ -166,7 +166,7 @@ test("a critical status exits with 2", async () => {
   expect((await status()).code).toBe(2);
 });
 
-test("an agent that is gone is STALE, whatever its last status was", async () => {
+test("an agent that is gone is STALE, regardless of its last status", async () => {
   written({}, { pid: 2 ** 22 + 1 });
   const { code, lines } = await status();
   expect(code).toBe(3);
@@ -225,7 +225,7 @@ test.each([
   expect(err).toMatch(/^siteward: \S+ is not a valid status file: .*\n$/);
 });
 
-test("a folder in place of the status file is unreadable too", async () => {
+test("a folder in place of the status file is reported as unreadable too", async () => {
   mkdirSync(file);
   expect((await status()).code).toBe(4);
 });
@@ -302,7 +302,7 @@ test("an agent that stops is STOPPING, not STARTING", async () => {
   expect((await status()).out).toMatch(/^STOPPING {2}edge-02/);
 });
 
-test("the last outage is named by its cause", async () => {
+test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
   expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing had to be held");
@@ -321,7 +321,7 @@ test("--wait ends at its timeout with the last status", async () => {
   expect(io.out()).toMatch(/^STARTING edge-02/);
 });
 
-test("--watch prints again until it is interrupted, and ends with the last code", async () => {
+test("--watch prints again until it is interrupted, and its exit code is that of the last status", async () => {
   const clock = new FakeClock();
   const io = recordingIo({ clock });
   written();

@@ -44,7 +44,7 @@ test("without options the site has three boards in two zones and some pods, and 
   });
 });
 
-test("all problems of the options are reported at once", () => {
+test("all problems of the options are reported together", () => {
   expect(problemsOf({ boards: "0", zones: "x", port: "70000", for: "soon" })).toEqual([
     '--boards takes a number from 1 to 250, not "0"',
     '--zones takes a number from 1 to 26, not "x"',

@@ -52,7 +52,7 @@ describe("a queue of boards", () => {
     expect(names(addAll(removeAll(over, ["pi"]), ["pi"], at(3)))).toEqual(["pi"]);
   });
 
-  test("allows one of three boards to be removed before its turn", () => {
+  test("keeps two of three boards when the third is removed before its turn", () => {
     const queue = removeAll(addAll(eager, ["first", "second", "third"], at(0)), ["second", "unknown"]);
     expect(handled(queue, 0)).toEqual(["first", "third"]);
   });
@@ -70,14 +70,14 @@ describe("a queue of boards", () => {
     expect(handled(queue, 1)).toEqual(["second", "first"]);
   });
 
-  test("can move a board ahead of those that are due earlier, without adding another", () => {
+  test("can move a board ahead of those that are due earlier, without adding a second entry", () => {
     const queue = addAll(addAll(eager, ["first", "second"], at(0)), ["third"], at(2));
     expect(names(putFirst(queue, ["third", "unknown"]))).toEqual(["third", "first", "second"]);
     expect(handled(putFirst(queue, ["third"]), 0)).toEqual(["third", "first", "second"]);
     expect(putFirst(queue, ["unknown"])).toBe(queue);
   });
 
-  test("passes over boards that may not have a turn", () => {
+  test("skips boards that may not have a turn", () => {
     const queue = addAll(eager, ["held", "free"], at(0));
     expect(turn(queue, (name) => name === "free", at(0)).entry?.name).toBe("free");
     expect(turn(queue, () => false, at(0)).queue).toBe(queue);
@@ -87,7 +87,7 @@ describe("a queue of boards", () => {
 describe("the allowance of a zone", () => {
   const slow = newQueue(0.1, fullBucket(start, 1));
 
-  test("permits one board per ten seconds, the first at once", () => {
+  test("permits one board per ten seconds, the first immediately", () => {
     const queue = addAll(slow, ["a", "b"], at(0));
     const first = turn(queue, anyone, at(0));
     expect(first.entry?.name).toBe("a");

@@ -28,7 +28,7 @@ describe("the state of a zone", () => {
     ["three of four lost", zone(3, 1), "partial"],
     ["all lost", zone(3, 0), "full"],
     ["one of many ready", zone(999, 1), "partial"],
-  ] as const)("with %s", (_name, counted, state) => {
+  ] as const)("follows from its boards: %s", (_name, counted, state) => {
     expect(zoneState(counted, kubernetes)).toBe(state);
   });
 
@@ -39,11 +39,11 @@ describe("the state of a zone", () => {
     ["two of four", zone(2, 2), "partial"],
     ["two of five", zone(2, 3), "normal"],
     ["all of two", zone(2, 0), "full"],
-  ] as const)("the evidence protects small zones: %s", (_name, counted, state) => {
+  ] as const)("protects small zones under policy evidence, with %s lost", (_name, counted, state) => {
     expect(zoneState(counted, evidence)).toBe(state);
   });
 
-  test("compares its threshold with the precision of a float32", () => {
+  test("is decided by a threshold with the precision of a float32", () => {
     expect(zoneState(zone(7, 3), { ...kubernetes, unhealthyZone: 0.7 })).toBe("partial");
     expect(zoneState(zone(33, 67), { ...kubernetes, unhealthyZone: 0.33 })).toBe("partial");
     expect(zoneState(zone(33, 68), { ...kubernetes, unhealthyZone: 0.33 })).toBe("normal");
@@ -75,21 +75,21 @@ describe("the key of a zone", () => {
   });
 });
 
-test("a board that is excluded from disruption does not count, whatever the label says", () => {
+test("a board that is excluded from disruption does not count, regardless of the value of the label", () => {
   expect(isCounted(node("pi"))).toBe(true);
   expect(isCounted(node("pi", { labels: { "node.kubernetes.io/exclude-disruption": "false" } }))).toBe(false);
 });
 
-describe("the change of a site between two passes: full disruption", () => {
+describe("full disruption of a site, between two passes,", () => {
   const states = (...all: readonly ZoneState[]) => new Map(all.map((state, index) => [`zone-${index}`, state]));
   test.each([
     ["is neither entered nor left without boards", states(), states(), "all-silent"],
-    ["stays if all zones were full and still are", states("full", "full"), states("full", "full"), "all-silent"],
+    ["continues if all zones were full and still are", states("full", "full"), states("full", "full"), "all-silent"],
     ["is entered if the first pass finds all zones full", states("initial"), states("full"), "silenced"],
     ["is entered when the last ready zone is lost", states("full", "normal"), states("full", "full"), "silenced"],
-    ["is left when one zone comes back", states("full", "full"), states("full", "normal"), "resumed"],
+    ["is left when one zone recovers", states("full", "full"), states("full", "normal"), "resumed"],
     ["is not entered while one zone is not full", states("normal", "normal"), states("full", "normal"), "usual"],
-    ["is left when a new zone appears among full ones", states("full"), states("full", "full"), "silenced"],
+    ["is entered again when a full zone appears", states("full"), states("full", "full"), "silenced"],
     ["does not depend on a vanished zone", states("full", "normal"), states("full"), "all-silent"],
   ] as const)("%s", (_name, before, after, kind) => {
     expect(disruption(before, after)).toBe(kind);
