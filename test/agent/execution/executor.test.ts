@@ -363,6 +363,17 @@ describe("an act that a verdict permitted before an outage", () => {
     expect(api.requests).toEqual([]);
   });
 
+  test.each([
+    ["node.kubernetes.io/not-ready", false],
+    ["ops/drain", true],
+  ])("is done after it: an eviction for %s without a verdict: %s", async (taint, isDone) => {
+    const { api, executor, term } = setUp(4, { isOutdated: () => true });
+    const because = { kind: "taints", taints: [taint], toleratedMs: 0, ranMs: 0 } as const;
+    const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because, gate: { ready: "False" } };
+    const [outcome] = await executor.execute([{ ...deletion(api.put("a")), grounds }], term, asking);
+    expect(outcome?.ok).toBe(isDone);
+  });
+
   test("is not done either if the outage comes while it is queued", async () => {
     let isOver = false;
     const { clock, api, executor, term } = setUp(1, { isOutdated: () => isOver });
