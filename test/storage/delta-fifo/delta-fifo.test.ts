@@ -20,6 +20,7 @@ import {
   type Thing,
   thing,
 } from "../object-store.ts";
+import { cacheOf, follow } from "../power-cut-model.ts";
 
 /**
  * The cases of client-go's DeltaFIFO that apply here (docs/kubernetes-rules.md#deltafifo). Ours tells changes where
@@ -612,4 +613,40 @@ describe("only a few large stored objects are on the heap at a time", () => {
     expect(fifo.pop(64)).toHaveLength(2);
     expect(popAll(fifo)).toHaveLength(4);
   });
+});
+
+test.each([1, 2, 3])("the fields in memory say what the file says, whatever happens (seed %i)", (seed) => {
+  const cache = cacheOf(memory());
+  const { database, fifo } = cache;
+  for (let round = 0; round < 60; round++) {
+    follow(cache, seed, 1);
+    const [{ queued } = { queued: -1 }] = database
+      .prepare<{ queued: number }>("SELECT count(DISTINCT key) AS queued FROM journal")
+      .all();
+    expect(fifo.depth).toBe(queued);
+    fifo.flush();
+    const { depth, resourceVersion, hasSynced } = cacheOf(database).fifo;
+    expect({ depth, resourceVersion, hasSynced }).toEqual({
+      depth: fifo.depth,
+      resourceVersion: fifo.resourceVersion,
+      // Keys that were pending at the start have to be popped first.
+      hasSynced: fifo.depth === 0,
+    });
+  }
+});
+
+test("a key that changes before the first list is reported counts twice, and syncing waits for neither again", () => {
+  const { fifo } = store();
+  const first = fifo.fill() ?? expect.fail("the cache was filled before");
+  first.page([thing("a@1"), thing("b@1")]);
+  first.commit("1");
+  expect(fifo.depth).toBe(2);
+  fifo.append([delta("Updated", "b@2"), delta("Added", "c@3")], "3");
+  expect([fifo.depth, fifo.hasSynced]).toEqual([4, false]);
+  expect(shownChanges(fifo.pop(1))).toEqual(["- > a@1"]);
+  expect([fifo.depth, fifo.hasSynced]).toEqual([3, false]);
+  expect(shownChanges(fifo.pop(1))).toEqual(["- > b@1"]);
+  expect([fifo.depth, fifo.hasSynced]).toEqual([2, true]);
+  expect(popAll(fifo)).toEqual(["b@1 > b@2", "- > c@3"]);
+  expect(fifo.depth).toBe(0);
 });
