@@ -1,0 +1,139 @@
+import { expect, test } from "vitest";
+import { isSilent, isWitnessed, permitsHarm, verdictOf } from "../../../agent/judgement/verdict.ts";
+
+const grace = { graceMs: 40_000 };
+const heard = {
+  live: true,
+  silentMs: 40_000,
+  provenMs: 0,
+  own: false,
+  heard: undefined,
+  confirmedBy: undefined,
+  ...grace,
+} as const;
+const overdue = { ...heard, silentMs: 40_001 };
+/** Just longer than the share of a grace period that a board has after having missed others. */
+const soon = { ...heard, silentMs: 12_501 };
+
+test.each([
+  ["silent for its whole grace period", heard, "alive", false, true],
+  ["silent for a millisecond longer", overdue, "unproven", true, true],
+  ["overdue, without a proof", { ...overdue, provenMs: undefined }, "unknown", false, false],
+  ["overdue, with a proof up to the grace period", { ...overdue, provenMs: 1 }, "unknown", false, false],
+  ["long overdue, and proven overdue", { ...overdue, silentMs: 100_000, provenMs: 59_999 }, "unproven", true, true],
+  ["out of reach, and in time", { ...heard, live: false }, "unknown", false, false],
+  ["out of reach, and overdue", { ...overdue, live: false }, "unknown", false, false],
+  ["the leader's own, and in time", { ...heard, own: true }, "alive", false, true],
+  ["the leader's own, without a proof", { ...overdue, provenMs: undefined, own: true }, "unknown", false, false],
+  ["the leader's own, and overdue", { ...overdue, own: true }, "cut-off", false, false],
+  ["the leader's own, and out of reach", { ...overdue, live: false, own: true }, "unknown", false, false],
+  ["confirmed dead, and in time", { ...heard, confirmedBy: "ops:jo" }, "alive", false, true],
+  [
+    "confirmed dead, without a proof",
+    { ...overdue, provenMs: undefined, confirmedBy: "ops:jo" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["confirmed dead, and overdue", { ...overdue, confirmedBy: "ops:jo" }, "dead", true, true],
+  ["overdue, and reports that its kubelet runs", { ...overdue, heard: "kubelet ok" }, "cut-off", false, false],
+  ["overdue, and does not know its kubelet", { ...overdue, heard: "kubelet unknown" }, "cut-off", false, false],
+  ["overdue, and reports that its kubelet is down", { ...overdue, heard: "kubelet down" }, "unmanaged", false, false],
+  ["overdue, and has been down too long", { ...overdue, heard: "kubelet down too long" }, "unproven", true, true],
+  [
+    "overdue, and restarted without its kubelet",
+    { ...overdue, heard: "no kubelet since boot" },
+    "unproven",
+    true,
+    true,
+  ],
+  [
+    "the leader's own, and restarted without its kubelet",
+    { ...overdue, own: true, heard: "no kubelet since boot" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["in time, and restarted without its kubelet", { ...heard, heard: "no kubelet since boot" }, "alive", false, true],
+  ["in time, and reports that its kubelet is down", { ...heard, heard: "kubelet down" }, "alive", false, true],
+  [
+    "overdue, without a proof, and answers on the LAN",
+    { ...overdue, provenMs: undefined, heard: "kubelet ok" },
+    "unknown",
+    false,
+    false,
+  ],
+  ["out of reach, and answers on the LAN", { ...overdue, live: false, heard: "kubelet ok" }, "unknown", false, false],
+  [
+    "the leader's own, and down too long",
+    { ...overdue, own: true, heard: "kubelet down too long" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["confirmed dead, and answers", { ...overdue, heard: "kubelet ok", confirmedBy: "ops:jo" }, "cut-off", false, false],
+  [
+    "confirmed dead, and has been down too long",
+    { ...overdue, heard: "kubelet down too long", confirmedBy: "ops:jo" },
+    "dead",
+    true,
+    true,
+  ],
+  ["silent for its share, and missed too little", { ...soon, missedMs: 119_999 }, "alive", false, true],
+  ["silent for its share, and missed three periods", { ...soon, missedMs: 120_000 }, "unproven", true, true],
+  ["silent for less, and missed hours", { ...soon, silentMs: 12_500, missedMs: 9e6 }, "alive", false, true],
+  ["silent for its share, proven up to it", { ...soon, provenMs: 1, missedMs: 120_000 }, "unknown", false, false],
+  [
+    "silent for its share, and missed and confirmed",
+    { ...soon, missedMs: 1, confirmedBy: "ops:jo" },
+    "dead",
+    true,
+    true,
+  ],
+  ["silent for its share, and confirmed", { ...soon, confirmedBy: "ops:jo" }, "alive", false, true],
+  [
+    "silent for its share, missed hours, and answers on the LAN",
+    { ...soon, missedMs: 9e6, heard: "kubelet ok" },
+    "cut-off",
+    false,
+    false,
+  ],
+  ["the leader's own, and confirmed dead", { ...overdue, own: true, confirmedBy: "ops:jo" }, "cut-off", false, false],
+] as const)("the verdict on a board that is %s", (_what, evidence, verdict, byEvidence, byKubernetes) => {
+  const given = verdictOf(evidence);
+  expect(given.verdict).toBe(verdict);
+  expect(given.rule).not.toBe("");
+  expect([permitsHarm(given, "evidence"), permitsHarm(given, "kubernetes")]).toEqual([byEvidence, byKubernetes]);
+});
+
+test.each([
+  ["dead", true],
+  ["cut-off", false],
+  ["unmanaged", false],
+  ["self-isolated", false],
+] as const)("the verdict %s, which only a witness can give, permits harm: %s", (verdict, permitted) => {
+  expect(permitsHarm({ verdict }, "evidence")).toBe(permitted);
+});
+
+test.each([
+  ["alive", false],
+  ["unknown", false],
+  ["unproven", true],
+  ["cut-off", true],
+  ["unmanaged", true],
+  ["dead", true],
+  ["self-isolated", false],
+] as const)("a board that is %s gets Unknown conditions: %s", (verdict, silent) => {
+  expect(isSilent({ verdict })).toBe(silent);
+});
+
+test.each([
+  ["cut-off", true],
+  ["unmanaged", true],
+  ["unproven", false],
+  ["dead", false],
+  ["alive", false],
+  ["unknown", false],
+] as const)("a witness shows that a board that is %s runs: %s", (verdict, witnessed) => {
+  expect(isWitnessed({ verdict })).toBe(witnessed);
+});

@@ -1,0 +1,170 @@
+import { expect, test } from "vitest";
+import { loadConfig } from "../../../agent/config/load.ts";
+import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
+import { noHolds } from "../../../agent/holds/holds.ts";
+import { leavingPods } from "../../../agent/leading/leaving-pods.ts";
+import { siteParts } from "../../../agent/leading/site-parts.ts";
+import type { NamedBoards } from "../../../agent/status/parts.ts";
+import { SiteModel } from "../controllers/site-model.ts";
+
+const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
+
+type Held = Parameters<typeof siteParts>[0]["decisions"];
+
+const partsOf = (site: SiteModel, held: ReturnType<Held["heldCounts"]> = []) =>
+  siteParts(
+    {
+      config,
+      current: {
+        site: site.memory,
+        timers: () => undefined,
+        leaving: (boards) => leavingPods(site.timers, boards),
+      },
+      executor: { acts: () => [] },
+      decisions: { heldCounts: () => held, boardsHeldBy: () => [] },
+      valve: undefined,
+      limits: undefined,
+      holds: noHolds,
+      quiet: undefined,
+      watches: [],
+      controllers: [],
+    },
+    site.now,
+  );
+
+/** What the leader of a site reports of its boards. */
+function reported(site: SiteModel) {
+  const parts = partsOf(site);
+  const { lost, off, notReady, undrained = [] } = parts.boards ?? {};
+  const names = (boards: NamedBoards | undefined) => boards?.some.map(({ name }) => name);
+  const [zone] = parts.zones ?? [];
+  const ready = `${zone?.ready}/${zone?.nodes}`;
+  return { ready, lost: names(lost), off: names(off), notReady: names(notReady), undrained };
+}
+
+function siteOfThree(): SiteModel {
+  const site = new SiteModel();
+  for (const name of ["pi-1", "pi-2", "pi-3"]) site.board(name);
+  return site;
+}
+
+/** The agent may not `patch nodes/status`. */
+const readOnly = (site: SiteModel): void => {
+  site.refuse = (action) => (action.do === "patch" && action.subresource === "status" ? "drop" : undefined);
+};
+
+test("a board is lost because of its verdict, even if the agent may not mark it", async () => {
+  const site = siteOfThree();
+  readOnly(site);
+  await site.run("1m");
+  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [], undrained: [] });
+  site.silence("pi-2");
+  await site.run("1m");
+  expect(site.conditions("pi-2").Ready).toBe("True");
+  expect(reported(site)).toEqual({ ready: "2/3", lost: ["pi-2"], off: [], notReady: [], undrained: [] });
+  site.revive("pi-2");
+  await site.run("10s");
+  expect(reported(site)).toEqual({ ready: "3/3", lost: [], off: [], notReady: [], undrained: [] });
+});
+
+test("a board that reported itself not ready and then fell silent is lost, but one that sends heartbeats is not", async () => {
+  const site = siteOfThree();
+  readOnly(site);
+  await site.run("1m");
+  site.report("pi-3", { Ready: "False" });
+  await site.run("10s");
+  expect(reported(site)).toMatchObject({ lost: [], notReady: ["pi-3"] });
+  site.silence("pi-3");
+  await site.run("90s");
+  expect(reported(site)).toMatchObject({ lost: ["pi-3"], notReady: [] });
+});
+
+const forAMinute = { key: "node.kubernetes.io/unreachable", operator: "Exists", tolerationSeconds: 60 } as const;
+
+test("a cordoned board that falls silent is counted with its pods until they are gone, not counting daemon pods", async () => {
+  const site = siteOfThree();
+  for (const name of ["web-1", "web-2", "daemon", "elsewhere"])
+    site.pod(name, { on: name === "elsewhere" ? "pi-1" : "pi-2" });
+  site.tolerate("web-1", forAMinute);
+  site.tolerate("web-2", forAMinute);
+  site.tolerate("daemon", { operator: "Exists" });
+  await site.run("1m");
+  site.change("pi-2", (before) => ({ ...before, spec: { ...before.spec, unschedulable: true } }));
+  site.silence("pi-2");
+  await site.run("70s");
+  expect(reported(site)).toMatchObject({
+    lost: [],
+    off: ["pi-2"],
+    undrained: [{ name: "pi-2", staying: 2, evicted: 0 }],
+  });
+  await site.run("90s");
+  expect([site.exists("web-1"), site.exists("daemon")]).toEqual([false, true]);
+  expect(reported(site)).toMatchObject({ off: ["pi-2"], undrained: [] });
+});
+
+test("a board that is not cordoned is lost, regardless of its pods", async () => {
+  const site = siteOfThree();
+  site.pod("web-1", { on: "pi-2" });
+  site.tolerate("web-1", forAMinute);
+  await site.run("1m");
+  site.silence("pi-2");
+  await site.run("70s");
+  expect(reported(site)).toMatchObject({ lost: ["pi-2"], off: [], undrained: [] });
+});
+
+test("pods that were evicted and still exist are counted separately from those that will be evicted", () => {
+  const timer = (board: string, sentAt?: object) => ({ board, sentAt }) as unknown as EvictionTimer;
+  const timers = [timer("pi-2"), timer("pi-2", {}), undefined, timer("pi-1"), timer("pi-2", {})];
+  expect([...leavingPods(timers, new Set(["pi-2", "pi-3"]))]).toEqual([["pi-2", { staying: 1, evicted: 2 }]]);
+});
+
+test("each reason for which acts can be held is counted, from zero on", async () => {
+  const site = siteOfThree();
+  await site.run("1m");
+  const held = (counts: readonly { why: "quarantine"; now: number; total: number }[]) =>
+    partsOf(site, counts).eviction?.heldActs;
+  expect(held([])).toHaveLength(7);
+  expect(held([])).toContainEqual({ why: "not-live", now: 0, total: 0 });
+  const quarantine = { why: "quarantine", now: 1, total: 4 } as const;
+  expect(held([quarantine])).toContainEqual(quarantine);
+  expect(held([quarantine])).toHaveLength(7);
+});
+
+test("boards whose judgement is postponed by a link that flaps are reported after some minutes", async () => {
+  const site = siteOfThree();
+  const postponed = () => partsOf(site).judgement?.postponed?.boards.some.map(({ name }) => name);
+  await site.run("1m");
+  site.silence("pi-2");
+  const flap = async (times: number): Promise<void> => {
+    for (let time = 0; time < times; time++) {
+      site.cut();
+      await site.run("12s");
+      site.restore();
+      await site.run("30s");
+    }
+  };
+  await flap(3);
+  expect(postponed()).toBe(undefined);
+  await flap(2);
+  expect(postponed()).toEqual(["pi-2"]);
+  await site.run("20s");
+  expect(postponed()).toBe(undefined);
+  expect(reported(site)).toMatchObject({ lost: ["pi-2"] });
+});
+
+test("they are reported as well where each outage ends the leader's term", async () => {
+  const site = siteOfThree();
+  const postponed = () => partsOf(site).judgement?.postponed?.boards.some.map(({ name }) => name);
+  await site.run("1m");
+  site.silence("pi-2");
+  await site.run("20s");
+  for (let term = 0; term < 4; term++) {
+    const { recollection: recalled } = site;
+    site.cut();
+    await site.run("50s");
+    site.restore();
+    await site.lead({ recalled });
+    await site.run("30s");
+    expect(postponed()).toEqual(term < 3 ? undefined : ["pi-2"]);
+  }
+});

@@ -1,0 +1,253 @@
+import { expect, test } from "vitest";
+import { isReady, levelOf, problems } from "../../../agent/status/health.ts";
+import type { ApiPart, LeaderPart, Parts, WatchPart } from "../../../agent/status/parts.ts";
+import { api, at, healthy, leading, nodesWatch } from "../../support/site-status.ts";
+
+const conditionsOf = (changes: Partial<Parts>): string[] =>
+  problems(healthy(changes)).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
+
+const leader = leading();
+const nodes = nodesWatch();
+
+test("a healthy site has no conditions, and the agent is ready", () => {
+  expect(conditionsOf({})).toEqual([]);
+  expect(levelOf([])).toBe("ok");
+  expect(isReady(healthy())).toBe(true);
+});
+
+test.each([
+  ["unreachable", "warning ApiUnreachable", "degraded", "while the link is down"],
+  ["credentials", "critical CredentialsInvalid", "critical", "until they are accepted"],
+  ["certificate", "critical ServerNotTrusted", "critical", "until it is trusted"],
+  ["forbidden", "critical PermissionMissing", "critical", "until it is granted"],
+] as const)("a link that is down because of %s: %s, with a next step", (kind, expected, level, until) => {
+  const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
+  const found = problems(healthy({ api: down }));
+  expect(conditionsOf({ api: down })).toEqual([
+    `${expected}: no answer (for 2m); ${until} this board evicts nothing, and pods keep running`,
+  ]);
+  expect(found[0]?.hint).toBeTruthy();
+  expect(levelOf(found)).toBe(level);
+  expect(isReady(healthy({ api: down }))).toBe(false);
+});
+
+test("the hint of the part that saw the error goes before the general hint", () => {
+  const error = { kind: "credentials", message: "token expired", hint: "run kubeadm token" } as const;
+  expect(problems(healthy({ api: { ...api, state: "down", error } }))[0]?.hint).toBe("run kubeadm token");
+});
+
+test("credentials or a certificate that fail under an unset clock: the clock comes first", () => {
+  const hintOf = (kind: "certificate" | "unreachable", state: "synced" | "unsynced") =>
+    problems(healthy({ api: { ...api, state: "down", error: { kind, message: "no answer" } }, clock: { state } })).find(
+      ({ type }) => type !== "ClockUnsynced",
+    )?.hint;
+  expect(hintOf("certificate", "unsynced")).toMatch(
+    /^this board's clock has not been set since boot: .*; then: check the kube/,
+  );
+  expect(hintOf("certificate", "synced")).toMatch(/^check the kubeconfig/);
+  expect(hintOf("unreachable", "unsynced")).toMatch(/^check the link/);
+});
+
+test("a link that was never up is reported with its error, without a duration", () => {
+  const error = { kind: "unreachable", message: "connect 10.0.0.1:6443: refused" } as const;
+  expect(conditionsOf({ api: { ...api, state: "starting", error } })).toEqual([
+    "warning ApiUnreachable: connect 10.0.0.1:6443: refused",
+  ]);
+});
+
+test("a missing leader is a condition once the Lease has expired, and critical after twice its duration", () => {
+  const leaderless = (since: number): LeaderPart => ({
+    ...leader,
+    role: "standby",
+    holder: undefined,
+    leaderlessSince: at(since),
+  });
+  expect(conditionsOf({ leader: leaderless(3600 - 90) })).toEqual([]);
+  expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([
+    "warning NoLeader: no board holds the site's Lease, for 2m30s now: no board leads the site until another one takes it over",
+  ]);
+  expect(conditionsOf({ leader: leaderless(3600 - 151) })).toEqual([
+    "critical NoLeader: no board has led the site for 2m31s: no board holds the site's Lease",
+  ]);
+  expect(isReady(healthy({ leader: leaderless(3500) }))).toBe(false);
+});
+
+test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it expires", (seconds) => {
+  const long: LeaderPart = { ...leader, role: "standby", leaseAgeMs: 151_000, leaseDurationMs: seconds * 1000 };
+  expect(conditionsOf({ leader: long })).toEqual([
+    "warning NoLeader: the site's Lease has not been renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
+  ]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
+    "warning NoLeader: the holder of the site's Lease does not renew it, for 1m31s now: no board leads the site until another one takes it over",
+  ]);
+  expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
+    "critical NoLeader: no board has led the site for 2h: the site's Lease has not been renewed, and no board has taken it over",
+  ]);
+});
+
+test("a Lease that is neither renewed nor taken over is reported too, but not while the link is down", () => {
+  const abandoned: LeaderPart = { ...leader, role: "standby", holder: undefined, leaseAgeMs: 600_000 };
+  expect(conditionsOf({ leader: abandoned })).toEqual([
+    "critical NoLeader: no board has led the site for 10m: the site's Lease has not been renewed, and no board has taken it over",
+  ]);
+  const error = { kind: "unreachable", message: "no answer" } as const;
+  const cut = conditionsOf({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });
+  expect(cut).toEqual([
+    "warning ApiUnreachable: no answer (for 10m); while the link is down this board evicts nothing, and pods keep running",
+  ]);
+});
+
+test("a standby is ready with its watches off; a leader only with all of them live", () => {
+  const off: WatchPart = { ...nodes, state: "off" };
+  expect(isReady(healthy({ leader: { ...leader, role: "standby", holder: "edge-05" }, watches: [off] }))).toBe(true);
+  expect(isReady(healthy({ watches: [nodes, { ...nodes, state: "syncing" }] }))).toBe(false);
+});
+
+test("watches that fell silent are named with the length of their silence", () => {
+  const silent: WatchPart = { ...nodes, state: "silent", heardMs: 125_000 };
+  expect(conditionsOf({ watches: [silent] })).toEqual([
+    "warning WatchStalled: nodes: silent for 2m5s; until the watch recovers, no board is judged by its silence",
+  ]);
+});
+
+test("a silent watch of pods does not prevent boards from being judged", () => {
+  const said = (resource: string) =>
+    conditionsOf({ watches: [{ ...nodes, resource, state: "silent", heardMs: 125_000 }] });
+  expect(said("pods")).toEqual([
+    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on what they knew before",
+  ]);
+  expect(said("leases.coordination.k8s.io")[0]).toContain("no board is judged by its silence");
+});
+
+test("changes that wait to be applied for a minute are a problem, but a burst of a few seconds is not", () => {
+  expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
+  expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
+    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied the controllers act on older objects",
+  ]);
+});
+
+test("objects that could not be used are counted, and the last one is named", () => {
+  const strange: WatchPart = { ...nodes, rejected: 7, rejectedWhy: ["a has no name", "b has no uid"] };
+  expect(conditionsOf({ watches: [strange] })).toEqual([
+    "warning ObjectsRejected: nodes: 7 could not be used, the last: b has no uid",
+  ]);
+});
+
+test("a disrupted zone is reported with its remaining boards and the reaction", () => {
+  const zones = [
+    { name: "a", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 },
+    { name: "b", state: "FullDisruption", nodes: 2, ready: 0, rate: 0 },
+    { name: "c", state: "Normal", nodes: 8, ready: 7, rate: 0.1 },
+  ] as const;
+  expect(conditionsOf({ zones })).toEqual([
+    "warning ZoneDisrupted: a: PartialDisruption, 1 of 4 boards ready, evicting at 0.01 boards/s",
+    "warning ZoneDisrupted: b: FullDisruption, 0 of 2 boards ready, evicting nothing",
+  ]);
+});
+
+test.each([
+  [{}, "10 in the last hour (limit 10)"],
+  [{ acts: 3, boards: 2, mostBoards: 2 }, "2 silent boards are tainted (limit 2)"],
+  [{ boards: 2, mostBoards: 2 }, "10 in the last hour (limit 10); 2 silent boards are tainted (limit 2)"],
+  [{ acts: 0, isUnknown: true }, "the acts of the last hour are unknown, because the site's Lease did not have them"],
+  // The operator has raised the limit since.
+  [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
+  [
+    { acts: 8, kept: 2, isUnknown: true },
+    "the acts of the last hour are unknown, because the site's Lease did not have them",
+  ],
+  [{ acts: 8, kept: 2 }, "8 in the last hour (limit 10, of which 2 are kept for taints)"],
+  [
+    { acts: 5, kept: 2, usedBy: [{ namespace: "shop", acts: 4 }] },
+    "the limit, or a namespace's share in it, was reached; most acts were on pods of shop (4)",
+  ],
+])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
+  const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };
+  const found = problems(
+    healthy({ eviction: { queue: 0, pending: 0, held: undefined, valve: { ...valve, ...facts } } }),
+  );
+  expect(found).toMatchObject([
+    {
+      type: "SafetyValveShut",
+      severity: "critical",
+      message: expect.stringMatching(/^harmful acts on edge-03, edge-07 and perhaps others have been held since /),
+      hint: expect.stringContaining("siteward cmd valve.release"),
+    },
+  ]);
+  expect(found[0]?.message.endsWith(`: ${why}`)).toBe(true);
+});
+
+test("a safety valve that does not hold an act is not a problem, even at its limit", () => {
+  const valve = { acts: 10, limit: 10, boards: 2, mostBoards: 2 };
+  expect(conditionsOf({ eviction: { queue: 0, pending: 0, held: undefined, valve } })).toEqual([]);
+});
+
+test("a quarantine, a conflict of sites and a failing controller each have a line, the gravest first", () => {
+  const found = conditionsOf({
+    eviction: { queue: 2, pending: 0, held: { why: "quarantine after an outage", since: at(3540) } },
+    selectionConflicts: [
+      { site: "plant8", lease: "kube-system/siteward-plant8", boards: 4, some: ["edge-07", "edge-08", "edge-09"] },
+    ],
+    controllers: [{ name: "taint-eviction", state: "failing", queue: 3, lastError: "forbidden" }],
+    problems: [{ type: "StorageFull", severity: "critical", message: "no space on /var" }],
+  });
+  expect(found).toEqual([
+    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too; " +
+      "nothing is done with them: edge-07, edge-08, edge-09, …",
+    "critical StorageFull: no space on /var",
+    "warning QuarantineHold: no silent board is evicted for now: quarantine after an outage (for 1m)",
+    "warning ControllerFailing: taint-eviction: forbidden",
+  ]);
+});
+
+test("conditions that only a leader knows are marked as the site's, those of the board are not", () => {
+  const none = { count: 0, some: [] };
+  const found = problems(
+    healthy({
+      boards: { lost: { count: 1, some: [{ name: "pi-3", since: at(3000) }] }, off: none, notReady: none, tainted: 0 },
+      zones: [{ name: "plant7-b", state: "PartialDisruption", nodes: 4, ready: 1, rate: 0.01 }],
+      eviction: { queue: 0, pending: 0, held: { why: "quarantine", since: at(3540) } },
+      holds: { freezes: [{ scope: "site", until: at(7200), by: "ops:alice" }], pauses: [], confirmed: [] },
+      controllers: [{ name: "pod-gc", state: "failing", queue: 0 }],
+    }),
+  );
+  const types = (isOfSite: boolean) =>
+    found.filter((one) => (one.isOfSite ?? false) === isOfSite).map(({ type }) => type);
+  expect(types(true)).toEqual(["ZoneDisrupted", "QuarantineHold", "BoardsLost", "EvictionFrozen"]);
+  expect(types(false)).toEqual(["ControllerFailing"]);
+});
+
+test("objects that two sites select are reported: boards, namespaces, or all of them", () => {
+  const conflict = { site: "a", lease: "kube-system/siteward-a", boards: 1, some: ["pi-1"] };
+  const said = (more: object): readonly string[] => conditionsOf({ selectionConflicts: [{ ...conflict, ...more }] });
+  const first = "critical SelectionConflict: the older site a claims ";
+  expect(said({ namespaces: { count: 4, some: ["shop", "till", "wifi"] } })).toEqual([
+    `${first}1 of this site's boards too; nothing is done with them: pi-1; ` +
+      "and 4 of this site's namespaces; nothing is done with their workloads: shop, till, wifi, …",
+  ]);
+  expect(said({ boards: 0, some: [], namespaces: "every" })).toEqual([
+    `${first}every namespace; nothing is done with workloads`,
+  ]);
+});
+
+test("a restored server is reported as long as the agent is cautious, even by a process that started later", () => {
+  const restored = { hint: "restart every API server" };
+  const rebuilt = { at: at(0), why: "the server was restored" };
+  expect(conditionsOf({ restored, rebuilt })).toEqual([
+    "warning ServerRestored: the server was restored; 1h ago this board deleted its cache; this board still checks whether a server shows what was undone",
+  ]);
+  expect(conditionsOf({ restored })).toEqual([
+    "warning ServerRestored: the API server was restored from a backup lately; this board still checks whether a server shows what was undone",
+  ]);
+  expect(conditionsOf({ rebuilt })).toEqual([]);
+});
+
+test("a rebuilt cache is reported for an hour, and is not a fault", () => {
+  const rebuilt = (since: number): Partial<Parts> => ({ rebuilt: { at: at(since), why: "the file was damaged" } });
+  expect(conditionsOf(rebuilt(1))).toEqual([
+    "info CacheRebuilt: cache.db was recreated 59m59s ago: the file was damaged",
+  ]);
+  expect(conditionsOf(rebuilt(0))).toEqual([]);
+  expect(levelOf(problems(healthy(rebuilt(1))))).toBe("ok");
+});
