@@ -73,7 +73,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     [
       "that is good for years",
       "ok",
-      /^the client certificate of the kubeconfig is good until 2045-/,
+      /^the client certificate of the kubeconfig is valid until 2045-/,
       () => withPair(good),
     ],
     [

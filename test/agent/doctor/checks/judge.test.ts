@@ -14,7 +14,7 @@ test("boards without a trace pass only if no kube-controller-manager runs", () =
 });
 
 test.each<[ManagerActivity, string]>([
-  ["runs", "but a kube-controller-manager runs: it would write only when a board falls silent or returns"],
+  ["runs", "but a kube-controller-manager is running: it would write only when a board falls silent or returns"],
   ["unknown", "but kube-controller-manager's Lease cannot be read"],
 ])("boards without a trace prove nothing if the activity of kube-controller-manager is: %s", (manager, reason) => {
   const { level, message, hint } = verdict(clean, clean, manager);
