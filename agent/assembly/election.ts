@@ -69,7 +69,7 @@ function valveOf(
     publish,
     changed: (isHolding) => {
       if (isHolding) ambient.log.warn("the safety valve holds harmful acts", {});
-      else ambient.log.info("the safety valve holds no act any more", {});
+      else ambient.log.info("the safety valve no longer holds any act", {});
       const { lease: about } = elector;
       const { term } = current;
       if (about === undefined || term === undefined) return;
@@ -78,7 +78,7 @@ function valveOf(
         : ({
             severity: "Normal",
             reason: "SafetyValveOpen",
-            message: "The safety valve holds no act any more",
+            message: "The safety valve no longer holds any act",
           } as const);
       events.record({ do: "event", about, ...what }, term);
     },

@@ -19,7 +19,7 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
         one: "is lost: it has been silent since",
         several: "boards are lost: they have been silent since",
       }),
-      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; kubectl cordon NODE alone silences this only once its pods are gone",
+      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; cordoning alone clears this only after all pods have left the board",
     });
   if (notReady.count > 0)
     found.push({
@@ -45,7 +45,7 @@ export function boardProblems({ boards, now }: Parts): readonly ProblemPart[] {
       type: "CordonedNotDrained",
       severity: "warning",
       message: undrainedText(undrained),
-      hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods remain until the board returns or its Node is deleted",
+      hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods continue to exist until the board returns or its Node is deleted",
     });
   return found;
 }

@@ -46,7 +46,7 @@ export async function confirmBoardDead(
   });
 }
 
-/** Cordons or uncordons a Node. `board` undefined for this board's own, which it may write without leading. */
+/** Cordons or uncordons a Node. If `board` is undefined: this board's own Node, which it may write without leading. */
 export async function cordon(
   board: string | undefined,
   cordoned: boolean,
@@ -87,7 +87,7 @@ interface Plan {
 
 /**
  * Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. An effect in
- * place of a plan is the outcome: nothing is written.
+ * place of a plan is the outcome, and nothing is written.
  */
 async function changeNode(
   name: string,

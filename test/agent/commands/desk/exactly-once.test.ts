@@ -169,7 +169,7 @@ test("a command of the site that outlived its process waits for the board to lea
   expect(answers.map(({ body }) => [body.state, body.term])).toEqual([["succeeded", 18]]);
 });
 
-test("if another board leads meanwhile, the answer says that the effect is unknown", async () => {
+test("if another board is leading, the answer says that the effect is unknown", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
   await board.start().take(freeze({ id: "F" }));
