@@ -26,33 +26,36 @@ export interface CandidacyDeps {
    * deletes the stored rest.
    */
   readonly rememberRest?: (rest: Rest | undefined) => void;
-  /** The rest that an earlier process of this board stored; undefined if none. */
+  /** The rest stored by an earlier process of this board; undefined if there is none. */
   readonly formerRest?: Rest | undefined;
 }
 
-/** After this many fruitless claims in a row, and after each further one, the board rests. */
+/** After this many fruitless claims in a row, and after each additional one, the board rests. */
 const mostFruitless = 2;
 
 /**
- * A little longer than a takeover takes: after the last write to the Lease, another board claims it within two durations
- * and a retry (`FollowerPace`).
+ * Slightly longer than a takeover, in which another board claims the Lease within two durations and a retry after the
+ * last write to it (`FollowerPace`).
  */
 export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
 
-/** How long it rests where no other board used the last such rest. */
+/** How long it rests if no other board made use of the last such rest. */
 const briefRest = ({ retry }: LeaseTiming): Millis => 2 * retry;
 
-/** After this many brief rests in a row there is a whole one again, for a board that stands by only now. */
+/**
+ * After this many brief rests in a row, there is a full one again, for the benefit of a board that has only recently
+ * become a standby.
+ */
 const mostBriefRests = 3;
 
-/** A term that lasted for so many lease durations was worth its claim, however it ended. */
+/** A term that lasted for this many lease durations was worth its claim, regardless of how it ended. */
 const heldDurations = 5;
 
-/** Whether this board stands for election: not while it rests, and not while `whyNotToStand` objects. */
+/** Decides whether this board stands for election: not while it rests, nor while `whyNotToStand` objects. */
 export class Candidacy {
   readonly #ambient: Ambient;
   readonly #deps: CandidacyDeps;
-  /** `isStored`: later processes of this board observe the rest too. */
+  /** `isStored`: whether later processes of this board observe the rest too. */
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
@@ -61,20 +64,23 @@ export class Candidacy {
    */
   #freeAt: Instant | undefined;
   /**
-   * How long reads have shown the Lease to be free, since it was held. Time in which they failed does not count: the
-   * other boards may have had no chance to claim it either.
+   * For how long reads have shown the Lease to be free since it was last held. Time in which reads failed does not
+   * count, because the other boards may not have been able to claim it either.
    */
   #shownFree: Millis = 0;
   /** The reason at the last `check`. */
   #reason: string | undefined;
   /**
-   * Claims in a row that were written to the Lease and won no term that lasted. They keep the other boards from leading,
-   * while this one does not lead either.
+   * Consecutive claims that were written to the Lease without winning a term that lasted. They keep the other boards
+   * from leading, although this one does not lead either.
    */
   #fruitless = 0;
-  /** The rests after fruitless claims since another board held the Lease, or a term of this one lasted. */
+  /**
+   * The number of rests after fruitless claims since another board last held the Lease, or a term of this board last
+   * lasted.
+   */
   #rests = 0;
-  /** The last claim, or the term that it won, is among `#fruitless`. */
+  /** Whether `#fruitless` includes the last claim, or the term that it won. */
   #isCounted = false;
 
   constructor(ambient: Ambient, deps: CandidacyDeps) {
@@ -83,7 +89,7 @@ export class Candidacy {
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
-  /** The end of the rest that an operator ordered, if the Lease stays as it is; undefined if there is none now. */
+  /** When the current rest ordered by an operator ends unless the Lease changes; undefined if there is none. */
   orderedUntil(now: Instant): Instant | undefined {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
@@ -92,7 +98,7 @@ export class Candidacy {
     return isAfter(until, unused) ? unused : until;
   }
 
-  /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
+  /** Whether, at the last answer, no board held the Lease, or its holder had not renewed it in time. */
   get isLeaderless(): boolean {
     return this.#freeSince !== undefined;
   }
@@ -118,7 +124,7 @@ export class Candidacy {
     return reason === undefined;
   }
 
-  /** Why this board does not lead although its claims are written to the Lease; undefined if it is not so. */
+  /** Why this board does not lead although its claims are written to the Lease; undefined if that is not the case. */
   get fruitless(): string | undefined {
     return this.#fruitless === 0 ? undefined : tooLate;
   }
@@ -132,14 +138,14 @@ export class Candidacy {
   foundUnanswered(): void {
     const now = this.#ambient.clock.now();
     if (!this.#isCounted) this.#countFruitless();
-    // The write arrived after the rest had begun: the others wait from then on.
+    // The write arrived after the rest had begun, so the other boards wait from then on.
     else if (this.#rest?.why === tooLate && this.#isResting(now))
       this.#rest = { ...this.#rest, until: shifted(now, this.#lengthOfRest(this.#rests - 1)) };
   }
 
   /**
-   * A term of this board is over. `isRenewed`: a renewal was answered in it. An expired one that was renewed only for a
-   * while counts as fruitless if the next read shows that its last renewals were written.
+   * A term of this board has ended. `isRenewed`: whether a renewal was answered during it. An expired term that was
+   * renewed only for a while counts as fruitless if the next read shows that its last renewals were written.
    */
   termEnded({ is }: TermEnding, { isRenewed, lasted }: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
     if (!isRenewed) {
@@ -147,7 +153,7 @@ export class Candidacy {
     } else if (is !== "expired" || lasted >= heldDurations * this.#deps.timing.duration) this.#endRow();
   }
 
-  /** Another board holds the Lease, so that this one keeps it from no board. */
+  /** Another board holds the Lease, so this one does not keep it from any board. */
   otherHolds(): void {
     this.#endRow();
   }
@@ -169,12 +175,15 @@ export class Candidacy {
     this.#freeAt = undefined;
   }
 
-  /** Does not stand for `duration`. A restart ends this rest. */
+  /** Makes this board not stand for `duration`. A restart ends this rest. */
   rest(why: string, duration: Millis): void {
     this.#rest = { until: shifted(this.#ambient.clock.now(), duration), why, isStored: false };
   }
 
-  /** Does not stand for `duration`, even after a restart. If the rest cannot be stored, throws and does not rest. */
+  /**
+   * Makes this board not stand for `duration`, even after a restart. If the rest cannot be stored, throws without
+   * beginning it.
+   */
   storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
     const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
     this.#deps.rememberRest?.(rest);
@@ -187,7 +196,8 @@ export class Candidacy {
     this.#isCounted = true;
     if (this.#fruitless < mostFruitless || this.#isResting(clock.now())) return;
     const duration = this.#lengthOfRest(this.#rests++);
-    // Only the first rest of a row is stored: an outage of days would otherwise cost a write to flash every few minutes.
+    // Only the first of several rests in a row is stored, because otherwise an outage of days would cost a write to
+    // flash every few minutes.
     if (this.#fruitless > mostFruitless) {
       this.rest(tooLate, duration);
       return;
@@ -200,7 +210,7 @@ export class Candidacy {
     }
   }
 
-  /** A whole rest in which no other board took the Lease shows that none stands by. */
+  /** A full rest in which no other board took the Lease shows that there is no standby. */
   #lengthOfRest(before: number): Millis {
     const isWhole = before % (mostBriefRests + 1) === 0;
     return isWhole ? longestTakeover(this.#deps.timing) : briefRest(this.#deps.timing);
@@ -210,16 +220,16 @@ export class Candidacy {
     return this.#rest !== undefined && isAfter(this.#rest.until, now);
   }
 
-  /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts over. */
+  /** Forgets a rest that has ended, and deletes it from the store, because a stored rest starts over after a reboot. */
   expire(now: Instant): void {
     if (this.#rest !== undefined && !this.#isResting(now)) this.#endRest(this.#rest);
   }
 
-  /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order has no object. */
+  /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order is pointless. */
   #endUnusedRest(now: Instant): void {
     const rest = this.#rest;
     if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < longestTakeover(this.#deps.timing)) return;
-    this.#ambient.log.warn("the ordered rest from leading ends early: no other board takes the Lease", {
+    this.#ambient.log.warn("the ordered rest ends early: no other board has taken the Lease", {
       left: elapsed(now, rest.until),
     });
     this.#endRest(rest);
@@ -238,7 +248,7 @@ export class Candidacy {
 
 const tooLate = "its claims reach the Lease, but the answers arrive too late for it to lead";
 
-/** The problems of a candidate's configuration, as sentences; empty: none. */
+/** The problems of a candidate's configuration, as sentences; empty if there are none. */
 export function candidateProblems({ timing, identity }: Candidate): readonly string[] {
   const problems = timingProblems(timing).map(({ setting, message }) => `leader.${setting}: ${message}`);
   if (identity === "") problems.push("the identity that stands for election must not be empty");
