@@ -31,14 +31,14 @@ export interface ValveBookDeps {
   readonly changed: (isHolding: boolean) => void;
 }
 
-/** The valve holds the act: it was not sent, and is decided again later. */
+/** The valve holds the act, which was not sent and will be decided again later. */
 export class ValveError extends PostponedError {
   override readonly name = "ValveError";
 }
 
 /**
- * What became of an admitted act. uncertain: it was sent, and may take effect although it failed. none: it certainly has
- * no effect.
+ * The outcome of an admitted act. uncertain: it was sent, and may take effect although it failed. none: it certainly
+ * has no effect.
  */
 export type ActEffect = "done" | "uncertain" | "none";
 
@@ -47,7 +47,7 @@ export interface ValveView {
   readonly acts: number;
   /** Not every act of the last hour is known, so none is admitted. */
   readonly isUnknown: boolean;
-  /** When the valve admits an act again; undefined if that does not only take time. */
+  /** When the valve admits an act again; undefined if the passage of time alone does not lead to that. */
   readonly opensAt: Instant | undefined;
 }
 
@@ -60,24 +60,24 @@ const mostUncertain = 256;
 
 /**
  * The safety valve while this board leads: counts harmful acts, and admits no more than the limit permits. An act is on
- * the Lease before it is sent, so each later leader counts it, however this one ends.
+ * the Lease before it is sent, so each later leader counts it, regardless of how this leader ends.
  */
 export class ValveBook {
   readonly #ambient: Ambient;
   readonly #deps: ValveBookDeps;
-  /** The acts that were done or may have been. `admitted` and `total` are set when it is encoded. */
+  /** The acts that were done or may have been. `admitted` and `total` are set when the valve is encoded. */
   #valve: Valve = newValve;
   /** Acts under way. */
   #sent = 0;
-  /** Acts that the Lease has and that were not sent: they may be sent at once. */
+  /** Acts that are on the Lease but were not sent, and so may be sent immediately. */
   #free = 0;
   /** Acts that are being written to the Lease. */
   #asked = 0;
   #asking: Promise<void> | undefined;
-  /** Callers of `admit` that wait. */
+  /** Waiting callers of `admit`. */
   #waiting = 0;
   #total = 0;
-  /** The total that the Lease certainly had. */
+  /** The highest total that was certainly on the Lease. */
   #writtenTotal = 0;
   /** Uncertain acts, with the time at which they were counted. */
   readonly #uncertain = new Map<string, Instant>();
@@ -96,7 +96,7 @@ export class ValveBook {
 
   /**
    * Begins a term of this board. `text`: the annotation of the Lease with the uid `lease`, which was written before
-   * `written`. `isFirst`: nothing shows that the site had a leader before.
+   * `written`. `isFirst`: whether nothing shows that the site had a leader before.
    */
   begin(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">, isFirst: boolean): void {
     const { clock, log } = this.#ambient;
@@ -106,7 +106,7 @@ export class ValveBook {
     if (text !== undefined && found === undefined) log.warn("the Lease's annotation of harmful acts is invalid", {});
     const valve = valveAtStart({ found, own: this.#own, lease, isFirst, isRestored: memory.wasRestored }, now);
     if (found !== undefined && valve !== found)
-      log.warn("the Lease was restored: this board's copy of the harmful acts counts too", {});
+      log.warn("the Lease was restored, so the harmful acts in this board's copy count as well", {});
     if (isUnknown(valve, now)) log.warn("the harmful acts of the last hour are unknown", {});
     this.#term++;
     this.#leads = true;
@@ -153,7 +153,7 @@ export class ValveBook {
   /**
    * Admits an act: resolves once the Lease has it, with a function to be called with its effect. Rejects with a
    * ValveError if the limit is reached. `act` names the act and its object: an act that is repeated because its effect
-   * is uncertain counts once.
+   * is uncertain counts only once.
    */
   async admit(act: string, limit: ActLimit): Promise<(effect: ActEffect) => void> {
     const term = this.#term;
@@ -161,7 +161,7 @@ export class ValveBook {
     const isRepeated = this.#isTakenAgain(act);
     if (!isRepeated) await this.#take(limit, term);
     return (effect) => {
-      // After a conflict, the earlier attempt may still be what took effect.
+      // After a conflict, it may have been the earlier attempt that took effect.
       if (this.#term === term) this.#settle(act, isRepeated && effect === "none" ? "uncertain" : effect);
     };
   }
@@ -171,12 +171,12 @@ export class ValveBook {
     return { acts: actsWithin(valve, now), isUnknown: isUnknown(valve, now), opensAt: roomAt(valve, limit, now) };
   }
 
-  /** Since when acts have been held; undefined if none is. */
+  /** Since when acts have been held; undefined if none are held. */
   get holdingSince(): Instant | undefined {
     return this.#holdingSince;
   }
 
-  /** Called regularly while this board leads. `isHeld`: a controller holds an act because of this valve. */
+  /** Called regularly while this board leads. `isHeld`: whether a controller holds an act because of this valve. */
   observe(isHeld: boolean): void {
     const now = this.#ambient.clock.now();
     const wasRefused = this.#refusedAt !== undefined && elapsed(this.#refusedAt, now) < retriedWithin;
@@ -219,8 +219,8 @@ export class ValveBook {
   }
 
   /**
-   * Writes further acts to the Lease: one for each caller that waits, as far as the limit permits. Rejects if it permits
-   * none.
+   * Writes additional acts to the Lease: one for each waiting caller, as far as the limit permits. Rejects if it
+   * permits none.
    */
   #ask(limit: ActLimit): Promise<void> {
     this.#asking ??= this.#write(limit, this.#term).finally(() => {
@@ -237,7 +237,9 @@ export class ValveBook {
     const room = Math.min(roomIn(this.#current, limit(now), now), this.#waiting);
     if (room < 1) {
       this.#refusedAt = now;
-      throw new ValveError("the safety valve holds the act: the limit of harmful acts per hour is reached");
+      throw new ValveError(
+        "the safety valve holds the act, because the limit of harmful acts per hour has been reached",
+      );
     }
     this.#asked = room;
     this.#total = Math.min(this.#total + room, Number.MAX_SAFE_INTEGER);
@@ -258,7 +260,7 @@ export class ValveBook {
     const now = this.#ambient.clock.now();
     this.#sent--;
     if (effect === "none") {
-      // The Lease has it, so that another act may be sent for it.
+      // The Lease has already counted it, so another act may be sent in its place.
       this.#free++;
       return;
     }

@@ -8,13 +8,13 @@ export interface Respite {
   /** How long it had lasted when a pass last found the link live. */
   readonly length: Millis;
   /**
-   * For how much of it boards were heard: from its beginning to the last heartbeat of any of them. 0: fewer than half of
-   * those that do not count as lost have sent one.
+   * How long any board was heard in this respite: from its start to the last heartbeat received. 0 if fewer than half
+   * of the boards not counted as lost have sent one.
    */
   readonly heard: Millis;
 }
 
-/** The time that a board missed in the respites before the present one, which began at `since`. */
+/** The time that a board missed in the respites before the current one, which began at `since`. */
 export interface Missed {
   readonly since: Instant;
   readonly length: Millis;
@@ -42,15 +42,15 @@ export function nextRespites(
 }
 
 /**
- * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
- * of another board, because an outage may have begun right after it. It has to be a quarter of a grace period long, which
- * is longer than the interval between renewals.
+ * Whether the respite counts as missed by a board that was silent throughout. Its length is measured to the last
+ * heartbeat of another board, because an outage may begin right after that; it must be at least a quarter of a grace
+ * period, which is longer than the renewal interval.
  */
 const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= gracePeriod / 4;
 
 /**
- * What a board missed whose silence began at `probe`; undefined if it missed nothing, or other boards are not
- * heard in the present respite either.
+ * What a board missed whose silence began at `probe`; undefined if it missed nothing, or if no other boards are heard
+ * in the current respite either.
  */
 export function missedSince(
   probe: Instant,
@@ -66,7 +66,7 @@ export function missedSince(
   return length === 0 ? undefined : { since: restoredAt, length };
 }
 
-/** The link flaps if the last respites, so many of them, were all shorter than a grace period. */
+/** The link flaps if this many of the last respites were all shorter than a grace period. */
 const flaps = 4;
 
 /** When the link began to flap, as far as is remembered; undefined if it does not. */

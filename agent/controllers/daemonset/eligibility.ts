@@ -3,7 +3,7 @@ import { isSelected } from "../../api/node-affinity.ts";
 import { taintsOf } from "../../api/taints.ts";
 import { isTolerated } from "./tolerations.ts";
 
-/** run: the board should have a pod of the set. stay: an existing pod may stay. */
+/** run: whether the board should have a pod of the set. stay: whether an existing pod may stay. */
 export interface Eligibility {
   readonly run: boolean;
   readonly stay: boolean;

@@ -19,7 +19,7 @@ export function boardsInDoubt(
   for (const [name, { health }] of boards) {
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
-    // Such a board has only a quarter of a grace period, so it is asked at once.
+    // Such a board has only a quarter of a grace period, so it is asked immediately.
     const isMissed =
       health.missed !== undefined && link.restoredAt !== undefined && isAfter(link.restoredAt, health.probe);
     if (isMissed || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);

@@ -20,7 +20,7 @@ import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and that have no Node in the cache, each with the time from which the API may be queried. */
+  /** Boards named by pods that have no Node in the cache, each with the time from which the API may be queried. */
   readonly waiting: ReadonlyMap<string, Instant>;
   /** When the next pass is due; undefined if none has run. */
   readonly passAt: Instant | undefined;
@@ -55,7 +55,7 @@ export interface GcPass {
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
-  /** The safety valve, if it is shut; the pods of deleted boards then stay. */
+  /** The safety valve, if it is shut; the pods of deleted boards are then kept. */
   readonly shut: ValveNow["shut"];
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
@@ -66,7 +66,7 @@ export interface GcPass {
 export interface Orphans {
   readonly board: string;
   readonly pods: readonly Pod[];
-  /** The board has more pods than fit into this pass. */
+  /** Whether the board has more pods than fit into this pass. */
   readonly isPart: boolean;
 }
 
