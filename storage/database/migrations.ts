@@ -6,9 +6,9 @@ import type { SqliteDriver } from "./statement.ts";
  * One step from one file format to the next. Steps are numbered from 1 without gaps; a file stores the number of its
  * last step (`user_version`), which is its format.
  *
- * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. The
- * upper half of `user_version` stores it, so that an older program accepts the file and leaves the new tables alone. If
- * it is 0 or absent, only programs that know this step can use the file.
+ * A step that only adds tables may set `readableFrom`, the oldest format whose programs can still use the file. It is
+ * stored in the upper half of `user_version`, so that an older program accepts the file and leaves the new tables
+ * alone. If it is 0 or absent, only programs that know this step can use the file.
  */
 export interface Migration {
   readonly number: number;
@@ -45,7 +45,7 @@ export function migrate(database: MigratedDatabase, migrations: readonly Migrati
       try {
         driver.exec(sql);
       } catch (error) {
-        // The step conflicts with tables that this program did not make.
+        // The step conflicts with tables that this program did not create.
         throw kindOf(error) === undefined ? database.error("damaged", error) : error;
       }
       driver.exec(`PRAGMA application_id = ${applicationId}`);

@@ -15,7 +15,7 @@ import { IndexRows } from "./index-rows.ts";
 import { QuietStates } from "./quiet-states.ts";
 import { mostBytes, upTo } from "./up-to.ts";
 
-/** Number of keys read at once. The objects are then fetched one by one, so that only one of them is on the heap. */
+/** Number of keys read at a time. The objects are then fetched one by one, so that only one of them is on the heap. */
 const page = 64;
 
 /**
@@ -31,7 +31,7 @@ export class Indexer<T extends StoredObject> {
   readonly decoded: DecodeCache<Key | number, T>;
   /** States that readers see, but that are not written yet. */
   readonly quiet: QuietStates<T>;
-  /** The number of stored objects; undefined if it has to be counted again. */
+  /** The number of stored objects; undefined if it must be counted again. */
   #size: number | undefined;
   #isHidden = false;
 
@@ -74,8 +74,8 @@ export class Indexer<T extends StoredObject> {
   }
 
   /**
-   * The identities of the objects with the value, in key order; decodes no object. Each object had the value in the
-   * returned version.
+   * The identities of the objects with the value, in key order; decodes no object. In the returned version, each object
+   * had the value.
    */
   *referencesByIndex(name: string, value: string): IterableIterator<StoredObject> {
     for (const keys of this.#keysByIndex(name, value)) {
@@ -183,10 +183,10 @@ export class Indexer<T extends StoredObject> {
     else this.put(key, this.#get(key), object);
   }
 
-  /** Like `put`, where the journal row `seq` holds the JSON of `after`, and SQLite copies it from there. */
+  /** Like `put`, but for a state whose JSON is in the journal row `seq`, from which SQLite copies it. */
   adopt(key: Key, before: T | undefined, after: T, row: { readonly seq: number; readonly bytes: number }): void {
     if (before === undefined) this.#size = undefined;
-    // The JSON never becomes a JavaScript string.
+    // This way, the JSON never becomes a JavaScript string.
     this.#database
       .prepare(
         `INSERT INTO objects (resource, key, uid, version, text)
@@ -214,7 +214,7 @@ export class Indexer<T extends StoredObject> {
     this.decoded.clear();
   }
 
-  /** After a failed transaction: empties the cache, which may hold what was rolled back. */
+  /** After a failed transaction, empties the cache, which may contain states that were rolled back. */
   forget(): void {
     this.#size = undefined;
     this.decoded.clear();
@@ -268,7 +268,7 @@ export class Indexer<T extends StoredObject> {
     return this.quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, { keep: true });
   }
 
-  /** Like `#get`, but leaves the cache as it is; for walks over all objects. */
+  /** Like `#get`, but leaves the cache unchanged; for walks over all objects. */
   #peek(key: Key): T | undefined {
     return this.quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, { keep: false });
   }
