@@ -62,9 +62,9 @@ async function newestSubject(io: Io, args: Args): Promise<string | number> {
 function none(io: Io, about: string | undefined, { board, leader }: Known): number {
   io.stderr.line(`siteward: this board, ${board}, has no record${about === undefined ? "" : ` of ${about}`}`);
   const now = leader === undefined ? "" : `; ${leader} leads now`;
-  io.stderr.line(` Run this on the board that led at the time; it keeps only its newest records${now}.`);
+  io.stderr.line(`  Run this on the board that led at the time; it keeps only its newest records${now}.`);
   if (about?.startsWith("pod/")) {
-    io.stderr.line(" Pods evicted by an operator's drain are logged on their own board:");
+    io.stderr.line("  Pods evicted by an operator's drain are logged on their own board:");
     io.stderr.line(`  journalctl -u siteward -g "pod evicted by a drain"`);
   }
   return exit.failed;
@@ -91,7 +91,7 @@ function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): nu
     io.stderr.line(`siteward: why: ${isThere ? `${file} already exists: choose another name` : sentenceOf(error)}`);
     return exit.failed;
   }
-  io.stdout.line(`${file} ${found.id}; siteward replay ${file} re-evaluates it`);
+  io.stdout.line(`${file}   ${found.id}; siteward replay ${file} re-evaluates it`);
   return exit.ok;
 }
 

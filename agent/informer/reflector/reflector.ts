@@ -91,21 +91,13 @@ export interface ReflectorStats {
 
 /** Judgement is based on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
-/**
- * While more keys are pending, the stream is not read, and a burst waits first in the socket buffers, then on the
- * server.
- */
+/** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
 const mostPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
-/**
- * A watch that ends sooner without an event counts as failed, because otherwise it would be reopened in a busy loop.
- */
+/** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
 const shortestWatch: Millis = 1000;
-/**
- * The same limit until the cache is current, because until then a watch may be requested for only one second (see
- * FreshnessCheck).
- */
+/** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
 const shortestCatchUp: Millis = 900;
 
 /**
@@ -114,14 +106,9 @@ const shortestCatchUp: Millis = 900;
 type PositionState =
   /** The watch resumes there. */
   | "usable"
-  /**
-   * The last watch failed as it would at a meaningless position, so the server is first asked whether it knows the
-   * position.
-   */
+  /** The last watch failed as at a meaningless position, so the server is first asked whether it knows it. */
   | "doubted"
-  /**
-   * The server no longer has the events after the position. A list of a state no older than the position replaces it.
-   */
+  /** The server no longer has the events after the position. A list of a state no older replaces it. */
   | "expired"
   /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
   | "useless";
@@ -167,10 +154,7 @@ export class Reflector<T extends KubeObject> {
   readonly #stuck = new StuckEvents();
   /** See ReflectorStats. */
   #problem: string | undefined;
-  /**
-   * The last problem that was logged; undefined after an event. A problem that repeats is logged as a warning only
-   * once.
-   */
+  /** The last logged problem; undefined after an event. A repeated problem is logged as a warning only once. */
   #logged: string | undefined;
 
   constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
@@ -230,10 +214,7 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /**
-   * Reacts to a failure: decides how far the position can still be used, reports the failure, and waits until the next
-   * attempt.
-   */
+  /** Reacts to a failure: decides how far the position is still usable, reports it, and waits for the next attempt. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     // Also called after a failed list, because no watch begins without a list.
     this.#health.closed();

@@ -24,7 +24,7 @@ test.each([
   const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
   const found = problems(healthy({ api: down }));
   expect(conditionsOf({ api: down })).toEqual([
-    `${expected}: no answer (for 2m); ${until} this board evicts nothing, and pods keep running`,
+    `${expected}: no answer (for 2m); ${until}, this board evicts nothing, and pods keep running`,
   ]);
   expect(found[0]?.hint).toBeTruthy();
   expect(levelOf(found)).toBe(level);
@@ -79,7 +79,7 @@ test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported 
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
-    "warning NoLeader: the holder of the site's Lease does not renew it, for 1m31s now: no board leads the site until another one takes it over",
+    "warning NoLeader: the holder of the site's Lease does not renew it (for 1m31s now), and no board leads the site until another one takes it over",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
     "critical NoLeader: no board has led the site for 2h: the site's Lease has not been renewed, and no board has taken it over",
@@ -187,8 +187,8 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
     problems: [{ type: "StorageFull", severity: "critical", message: "no space on /var" }],
   });
   expect(found).toEqual([
-    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too; " +
-      "nothing is done with them: edge-07, edge-08, edge-09, …",
+    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too, " +
+      "which are left alone: edge-07, edge-08, edge-09, …",
     "critical StorageFull: no space on /var",
     "warning QuarantineHold: no silent board is evicted for now: quarantine after an outage (for 1m)",
     "warning ControllerFailing: taint-eviction: forbidden",

@@ -33,7 +33,7 @@ test("a configuration that was rolled back after a trial is a problem that says 
   expect(problem).toEqual({
     type: "FleetConfigTakenBack",
     severity: "warning",
-    message: `version 47 of the fleet's settings was rolled back: ${why}; version 43 is in force`,
+    message: `version 47 of the fleet settings was rolled back: ${why}; version 43 is in force`,
     hint: "publish a corrected document with a higher version",
   });
 });
