@@ -5,7 +5,7 @@ const oldestNode = 24;
 const [major = 0] = process.versions.node.split(".").map(Number);
 if (major < oldestNode) {
   console.error(
-    `siteward: needs Node ${oldestNode} or newer; this is ${process.versions.node}. The project installs one: ` +
+    `siteward: needs Node ${oldestNode} or newer; this is ${process.versions.node}. The project installs a suitable one: ` +
       "npm ci, then npm start, npm run siteward -- status, or node_modules/.bin/node dist/main.js",
   );
   process.exit(70);

@@ -2,7 +2,10 @@ import { maintainer } from "./control.ts";
 
 const width = 76;
 
-/** The section of CHANGELOG.md for a version in Debian's format. A version without a section gets the unreleased one. */
+/**
+ * The section of CHANGELOG.md for a version in Debian's format. For a version without a section, the unreleased one is
+ * used.
+ */
 export function debianChangelog(changelog: string, version: string, released: Date): string {
   const sections = changelog.split(/^## /m).slice(1);
   const section = sections.find((text) => text.startsWith(`[${version}]`)) ?? sections[0] ?? "";
@@ -18,7 +21,7 @@ export function debianChangelog(changelog: string, version: string, released: Da
   return `siteward (${debianVersion(version)}) unstable; urgency=medium\n${body}\n\n -- ${maintainer}  ${mailDate(released)}\n`;
 }
 
-/** The version with "~" in place of "-", so that dpkg, too, sorts a pre-release before its release. */
+/** The version with "~" in place of "-", so that dpkg also sorts a pre-release before its release. */
 export const debianVersion = (version: string): string => version.replace("-", "~");
 
 function wrapped(text: string): string {

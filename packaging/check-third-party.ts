@@ -44,7 +44,7 @@ interface Audit {
   readonly vulnerabilities?: Readonly<Record<string, { readonly severity: string; readonly via: readonly unknown[] }>>;
 }
 
-/** npm exits with 1 for a finding and for a failed request; its output distinguishes them. */
+/** npm exits with 1 for a finding as well as for a failed request; only its output distinguishes them. */
 async function npmAudit(): Promise<Audit> {
   try {
     return JSON.parse(await call("npm", ["audit", "--json"], { cwd: root })) as Audit;

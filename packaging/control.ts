@@ -4,9 +4,9 @@ import type { ArchitectureName } from "./architectures.ts";
 export const maintainer = "Siteward maintainers <maintainers@siteward.dev>";
 
 /**
- * The binary of better-sqlite3 determines the minimum versions of the C and C++ libraries; the oldest Jetson Linux with
- * these (JetPack 6, Ubuntu 22.04) determines that of systemd. Debian's essential packages, such as perl-base, are not
- * listed.
+ * The binary of better-sqlite3 determines the minimum versions of the C and C++ libraries; the oldest Jetson Linux that
+ * has these (JetPack 6, Ubuntu 22.04) determines the minimum version of systemd. Debian's essential packages, such as
+ * perl-base, are not listed.
  */
 const dependencies = [
   "init-system-helpers (>= 1.54~)",

@@ -7,7 +7,7 @@ const licenseName = /^licen[cs]e(\.(md|txt))?$/i;
 
 /**
  * The text of /usr/share/doc/siteward/copyright. It contains the full licenses of all bundled modules, as they require;
- * Node's license, of 150 KB, is in a file beside it.
+ * Node's license, which is 150 KB long, is in a file next to it.
  */
 export function copyrightOf(root: string, packages: readonly string[]): string {
   const parts = [...new Set([...packages, ...inBinding])].sort().map((folder) => {

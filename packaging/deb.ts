@@ -41,7 +41,8 @@ export async function deb(options: DebOptions): Promise<string> {
   settle(stage, released);
   const file = path.join(out, `siteward_${version}_${architecture}.deb`);
   await call("dpkg-deb", ["--root-owner-group", ...compressions[compression], "--build", stage, file], {
-    // The blocks of xz must not depend on the number of processors. Older versions refuse this as an option.
+    // The blocks of xz must not depend on the number of processors. Set as a variable, because older versions refuse it
+    // as an option.
     env: { ...process.env, SOURCE_DATE_EPOCH: String(released.getTime() / 1000), DPKG_DEB_THREADS_MAX: "1" },
   });
   return file;

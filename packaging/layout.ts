@@ -27,7 +27,7 @@ const docs = "usr/share/doc/siteward";
 /** The guide for operators and the pages that it refers to. */
 const pages = ["operator", "judgement", "security", "late-writes", "interfaces", "signed-commands", "third-party"];
 
-/** Every file that dpkg installs. Files that belong to the board itself (credentials, conf.d) are not among them. */
+/** Every file that dpkg installs. Files that belong to the board itself (credentials, conf.d) are not included. */
 export function layout(parts: LayoutParts): readonly PackageFile[] {
   const { root, architecture, version, node, sqlite, bundle } = parts;
   const from = (file: string, at: string, mode: 0o644 | 0o755 = 0o644): PackageFile => ({
@@ -74,7 +74,7 @@ const manifest = (version: string, architecture: Architecture): string =>
 
 const text = (at: string, content: string): PackageFile => ({ path: at, mode: 0o644, text: content });
 
-/** A file compressed as by `gzip -9n`, without file name and time. */
+/** A file compressed as by `gzip -9n`, without its name and time. */
 const packed = (at: string, content: string): PackageFile => ({
   path: at,
   mode: 0o644,

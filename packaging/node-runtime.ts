@@ -54,7 +54,7 @@ export async function nodeRuntime(
 /** The options of dh_strip for programs. */
 const symbols = ["--strip-unneeded", "--remove-section=.comment"] as const;
 
-/** Strips a binary. Returns the tool that did it, undefined if none is installed. */
+/** Strips a binary. Returns the tool that was used; undefined if none is installed. */
 export async function strip({ triplet, name }: Architecture, file: string): Promise<string | undefined> {
   const isOwn = name === ownArchitecture?.name;
   const tools: readonly (readonly [program: string, ...args: string[]])[] = [

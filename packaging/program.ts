@@ -5,10 +5,10 @@ import { type BuildOptions, build, type Plugin } from "esbuild";
 export interface ProgramOptions {
   readonly root: string;
   readonly outdir: string;
-  /** The name under which the bundle imports the SQLite binding, which is not bundled. */
+  /** The name by which the bundle imports the SQLite binding, which is not bundled. */
   readonly sqlite: string;
   readonly plugins?: readonly Plugin[];
-  /** Writes a source map beside each file, for reading stacks (read-stack.ts). */
+  /** Also writes a source map for each file, for reading stacks (read-stack.ts). */
   readonly maps?: boolean;
 }
 
@@ -36,8 +36,8 @@ async function bundled(
   const options = {
     absWorkingDir: root,
     entryPoints: [entry],
-    // The same folder whatever `outdir` is, because file names depend on the maps, and the maps on the path from here
-    // to the sources.
+    // Always the same folder, regardless of `outdir`, because file names depend on the maps, and the maps on the path
+    // from here to the sources.
     outdir: path.join(root, "dist"),
     write: false,
     sourcemap: "external",
@@ -46,7 +46,8 @@ async function bundled(
     platform: "node",
     target: "node24",
     format: "esm",
-    // Source text stays in memory for the life of the process; the agent's long names would be 0.4 MB of it.
+    // Minified, because source text stays in memory for the life of the process; the agent's long names alone would
+    // take 0.4 MB.
     minifyWhitespace: true,
     minifyIdentifiers,
     lineLimit: 160,
@@ -63,7 +64,7 @@ async function bundled(
   return Object.keys(metafile.inputs);
 }
 
-/** Each file of packaging/shims replaces the module of Node (.ts) or the package (.cjs) of its name. */
+/** Each file in packaging/shims replaces the Node module (.ts) or the package (.cjs) with the same name. */
 function substitutes(root: string): Record<string, string> {
   const folder = path.join(root, "packaging/shims");
   return Object.fromEntries(
@@ -74,7 +75,10 @@ function substitutes(root: string): Record<string, string> {
   );
 }
 
-/** Makes main.ts and run-command.ts import the agent's own bundle, where they would have a second copy of the agent. */
+/**
+ * Makes main.ts and run-command.ts import the agent's own bundle, because otherwise they would contain a second copy of
+ * the agent.
+ */
 const agentApart: Plugin = {
   name: "agent apart",
   setup: ({ onResolve }) =>

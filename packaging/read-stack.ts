@@ -6,9 +6,9 @@ import { sqliteImport } from "./bundle.ts";
 import { buildProgram } from "./program.ts";
 import { readableStack } from "./stack.ts";
 
-// `npm run --silent stack < FILE`: replaces positions of the program in a log or a stack by positions in the sources.
-// The same sources give the same files, so this needs a checkout of the version that wrote the log, and nothing from
-// the board.
+// `npm run --silent stack < FILE`: replaces positions in the program, in a log or a stack, with positions in the
+// sources. The same sources give the same files, so this needs only a checkout of the version that wrote the log, and
+// nothing from the board.
 const root = path.resolve(import.meta.dirname, "..");
 const folder = mkdtempSync(path.join(tmpdir(), "siteward-maps-"));
 try {

@@ -25,7 +25,7 @@ export function sqliteBinding(
   return [
     ...scripts,
     { path: `${folder}/prebuilds/linux-${architecture.node}.node`, mode: 0o644, from: binary },
-    // These scripts are CommonJS, in a folder below one whose scripts are ES modules.
+    // Needed because these scripts are CommonJS, in a folder below one whose scripts are ES modules.
     { path: `${folder}/package.json`, mode: 0o644, text: manifest },
   ];
 }

@@ -3,7 +3,7 @@ import { SourceMap, type SourceMapping } from "node:module";
 /** The text of the source map of a file of the program, by its name; undefined if there is no such file. */
 export type MapOf = (file: string) => string | undefined;
 
-/** A position in a file of the program, as V8 writes it into a stack, including the folder of that file. */
+/** A position in a file of the program as V8 writes it in a stack, including the file's folder. */
 const position = /(?:[^\s()"]*\/)?([\w-]+\.js):(\d+):(\d+)/g;
 
 export interface ReadableStack {
@@ -13,8 +13,8 @@ export interface ReadableStack {
 }
 
 /**
- * Replaces the program's positions in a stack by positions in the sources, each with the name at that place. Keeps
- * everything else.
+ * Replaces the program's positions in a stack with positions in the sources, each with the name at that place.
+ * Everything else is kept.
  */
 export function readableStack(stack: string, mapOf: MapOf): ReadableStack {
   const unknown = new Set<string>();

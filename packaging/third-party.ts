@@ -16,7 +16,7 @@ export interface Review {
   /** The day of the review, in the form 2026-11-22. */
   readonly reviewed: string;
   readonly source: string;
-  /** Advisories, including those on other versions. A state that begins with "open" concerns this version. */
+  /** Advisories, including those about other versions. A state that begins with "open" concerns this version. */
   readonly known: readonly { readonly id: string; readonly affects: string; readonly state: string }[];
 }
 
@@ -36,7 +36,7 @@ export interface ThirdParty {
 /** Licenses that may be shipped together with code under Apache-2.0, each with its license text. */
 const allowed: readonly string[] = [
   ...["Apache-2.0", "BlueOak-1.0.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unicode-3.0", "Zlib"],
-  // SQLite's blessing, which it has instead of a license.
+  // SQLite's blessing, which takes the place of a license.
   "blessing",
 ];
 

@@ -45,7 +45,7 @@ import { type AgentReport, type BoardPicture, pictureOf, type SitePicture } from
 export interface SiteServer {
   readonly port: number;
   readonly isUp: boolean;
-  /** Makes the API server unavailable for this long. It comes back with its data. */
+  /** Makes the API server unavailable for this long. It returns with its data. */
   restart(pause: Millis, signal: AbortSignal): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export interface SiteServer {
 const timeout: Millis = 10_000;
 /** Longest time for which the first board runs alone. */
 const headStart: Millis = 5000;
-/** How long the creation of workloads waits for all boards. */
+/** How long the creation of workloads waits for all boards to be ready. */
 const gathering: Millis = 15_000;
 
 interface Linked {
@@ -146,7 +146,7 @@ export class EmbeddedSite implements StoryStage {
     });
   }
 
-  /** Runs until the signal aborts. The agents end first, while the API can still receive their last writes. */
+  /** Runs until the signal aborts. The agents are stopped first, while the API can still receive their last writes. */
   async run(signal: AbortSignal): Promise<void> {
     const surroundings = new TaskGroup();
     for (const [name, part] of Object.entries(this.#surroundings())) {
@@ -156,7 +156,8 @@ export class EmbeddedSite implements StoryStage {
     this.#boards = linked.map(({ board }) => board);
     const running = new TaskGroup(signal);
     const [first, ...others] = this.#boards;
-    // Boards may boot in any order. Here pi-1 comes first, so that scenarios that name boards always start alike.
+    // Boards may boot in any order. Here pi-1 boots first, so that scenarios that name boards always start in the same
+    // way.
     if (first) running.start(first.plate.name, (ended) => first.run(ended));
     await this.#until(() => this.picture().leader !== undefined, headStart, signal);
     for (const board of others) running.start(board.plate.name, (ended) => board.run(ended));
@@ -173,7 +174,7 @@ export class EmbeddedSite implements StoryStage {
     this.#exchange.close();
   }
 
-  /** Kills everything at once, when there is no time for a clean stop. */
+  /** Kills everything immediately, if there is no time for a clean stop. */
   kill(): void {
     for (const { agent } of this.#boards) agent.kill();
   }
@@ -238,7 +239,7 @@ export class EmbeddedSite implements StoryStage {
     return new ScenarioSeeder(this.#ambient, { client: this.#client, daemons, workloads });
   }
 
-  /** Starts a rollout, like an operator's kubectl set image. If it fails, expectations fail. */
+  /** Starts a rollout, like an operator's kubectl set image. If it fails, so do the expectations. */
   async #roll(name: string, signal: AbortSignal): Promise<void> {
     const known = this.#daemonSets.get(`${workloadNamespace}/${name}`);
     if (known === undefined) return;

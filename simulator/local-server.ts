@@ -22,7 +22,7 @@ const host = "127.0.0.1";
 const portsTried = 100;
 const portRetry: Millis = 200;
 
-/** The site's API server in this process, on a loopback port that stays the same across restarts. */
+/** The site's API server in this process, on a loopback port that remains the same across restarts. */
 export class LocalServer implements SiteServer {
   readonly #ambient: Ambient;
   /** Creates a server over the file on disk, because only the file survives a restart. */
@@ -56,7 +56,7 @@ export class LocalServer implements SiteServer {
   }
 
   async restart(pause: Millis, signal: AbortSignal): Promise<void> {
-    // The server is already down, and the call that stopped it will start it again.
+    // The server is already down, and the call that stopped it will restart it.
     if (!this.#life) return;
     await this.stop();
     await sleep(this.#ambient.clock, pause, signal);

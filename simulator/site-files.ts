@@ -57,13 +57,13 @@ export function writeBoardFiles(
     apiVersion: "siteward.dev/v1",
     kind: "AgentConfiguration",
     site: { name: siteName },
-    // The clock is trusted, because the machine of a trial need not have an NTP client.
+    // The clock is trusted, because the machine need not have an NTP client.
     board: { name: board, clock: "trusted" },
     api: { kubeconfig },
     state: { folder: path.join(home, "state") },
     run: { folder: run },
     mqtt: { url: `mqtt://127.0.0.1:${ports.broker}`, fleet: fleetName },
-    // All boards of a trial are on one machine, where a board whose link is cut would still answer.
+    // All boards are on one machine, where a board whose link is cut would still answer.
     judgement: { witness: "off" },
     // The table must be current, not ten seconds old, and these files are not on flash that could wear out.
     status: { minInterval: "500ms", every: "5s" },
@@ -73,8 +73,8 @@ export function writeBoardFiles(
 }
 
 /**
- * Merges the sections of a configuration. `own` takes precedence over the scenario, which cannot redirect an agent to
- * another site.
+ * Merges the sections of a configuration. `own` takes precedence over the scenario, so that a scenario cannot redirect
+ * an agent to another site.
  */
 function merged(sections: Sections, own: Sections): Sections {
   const all = { ...sections, ...own };

@@ -45,7 +45,7 @@ export class CommandLog {
 
   /**
    * Stores the command and the counter of its signing key in one transaction, after which neither can be used again.
-   * `key` is the key's fingerprint, because another key could be given its name.
+   * `key` is the key's fingerprint, because another key could be given the same name.
    */
   admit(row: CommandRow, counted?: { readonly key: string; readonly counter: number }): void {
     this.#database.transaction(() => {
@@ -74,8 +74,7 @@ export class CommandLog {
   }
 
   /**
-   * Stores the terminal answer; a second one changes nothing. `isDelivered` is true if the answer need not be sent
-   * later.
+   * Stores the terminal answer; a second one is ignored. `isDelivered` is true if the answer need not be sent later.
    */
   settle(id: string, state: string, answer: string, isDelivered: boolean): void {
     this.#database
@@ -94,7 +93,7 @@ export class CommandLog {
       .all();
   }
 
-  /** Terminal answers that have possibly not been sent, in the commands' order of arrival. */
+  /** Terminal answers that may not have been sent, in the order in which their commands arrived. */
   undelivered(): readonly CommandRow[] {
     return this.#database
       .prepare<CommandRow>(`SELECT ${columns} FROM commands WHERE told = 0 AND NOT ${open} ORDER BY seq LIMIT 256`)

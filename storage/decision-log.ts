@@ -22,7 +22,7 @@ export interface DecisionText {
   readonly text: string;
 }
 
-/** The query for the newest decisions, which readers in other processes also use. */
+/** The query for the newest decisions, which readers in other processes use as well. */
 export function newestDecisions(subject: string | undefined, most: number): DecisionQuery {
   const board = subject?.startsWith("node/") ? subject.slice("node/".length) : null;
   const where = subject === undefined ? "" : "WHERE subject = ? OR board = ?";
@@ -61,7 +61,7 @@ export class DecisionLog {
 
   /**
    * The newest decisions, oldest first: those about an object, or about a board and its pods; all decisions if
-   * undefined.
+   * `subject` is undefined.
    */
   newest(subject: string | undefined, most: number): readonly string[] {
     const { sql, values } = newestDecisions(subject, most);
@@ -75,7 +75,7 @@ export class DecisionLog {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** A changed decision moves to the end, because it is now the latest, and so not among the first to be deleted. */
+  /** A changed decision moves to the end, because it is now the latest, and so is not among the first to be deleted. */
   #put({ id: former, subject, board, text }: DecisionEntry): number {
     if (former !== undefined) this.#database.prepare("DELETE FROM decisions WHERE id = ?").run(former);
     const id = this.#lastId() + 1;

@@ -1,7 +1,7 @@
 /**
  * busy: another process holds the file · full: no space left on the disk · damaged: the content is not a database, or
- * another program's · foreign: the cache was filled beside another state.db · io: the file cannot be read or written ·
- * newer: the file was written by a later version of this program.
+ * is another program's · foreign: the cache was filled next to another state.db · io: the file cannot be read or
+ * written · newer: the file was written by a later version of this program.
  */
 export type StorageErrorKind = "busy" | "full" | "damaged" | "foreign" | "io" | "newer";
 
@@ -11,8 +11,8 @@ interface Circumstances {
   /** Overrides the kind's hint. */
   readonly hint?: string;
   /**
-   * True (the default) if the file is a cache, which the program may delete and fill again. False if it holds facts
-   * that exist nowhere else, so that an operator must decide.
+   * True (the default) if the file is a cache, which the program may delete and refill. False if it holds facts that
+   * exist nowhere else, so that an operator must decide.
    */
   readonly disposable?: boolean;
   /** True if the state folder cannot be created because the configuration names a wrong path. Default: false. */
@@ -55,7 +55,8 @@ export function kindOf(error: unknown): StorageErrorKind | undefined {
 }
 
 /**
- * True for an error in SQLite's own terms: the file was changed by another program, or one of our statements is wrong.
+ * True for an error that SQLite itself reports: the file was changed by another program, or one of our statements is
+ * wrong.
  */
 export const isOfSqlite = (error: unknown): boolean => codeOf(error)?.startsWith("SQLITE_") ?? false;
 
@@ -95,9 +96,9 @@ const sentences: Readonly<Record<StorageErrorKind, string>> = {
 
 const hints: Readonly<Record<StorageErrorKind, string>> = {
   busy: "Make sure that only one agent uses this file.",
-  full: "Free space on the disk that holds the file; the agent then continues by itself.",
+  full: "Free some space on the file's disk; the agent then continues by itself.",
   damaged: "Move the file away, then restart the service.",
-  foreign: "No action is needed: the agent fills the cache again.",
+  foreign: "No action is needed: the agent refills the cache.",
   io: "Check that the folder exists, belongs to the user of the service and is not mounted read-only; the agent then continues by itself.",
   newer: "Install that version again, or move the file away.",
 };

@@ -6,7 +6,7 @@ interface Tree {
   readonly name: string;
   /** The columns that the entries are sorted by. Together they are unique. */
   readonly keys: readonly string[];
-  /** At most `most` entries after the one with the key `after`; undefined to begin at the first. */
+  /** At most `most` entries after the one with the key `after`, or from the first one if undefined. */
   select(after: readonly SqlValue[] | undefined, most: number): readonly Entry[];
 }
 
@@ -22,8 +22,8 @@ const isValidJson = "is valid JSON";
  * StorageError if SQLite finds malformed content, the disk cannot be read, or an entry is out of order. Writes are
  * allowed between two steps.
  *
- * SQLite's own quick_check finds a little more (orphaned pages, the end of a long value), but cannot be interrupted: on
- * an SD card it takes a second for 10 MB.
+ * SQLite's own quick_check finds slightly more (orphaned pages, the end of a long value), but cannot be interrupted,
+ * and takes a second for 10 MB on an SD card.
  */
 export function* fileWalk(database: Database): Generator<{ readonly tree: string }, void, number> {
   let most = yield { tree: "" };
@@ -45,7 +45,7 @@ function checked(
   after: readonly SqlValue[] | undefined,
 ): readonly SqlValue[] {
   const key = tree.keys.map((name) => row[name] ?? null);
-  if (row[isValidJson] === 0) throw database.damaged(new Error(`${tree.name} holds JSON that cannot be parsed`));
+  if (row[isValidJson] === 0) throw database.damaged(new Error(`${tree.name} contains JSON that cannot be parsed`));
   if (after !== undefined && !isBehind(key, after)) throw database.damaged(new Error(`${tree.name} is out of order`));
   return key;
 }

@@ -6,15 +6,15 @@ import { Memo } from "./memo.ts";
 import { type FolderOptions, StateFolder } from "./state-folder.ts";
 
 /**
- * A folder in memory that stands in for a state folder that cannot be written, so that the agent can keep reading and
- * reporting. It begins with a copy of state.db, so that counters continue, and accepted commands are recognised.
+ * A folder in memory that replaces a state folder that cannot be written, so that the agent can continue to read and
+ * report. It begins with a copy of state.db, so that counters continue, and accepted commands are recognised.
  */
 export interface Makeshift {
   /** Path of the folder in memory. */
   readonly at: string;
   /** Path of the state folder that it replaces. */
   readonly of: string;
-  /** Whether state.db could be copied. If not, facts stored in the makeshift are dropped with it. */
+  /** Whether state.db could be copied. If not, facts stored in the makeshift are lost with it. */
   readonly isCopy: boolean;
 }
 
@@ -27,7 +27,7 @@ export function makeMakeshift(at: string, of: string): Makeshift {
 }
 
 /**
- * Opens the makeshift with an empty outbox, because messages sent from a copy would be sent again from the state
+ * Opens the makeshift with an empty outbox, because messages sent from a copy would later be sent again from the state
  * folder.
  */
 export function openMakeshift(at: string, options: Omit<FolderOptions, "folder"> & { readonly standsIn: string }) {

@@ -26,7 +26,7 @@ export class Memo {
   }
 
   /**
-   * The entries of an area in key order. A change during the walk is seen if the page with its key has not been read
+   * The entries of an area in key order. A change during the walk is visible if the page with its key has not been read
    * yet.
    */
   *entries(area: string): IterableIterator<[string, string]> {

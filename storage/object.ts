@@ -35,7 +35,7 @@ export type IndexFunctions<T> = Readonly<Record<string, IndexFunction<T>>>;
 export const keyOf = ({ metadata: { namespace, name } }: StoredObject): Key =>
   namespace === undefined || namespace === "" ? name : `${namespace}/${name}`;
 
-/** Identifies one state of an object: states with equal fields are the same. */
+/** Identifies one state of an object; states with equal fields are the same. */
 export interface Identity {
   readonly uid: string;
   readonly version: string;

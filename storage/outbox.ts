@@ -2,8 +2,8 @@ import type { Database } from "./database/database.ts";
 import { Memo } from "./memo.ts";
 
 /**
- * Kinds of messages that are kept on disk until the broker has them. State documents are not, because an old one must
- * not replace a current one.
+ * Kinds of messages that are kept on disk until the broker has received them. State documents are not kept, because an
+ * old one must not replace a current one.
  */
 export type OutboxClass = "response" | "event";
 
@@ -22,7 +22,7 @@ export interface OutboxMessage {
   readonly retain: boolean;
   /** MQTT properties, as JSON. */
   readonly properties: string;
-  /** If its class is full, the message with the lowest rank is dropped or, among several, the oldest of them. */
+  /** If the class is full, the message with the lowest rank is dropped; among several, the oldest one. */
   readonly rank: number;
   /** Milliseconds from now until the message expires. */
   readonly ttl: number;
@@ -31,7 +31,7 @@ export interface OutboxMessage {
 export interface OutboxRow extends OutboxMessage, BootTime {
   readonly id: number;
   readonly class: OutboxClass;
-  /** The seq of an event: these numbers have no gaps; null for a response. */
+  /** The seq of an event, numbered without gaps; null for a response. */
   readonly seq: number | null;
 }
 
@@ -81,8 +81,8 @@ const columns = "id, class, topic, payload, retain, properties, rank, seq, boot,
 const age = "(CASE WHEN boot = ? THEN ? - since ELSE ? END)";
 
 /**
- * Messages waiting for the broker, in state.db: on disk when `respond` or `event` returns. Each class has its own
- * limit, so that a flood of events does not displace answers.
+ * Messages waiting for the broker, in state.db; they are on disk when `respond` or `event` returns. Each class has its
+ * own limit, so that a flood of events does not displace answers.
  */
 export class Outbox {
   readonly #database: Database;
@@ -106,7 +106,7 @@ export class Outbox {
 
   /**
    * One transaction: takes the next number, stores the event, enforces the bound, and records which events were dropped
-   * for it. Returns the number.
+   * to make room. Returns the number.
    */
   event(write: (seq: number) => OutboxMessage, at: BootTime): number {
     return this.#database.transaction(() => {
@@ -179,8 +179,8 @@ export class Outbox {
   }
 
   /**
-   * Drops up to `limit` messages whose topics begin with none of these strings, and records the events among them as
-   * dropped. Returns how many.
+   * Drops up to `limit` messages whose topics do not begin with any of these strings, and records the events among them
+   * as dropped. Returns how many.
    */
   dropOutside(prefixes: readonly string[], limit: number): number {
     const outside = this.#database
@@ -206,7 +206,7 @@ export class Outbox {
     return { rows: row?.rows ?? 0, bytes: row?.bytes ?? 0 };
   }
 
-  /** When the oldest waiting message was stored; undefined if none waits. */
+  /** When the oldest waiting message was stored; undefined if none is waiting. */
   oldest(): BootTime | undefined {
     const row = this.#database
       .prepare<{ boot: string; since: number }>(
@@ -222,7 +222,8 @@ export class Outbox {
   }
 
   /**
-   * The number of messages dropped since the outbox was created: for lack of room, expired, or refused by the broker.
+   * The number of messages dropped since the outbox was created, because there was no room, they expired, or the broker
+   * refused them.
    */
   get lost(): number {
     return this.last("lost");
@@ -246,7 +247,7 @@ export class Outbox {
 
   #insert(of: OutboxClass, message: OutboxMessage, seq: number | undefined, at: BootTime): void {
     const { topic, payload, retain, properties, rank, ttl } = message;
-    // The sender's correlation data is among the properties, and takes up room too.
+    // The sender's correlation data is among the properties, and takes up room as well.
     const bytes = Buffer.byteLength(topic) + Buffer.byteLength(payload) + Buffer.byteLength(properties);
     this.#database
       .prepare(

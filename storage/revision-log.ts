@@ -63,7 +63,7 @@ export class RevisionLog {
     this.#database = database;
   }
 
-  /** The newest revision. It never decreases, not even by compaction. */
+  /** The newest revision. It never decreases, not even through compaction. */
   get revision(): number {
     const sql = "SELECT seq FROM sqlite_sequence WHERE name = 'log'";
     return this.#database.prepare<{ seq: number }>(sql).get()?.seq ?? 0;
@@ -88,14 +88,16 @@ export class RevisionLog {
     });
   }
 
-  /** Replaces the state written at `previous`. Returns undefined if that is no longer the newest. One transaction. */
+  /**
+   * Replaces the state written at `previous`. Returns undefined if that is no longer the newest state. One transaction.
+   */
   update(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.#follow(key, previous, 0, value);
   }
 
   /**
-   * Deletes a key; `value` is the last state, for its watchers. Returns undefined if `previous` no longer wrote the
-   * newest state. One transaction.
+   * Deletes a key; `value` is the last state, for watchers of the key. Returns undefined if the newest state was not
+   * written at `previous`. One transaction.
    */
   remove(key: string, previous: number, value: WriteValue): RevisionEntry | undefined {
     return this.#follow(key, previous, 1, value);
@@ -137,7 +139,7 @@ export class RevisionLog {
 
   /**
    * One step in deleting the history up to `upTo`: reads at most `rows` revisions and records its progress, in one
-   * transaction. Returns whether more remains to be done.
+   * transaction. Returns whether more steps remain.
    */
   compact(upTo: number, rows: number): boolean {
     return this.#database.transaction(() => {
@@ -178,8 +180,8 @@ export class RevisionLog {
 }
 
 /**
- * SQL: true for a row that holds the state of its key at a revision (bound twice): written by then, not a deletion, and
- * not replaced by then.
+ * SQL: true for a row with the state of its key at a revision (bound twice): written by then, not a deletion, and not
+ * replaced by then.
  */
 const liveAt = `
   deleted = 0 AND revision <= ? AND NOT EXISTS (

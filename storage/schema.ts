@@ -3,10 +3,10 @@ import type { Migration } from "./database/migrations.ts";
 /**
  * cache.db: the mirror of the site. It may be deleted at any time.
  *
- * Forward only: a released step is never edited; a change is a new number. Not even a comment inside a CREATE statement
- * may change, because SQLite stores the statement's text, and a file whose statements differ counts as damaged. A step
- * may drop cached objects, so changing which fields are stored (or what an index function computes under an unchanged
- * name) also takes a step.
+ * Forward only: a released step is never edited; each change is a step with a new number. Not even a comment inside a
+ * CREATE statement may change, because SQLite stores the statement's text, and a file whose statements differ counts as
+ * damaged. A step may drop cached objects, so changing which fields are stored (or what an index function computes
+ * under an unchanged name) also requires a step.
  */
 export const cacheMigrations: readonly Migration[] = [
   {
@@ -69,7 +69,7 @@ export const cacheMigrations: readonly Migration[] = [
   },
   {
     number: 2,
-    // As of this step, Pods are stored with more fields: those that decide which boards they fit on.
+    // As of this step, Pods are stored with additional fields, which decide on which boards they fit.
     sql: `
       DELETE FROM objects;
       DELETE FROM index_rows;

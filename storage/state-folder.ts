@@ -16,7 +16,7 @@ import { makeFolder } from "./make-folder.ts";
 export interface FolderOptions {
   readonly folder: string;
   readonly pragmas: Omit<Pragmas, "synchronous">;
-  /** Part of the names of damaged files that are set aside: see `openState`. */
+  /** Part of the names of damaged files that are set aside; see `openState`. */
   readonly stamp: string;
   /** Why this folder is used in place of the configured one; absent if it is the configured one. */
   readonly standsIn?: string;
@@ -24,8 +24,8 @@ export interface FolderOptions {
 
 /**
  * The folder of one agent: state.db and cache.db. Only one process can have it open, because the lock on state.db is
- * taken before anything else is touched and ends with the process, so holding it proves that the previous process is
- * gone.
+ * taken before anything else is touched, and is released when the process ends, so holding it proves that the previous
+ * process no longer exists.
  */
 export class StateFolder {
   readonly state: OpenedState;
@@ -60,7 +60,7 @@ export class StateFolder {
     }
   }
 
-  /** The inode of state.db, because a copy of the folder has another one. */
+  /** The inode of state.db, which identifies this folder, because a copy of it has another one. */
   get inode(): string {
     return String(statSync(path.join(this.#folder, "state.db"), { bigint: true }).ino);
   }
@@ -71,8 +71,8 @@ export class StateFolder {
   }
 
   /**
-   * What happened to state.db since it was opened; undefined if nothing did. SQLite continues in the opened file, and
-   * reports neither a removed nor a truncated one. Called often, so it only reads the file's entry.
+   * What happened to state.db since it was opened; undefined if nothing did. SQLite continues to use the opened file,
+   * and reports neither a removed nor a truncated one. Called often, so it only reads the file's metadata.
    */
   loss(): "removed" | "replaced" | "truncated" | undefined {
     try {
@@ -86,7 +86,7 @@ export class StateFolder {
     }
   }
 
-  /** Writes everything in memory and checkpoints both files. */
+  /** Writes everything that is only in memory, and checkpoints both files. */
   close(): void {
     this.cache.database.close();
     this.state.database.close();
@@ -119,7 +119,7 @@ export function obstacleAt(folder: string): string | undefined {
  */
 export const leastFreeBytes = 1024 * 1024;
 
-/** Opens the cache. If it was filled beside another state.db it is deleted, like a damaged one. */
+/** Opens the cache. If it was filled next to another state.db, it is deleted, like a damaged one. */
 function ownCache(state: Database, opening: OpenFileOptions): OpenedCache {
   const opened = openCache(opening);
   try {
@@ -150,4 +150,4 @@ function makeStateFolder(folder: string): void {
 }
 
 const folderHint =
-  "Create the folder with write access for the user of the service, or set state.folder to another one; then restart the service.";
+  "Create the folder with write access for the user of the service, or set state.folder to another folder; then restart the service.";

@@ -180,7 +180,7 @@ describe("an object as large as a server lets it become", () => {
     "100 000 levels": [
       pods,
       event("Pod", "v1", {}, { spec: 7 }).replace("7}", `${"[".repeat(100_000)}${"]".repeat(100_000)}}`),
-      "nested more than 100 deep",
+      "nested more than 100 levels deep",
     ],
   };
 

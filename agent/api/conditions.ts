@@ -1,5 +1,6 @@
 /**
- * The condition of this type, if there is one. Tolerates a malformed list: `conditions` may come unchecked from an API.
+ * The condition of this type, if there is one. Tolerates a malformed list: `conditions` may be unchecked input from an
+ * API.
  */
 export const conditionOf = <T extends { readonly type: string }>(
   conditions: readonly T[] | undefined,

@@ -21,7 +21,7 @@ import type { ObjectMeta, OnWire } from "./meta.ts";
 
 type Read<T extends { metadata?: unknown }> = Omit<OnWire<T>, "metadata"> & { readonly metadata: ObjectMeta };
 
-/** A Node in the cache has little of its nodeInfo. */
+/** A Node in the cache has only a few fields of its nodeInfo. */
 export type Node = Read<Omit<V1Node, "status"> & { status?: Omit<V1NodeStatus, "nodeInfo"> & { nodeInfo?: NodeInfo } }>;
 type NodeInfo = Partial<V1NodeSystemInfo>;
 export type NodeCondition = OnWire<V1NodeCondition>;

@@ -15,13 +15,13 @@ declare global {
 /** Parses JSON; throws a SyntaxError. */
 export type ParseJson = (text: string) => unknown;
 
-/** Kinds whose content this program writes again, in pods and revisions of DaemonSets. */
+/** Kinds whose content this program writes back, into pods and revisions of DaemonSets. */
 const copied = new Set([resourceName(daemonSets), resourceName(controllerRevisions)]);
 
 /**
- * How the JSON of a kind is parsed. Where content is written again, integers that a JavaScript number would round
+ * How the JSON of a kind is parsed. If the content is written back, integers that a JavaScript number would round
  * (int64 beyond 2^53, as in `tolerationSeconds: 9223372036854775807`) are kept as raw JSON, which JSON.stringify writes
- * unchanged. The shape checks leave such values in templates and in the data of revisions only.
+ * unchanged. The shape checks leave such values only in templates and in the data of revisions.
  */
 export const parserOf = (resource: Resource<KubeObject>): ParseJson =>
   copied.has(resourceName(resource)) ? parseExactly : parsePlainly;
@@ -32,8 +32,8 @@ const parsePlainly: ParseJson = (text) => JSON.parse(text);
 const largeInteger = /[:,[]\s*-?\d{16}/;
 
 /**
- * JSON with more values is parsed without this, because a reviver is called for each value, which takes 20 ms for this
- * many.
+ * Maximum number of values: beyond it, JSON is parsed without a reviver, because calling one for this many values takes
+ * 20 ms.
  */
 const mostRevived = 20_000;
 

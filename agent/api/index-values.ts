@@ -4,22 +4,23 @@ import type { LabelSelector } from "./selectors.ts";
 
 /*
  * Values of the caches' label indices. With them, the objects that a selector matches, and the selectors that match an
- * object, are found without a scan. A look-up returns every match and some others; the caller still has to check each.
+ * object, are found without a scan. A look-up returns every match and some others; the caller must still check each of
+ * them.
  */
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Labels whose value changes with each revision. They are not indexed: no selector uses one of them alone. */
+/** Labels whose value changes with each revision. They are not indexed, because no selector uses one of them alone. */
 const revisionLabels: readonly string[] = ["pod-template-hash", "controller-revision-hash", "pod-template-generation"];
 
 const isIndexed = (label: string): boolean => !revisionLabels.includes(label);
 
-/** The index value of one label. Unambiguous, as namespace names and label keys contain no space. */
+/** The index value of one label. Unambiguous, because namespace names and label keys contain no space. */
 const entry = (namespace: string, label: string, value: string): string => `${namespace} ${label} ${value}`;
 
 /**
  * If an object has more labels, only the first of them, in order of name, are indexed. The API server sets no limit: an
- * object has room for 8 000 labels, and indexing each change of those would block the event loop for a second.
+ * object has room for 8 000 labels, and indexing them at each change would block the event loop for a second.
  */
 const maxIndexedLabels = 128;
 
@@ -34,7 +35,7 @@ export const labelValues = (namespace: string, labels: Labels | undefined): read
   ...firstLabels(labels).flatMap(([label, value]) => (isIndexed(label) ? [entry(namespace, label, value)] : [])),
 ];
 
-/** Maximum number of look-ups per selector: one of this many usually has few results. */
+/** Maximum number of look-ups per selector; among this many, one usually has few results. */
 const maxLookUps = 8;
 
 /** One or more values of the index `byLabel`. Each of them alone finds every object that the selector may match. */
@@ -63,7 +64,7 @@ export const mayBeSelectedBy = (namespace: string, labels: Labels | undefined): 
   ...firstLabels(labels).map(([label, value]) => entry(namespace, label, value)),
 ];
 
-/** A pod's value in the index `byPlace`. Unambiguous, as neither name contains a slash. */
+/** A pod's value in the index `byPlace`. Unambiguous, because neither name contains a slash. */
 export const placeValue = (board: string, namespace: string): string => `${board}/${namespace}`;
 
 export function placeOf(value: string): { readonly board: string; readonly namespace: string } {

@@ -3,8 +3,8 @@ import type { Node } from "./core.ts";
 import { taintKeys, taintsOf } from "./taints.ts";
 
 /**
- * An entry of a Node's managedFields: the API server's record that another program wrote a field that boards are judged
- * by. That program may be a second node lifecycle controller.
+ * An entry of a Node's managedFields: the API server's record that another program wrote a field by which boards are
+ * judged. That program may be a second node lifecycle controller.
  */
 export interface JudgeNote {
   /** The program, as in managedFields: "kube-controller-manager". */
@@ -24,8 +24,8 @@ export interface JudgeReading {
 const ours = "siteward";
 
 /**
- * Managers whose writes of Ready prove nothing: kubelets write Ready, and some distributions run kubelet and controller
- * manager under one name.
+ * Managers whose writes of Ready prove nothing: kubelets write Ready, and in some distributions the kubelet and the
+ * controller manager have the same name.
  */
 const readyWriters: readonly string[] = ["kubelet", "k3s", "k3s-server", "k3s-agent", "kubelite"];
 
@@ -37,7 +37,7 @@ const taintJudges: readonly string[] = ["kube-controller-manager", "k3s", "k3s-s
 
 /**
  * The notes in a Node's managedFields, which name the last manager that changed each field. `managedFields` is
- * unchecked input: the API server defines its format, and entries of an unknown form are ignored.
+ * unchecked input whose format the API server defines; entries of an unknown form are ignored.
  */
 export function judgeNotes(managedFields: unknown): readonly JudgeNote[] {
   if (!Array.isArray(managedFields)) return [];

@@ -12,7 +12,7 @@ export type OnWire<T> = T extends Date
       ? { readonly [Name in keyof T]: OnWire<T[Name]> }
       : T;
 
-/** kubectl's copy of what it applied, as long as the object itself. */
+/** kubectl's copy of the applied object, which is as long as the object itself. */
 export const lastAppliedAnnotation = "kubectl.kubernetes.io/last-applied-configuration";
 
 export type OwnerReference = OnWire<V1OwnerReference>;

@@ -49,7 +49,7 @@ export function pinnedTo(affinity: Affinity): string | undefined {
 }
 
 /**
- * The affinity of a pod for this board only. Replaces all required terms, because this board already satisfies them.
+ * The affinity that pins a pod to this board. Replaces all required terms, because this board already satisfies them.
  */
 export const pinned = (affinity: Affinity, board: string): NonNullable<Affinity> => ({
   ...affinity,

@@ -9,8 +9,8 @@ export type Parsed<T> =
   | { readonly ok: false; readonly why: string; readonly resourceVersion: string | undefined };
 
 /**
- * Maximum depth of an object, in levels. The API's own types nest less than 20 deep; serialising thousands of levels
- * would overflow the stack.
+ * Maximum depth of an object, in levels. The API's own types are nested less than 20 deep; serialising thousands of
+ * levels would overflow the stack.
  */
 const maxDepth = 100;
 
@@ -18,7 +18,7 @@ const maxDepth = 100;
  * Validates an object from an API server: afterwards, every field that this program reads has the declared type.
  * Corrects `value` in place, which must therefore be fresh from JSON.parse. Never throws.
  *
- * Sets kind and apiVersion to those of the resource: items of a list lack them, and partial metadata has its own.
+ * Sets kind and apiVersion to those of the resource, because list items lack them and partial metadata has others.
  * `isBrief`: the request was for metadata only, so an object of kind PartialObjectMetadata needs no other fields.
  */
 export function parseObject<T extends KubeObject>(value: unknown, resource: Resource<T>, isBrief = false): Parsed<T> {
@@ -47,9 +47,9 @@ export function kindMismatch(
 ): string | undefined {
   const { kind, apiVersion } = value;
   if (isPartial && kind === "PartialObjectMetadata") return undefined;
-  if (kind !== undefined && kind !== resource.kind) return `${nameOf(value, resource)}: is of ${named("kind", kind)}`;
+  if (kind !== undefined && kind !== resource.kind) return `${nameOf(value, resource)}: has ${named("kind", kind)}`;
   if (apiVersion === undefined || apiVersion === apiVersionOf(resource)) return undefined;
-  return `${nameOf(value, resource)}: is of ${named("apiVersion", apiVersion)}`;
+  return `${nameOf(value, resource)}: has ${named("apiVersion", apiVersion)}`;
 }
 
 /**
@@ -82,7 +82,7 @@ export function resourceVersionOf(value: unknown): string | undefined {
 function problemOf(value: ParsedFields, resource: Resource<KubeObject>, isPartial: boolean): string | undefined {
   const problem = identityProblemOf(value, resource);
   if (problem !== undefined) return problem;
-  if (isDeeperThan(value, maxDepth)) return `is nested more than ${maxDepth} deep`;
+  if (isDeeperThan(value, maxDepth)) return `is nested more than ${maxDepth} levels deep`;
   const metadataProblem = isFields(value.metadata) ? checkMetadata(value.metadata, mostLabelsOf(resource)) : undefined;
   return metadataProblem ?? (isPartial ? undefined : shapeChecks[resource.plural]?.(value));
 }

@@ -1,25 +1,25 @@
 import { conditionOf } from "./conditions.ts";
 import type { Pod, PodCondition } from "./core.ts";
 
-/** Whether a kubelet has ever accepted the pod, which is when it sets the Ready condition. */
+/** Whether a kubelet has ever accepted the pod: on accepting it, the kubelet sets the Ready condition. */
 export const isTakenUp = ({ status }: Pod): boolean =>
   status?.conditions?.some(({ type }) => type === "Ready") ?? false;
 
 /** The name of the board that a pod is bound to; undefined if it is not bound yet. */
 export const boardOf = ({ spec }: Pod): string | undefined => spec?.nodeName || undefined;
 
-/** The pod's deletion was requested, and the pod still exists. */
+/** Whether the pod's deletion was requested; it still exists. */
 export const isTerminating = ({ metadata }: Pod): boolean => metadata.deletionTimestamp !== undefined;
 
-/** The pod has run to its end, succeeded or failed, and will not run again. */
+/** Whether the pod has terminated, successfully or not, and will not run again. */
 export const isFinished = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
 
-/** Ended in the sense of pod garbage collection: the phase is missing, or is not one of these three. */
+/** Ended in the sense of pod garbage collection: the phase is missing, or is none of these three. */
 export const hasEnded = ({ status }: Pod): boolean => !["Pending", "Running", "Unknown"].includes(status?.phase ?? "");
 
 /**
- * The pod has ended, its deletion was requested and its grace period is over, so only finalizers keep it. Tenants may
- * leave any number of such pods; deleting them again has no effect.
+ * Whether only finalizers keep the pod: it has ended, its deletion was requested, and its grace period has expired.
+ * Tenants may leave behind any number of such pods; deleting them again has no effect.
  */
 export const isKeptByFinalizers = (pod: Pod): boolean =>
   isTerminating(pod) && pod.metadata.deletionGracePeriodSeconds === 0 && isFinished(pod);
@@ -28,8 +28,8 @@ export const isKeptByFinalizers = (pod: Pod): boolean =>
 export const mirrorAnnotation = "kubernetes.io/config.mirror";
 
 /**
- * The pod is a copy of one that the kubelet runs from a file: deleting it ends nothing. Cached pods lack the
- * annotation.
+ * Whether the pod is the API's copy of one that the kubelet runs from a file, so that deleting it stops nothing. Cached
+ * pods lack the annotation.
  */
 export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[mirrorAnnotation] !== undefined;
 
@@ -37,7 +37,8 @@ export const isMirror = ({ metadata }: Pod): boolean => metadata.annotations?.[m
 export const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
 /**
- * Whether the pod is marked not ready if its board falls silent. A pod without a Ready condition has never been ready.
+ * Whether the pod must be marked not ready if its board falls silent. A pod without a Ready condition has never been
+ * ready.
  */
 export function countsAsReady(pod: Pod): boolean {
   const ready = podCondition(pod, "Ready");

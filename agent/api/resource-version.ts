@@ -12,8 +12,8 @@ export function compareVersions(a: string, b: string): number {
 const decimal = /^(?:0|[1-9][0-9]*)$/;
 
 /**
- * Whether a cache that holds everything up to `position` holds a change made at `version`, perhaps of another resource:
- * resources that share a store share its counter. False where the two cannot be compared.
+ * Whether a cache with all changes up to `position` has the change made at `version`, even a change of another
+ * resource, because resources in the same store share its counter. False if the two cannot be compared.
  */
 export const covers = (position: string | undefined, version: string): boolean =>
   position !== undefined && decimal.test(position) && decimal.test(version) && compareVersions(position, version) >= 0;

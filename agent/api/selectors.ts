@@ -49,7 +49,9 @@ function holds(requirement: LabelRequirement, value: string | undefined): boolea
   }
 }
 
-/** Maximum length of a selector, in characters: about what fits into the request line of an API server. */
+/**
+ * Maximum length of a selector, in characters: about as much as fits into the request line that an API server accepts.
+ */
 const maxSelectorLength = 16_384;
 
 function checkLength({ length }: string, maxLength: number): void {

@@ -13,7 +13,7 @@ export const isText = (value: unknown): value is string => typeof value === "str
 /** True for an array of strings that are not empty. */
 export const areTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
-/** True for an array of strings, empty ones included. */
+/** True for an array of strings, which may be empty. */
 export const areStrings = (value: unknown): boolean =>
   Array.isArray(value) && value.every((one) => typeof one === "string");
 
@@ -39,8 +39,8 @@ export const maxLabels = 1000;
 
 /**
  * How many extra labels an object may have if controllers create objects of its kind, by the kind's plural: such an
- * object gets its owner's labels and a few more, and must not be refused when its owner was accepted. EndpointSlices
- * are also created from Endpoints.
+ * object gets its owner's labels and a few more, and must not be refused if its owner was accepted. EndpointSlices are
+ * also created from Endpoints.
  */
 const roomOfMade: Readonly<Record<string, number>> = {
   endpoints: 8,

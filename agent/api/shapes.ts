@@ -14,9 +14,9 @@ import {
 import { checkDaemonSet, checkEndpointSlice, checkEndpoints, checkRevision, checkService } from "./workload-shapes.ts";
 
 /**
- * Checks those fields of one kind that this program reads. Deletes malformed fields in place, unless the object would
- * mean something else without them (a Lease that seems unheld, a Pod that seems to tolerate nothing): then the object
- * is refused. Returns the reason for a refusal; undefined if the object can be used.
+ * Checks those fields of one kind that this program reads. Deletes malformed fields in place. If the object would have
+ * another meaning without them (a Lease that seems unheld, a Pod that seems to tolerate nothing), it is refused
+ * instead. Returns the reason for a refusal; undefined if the object can be used.
  */
 export type ShapeCheck = (object: ParsedFields) => string | undefined;
 
@@ -82,8 +82,8 @@ export function checkMetadata(metadata: ParsedFields, mostLabels: number): strin
 }
 
 /**
- * Replaces strings longer than in any real owner reference: API servers accept references of 1.5 MB, and every object
- * has its own copy.
+ * Replaces strings that are longer than in any real owner reference, because API servers accept references of 1.5 MB,
+ * and every object has its own copy.
  */
 function isOwner(owner: ParsedFields): boolean {
   for (const name of ["apiVersion", "kind", "name", "uid"]) {

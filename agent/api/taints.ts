@@ -14,7 +14,7 @@ export const taintKeys = {
 /** The identity of a taint within its Node: key and effect. */
 export type TaintName = Pick<Taint, "key" | "effect">;
 
-/** Set by a person on a Node that will not come back as it was. */
+/** Set by a person on a Node that will not return in its previous state. */
 export const outOfServiceKey = "node.kubernetes.io/out-of-service";
 
 export const notReady: TaintName = { key: taintKeys.notReady, effect: "NoExecute" };
@@ -36,8 +36,8 @@ export const noExecuteTaints = (node: Node): readonly Taint[] =>
   taintsOf(node).filter(({ effect }) => effect === "NoExecute");
 
 /**
- * The whole list after a change, because a patch cannot address a single taint, because the list has no merge key. An
- * added taint replaces the one with the same key and effect; all others stay as they are.
+ * The whole list after a change, because a patch cannot address a single taint: the list has no merge key. An added
+ * taint replaces the one with the same key and effect; all others remain unchanged.
  */
 export function changeTaints(
   before: readonly Taint[],
@@ -60,8 +60,8 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
     case "Exists":
       return true;
     default:
-      // An unknown operator tolerates nothing. Numeric operators (Gt, Lt) exist only behind a feature gate, off by
-      // default.
+      // An unknown operator tolerates nothing. Numeric operators (Gt, Lt) exist only behind a feature gate that is off
+      // by default.
       return false;
   }
 }

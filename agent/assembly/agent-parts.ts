@@ -91,7 +91,7 @@ export function agentParts(agent: ReportedAgent, now: Instant): AgentParts {
 }
 
 /**
- * The write-ahead log may be this many times as large as the settings ask for: a long list is written in large
+ * The write-ahead log may be this many times as large as the configured size, because a long list is written in large
  * transactions, and the log holds at least one of them.
  */
 const roomInLog = 4;
@@ -106,7 +106,8 @@ const recent: Millis = 300_000;
 
 export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly string[], now: Instant): ControllerPart {
   const { name, state, queue, syncP95, errorsLastHour, lastError } = loop.stats(now);
-  // Errors caused by a missing permission do not count: it is reported separately, and only until it is granted.
+  // Errors caused by a missing permission do not count, because it is reported separately, and only until it is
+  // granted.
   const isFailing = lastError !== undefined && lastError.missing === undefined && elapsed(lastError.at, now) < recent;
   return {
     name,
@@ -121,7 +122,7 @@ export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly str
 function leaderPart(election: ElectorView, config: Config): LeaderPart {
   const { role, holder, isFree, term, since, leaseAge, leaseDuration, renewP95, missedRenewals, ended, identity } =
     election;
-  // The Lease still names this board, whose term is over: another board may lead by now.
+  // The Lease still names this board, but its term has ended, and another board may lead by now.
   const isPast = ended !== undefined && holder === identity;
   const isVacant = isFree || isPast || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
   return {
@@ -134,14 +135,14 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
     ownDuration: config.leader.duration,
     renewP95Ms: role === "leader" ? renewP95 : undefined,
     missedRenewals: role === "leader" ? missedRenewals : undefined,
-    // A follower that sleeps until the term would end sees the Lease grow old, so an old Lease alone says nothing about
-    // its holder.
+    // A follower that sleeps until the term would end sees the Lease grow old, so its age alone says nothing about its
+    // holder.
     leaderlessSince: isFree ? since : undefined,
     ended: isPast || isFree ? ended : undefined,
   };
 }
 
-/** How long an outage stays in the status after its end. */
+/** How long an outage is shown in the status after its end. */
 const oldOutage: Millis = 86_400_000;
 
 function apiPart(
@@ -177,7 +178,7 @@ function watchPart(
   { resource, live, synced, problem, receivedAgo, lists, watches, rejected, objects, behind }: InformerStats,
   isListening: boolean,
 ): WatchPart {
-  // A watch that has never received anything is still being opened; if that fails, the informer reports why.
+  // A watch that has never received anything is still being opened; if that fails, the informer reports the reason.
   const hasReceived = synced && receivedAgo !== undefined;
   return {
     resource,
@@ -200,7 +201,7 @@ function watchPart(
   };
 }
 
-/** Only the leader knows the holds, since it has to honour them. */
+/** Only the leader reports the holds, because it must honour them. */
 function holdsPart(holds: Holds, quiet: QuietHours | undefined, now: Instant): HoldsPart {
   const running = <T extends Hold>(all: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
     [...all].filter(([, hold]) => isRunning(hold, now));
@@ -214,8 +215,8 @@ function holdsPart(holds: Holds, quiet: QuietHours | undefined, now: Instant): H
     pauses: running(holds.pauses).map(([controller, pause]) => ({ controller, ...origin(pause) })),
     confirmed: running(holds.confirmed).map(([target, hold]) => ({ target, ...origin(hold) })),
     ...(holds.release && isRunning(holds.release, now) && { release: origin(holds.release) }),
-    // If the end of the quiet hours is not known yet, it is checked again later; until then the next check counts as
-    // the end.
+    // If the end of the quiet hours is not known yet, it is checked again later, and the next check counts as the end
+    // until then.
     quietUntil: quiet && (quiet.until ?? shifted(now, quietLook)),
   };
 }
@@ -254,14 +255,15 @@ function problemParts(
     if (problem === undefined || state !== "up" || isTold(resource, ["list", "watch"])) continue;
     found.push({ type: "WatchFailing", subject: resource, severity: "warning", message: `${resource}: ${problem}` });
   }
-  // A request that failed before the link came back says nothing about the link now, even if no later one was sent yet.
+  // A request that failed before the link recovered says nothing about its current state, even if none has been sent
+  // since.
   const isOver = election.lastError?.isOfLink && elapsed(election.lastError.at, since) >= 0;
   if (election.fruitless !== undefined && state === "up") {
     found.push({
       type: "ElectionFailing",
       severity: "warning",
       message: `this board does not lead: ${election.fruitless}`,
-      hint: "check the link and the API server; if this lasts, the board leaves the Lease to others for a while",
+      hint: "check the link and the API server; if this continues, the board leaves the Lease to others for a while",
     });
   } else if (
     election.lastError &&
@@ -305,7 +307,7 @@ function problemParts(
   return found;
 }
 
-/** That this board does not stand for election. Where an operator ordered that, it is no fault. */
+/** Reports that this board does not stand for election; this is only informational if an operator ordered it. */
 export function standingProblems(
   { notStanding, orderedUntil, isLeaderless }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless">,
   now: Instant,
@@ -313,8 +315,10 @@ export function standingProblems(
   if (notStanding === undefined) return [];
   const isOrdered = orderedUntil !== undefined;
   const time = isOrdered ? ` for ${formatDuration(elapsed(now, orderedUntil))} more` : "";
-  const meanwhile = isLeaderless ? "no other board has taken the Lease yet" : "another board leads meanwhile";
-  const end = isLeaderless ? "if none does, this one stands again in that time" : "this one stands again by itself";
+  const meanwhile = isLeaderless ? "no other board has taken the Lease yet" : "another board is leading";
+  const end = isLeaderless
+    ? "if none does, this board stands for election again at that time"
+    : "this board will then stand again by itself";
   return [
     {
       type: "NotStanding",
@@ -322,7 +326,7 @@ export function standingProblems(
       message: `this board does not stand for election${time}: ${notStanding}`,
       hint: isOrdered
         ? `as ordered: ${meanwhile}; ${end}`
-        : `${meanwhile}; this one stands again when the cause is over`,
+        : `${meanwhile}; this board will stand again once the cause is gone`,
     },
   ];
 }
@@ -338,7 +342,7 @@ function permissionProblem({ user, verb, resource, group, namespace }: MissingPe
     subject: `${verb} ${resource}${where}`,
     // Nothing in the agent depends on Events.
     severity: resource === "events" ? "warning" : "critical",
-    message: `user ${user} may not ${verb} ${resource}${where}`,
+    message: `user ${user} is not allowed to ${verb} ${resource}${where}`,
     hint: `bind a ${kind} with apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]; the agent keeps trying`,
   };
 }

@@ -30,8 +30,8 @@ import { type LanWitness, witnessOf } from "./witness.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
- * `current`, which holds the current term, comes first: many parts read it or wake its loops, and the part that fills
- * it (`work`) needs all of those.
+ * `current`, which holds the current term, comes first, because many parts read it or wake its loops, and the part that
+ * fills it (`work`) needs all of those.
  */
 export class Agent {
   /**
@@ -142,12 +142,13 @@ export class Agent {
     try {
       this.decisions.flush();
     } finally {
-      // The caches are written last, because releasing the Lease proves that the server still has the history they hold.
+      // The caches are written last, because releasing the Lease proves that the server still has the history that they
+      // contain.
       informers.storeProofs();
     }
   }
 
-  /** How far the API server's clock is ahead of this board's clock; undefined before the first answer with a date. */
+  /** How far the API server's clock is ahead of this board's clock; undefined before the first response with a date. */
   get clockSkew(): Millis | undefined {
     return this.#api.link.skew;
   }

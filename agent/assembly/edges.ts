@@ -29,7 +29,7 @@ export interface Edges {
   readonly rebuilt: Error | undefined;
   /** Why this board must not lead, even if no other board can; undefined if it may lead. */
   readonly barred: () => string | undefined;
-  /** Called after each change that must appear in the status file at once. */
+  /** Called after each change that must appear in the status file immediately. */
   readonly statusChanged: () => void;
 }
 

@@ -22,7 +22,9 @@ import type { SiteConnection } from "./site-connection.ts";
 /** The executor, and the sources of the verdicts and holds that permit or forbid an act. */
 export interface Execution {
   readonly verdictDeps: BoardVerdictDeps;
-  /** The limits of the safety valve, whether or not an operator released it; undefined if there is no valve. */
+  /**
+   * The limits of the safety valve, regardless of whether an operator has released it; undefined if there is no valve.
+   */
   readonly limits: ValveLimits | undefined;
   readonly executor: Executor;
 }

@@ -42,7 +42,10 @@ export interface SiteCachesDeps {
   readonly holds: HoldBook;
 }
 
-/** Resources that every agent mirrors, whichever controllers run. Namespaces only if the site selects namespaces. */
+/**
+ * Resources that every agent mirrors, regardless of which controllers run; namespaces only if the site selects
+ * namespaces.
+ */
 const alwaysMirrored = ({ site }: Config): readonly Resource<KubeObject>[] =>
   site.namespaceSelector === undefined ? [nodes, leases, pods] : [nodes, leases, pods, namespaces];
 

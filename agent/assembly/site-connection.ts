@@ -22,16 +22,17 @@ export interface SiteConnection {
   readonly link: ApiLink;
   readonly traffic: Traffic;
   readonly permissions: Permissions;
-  /** The requests of `client` that fail. */
+  /** The failing requests of `client`. */
   readonly failing: FailingRequests;
   /**
-   * After a lost connection, the boards do not all reconnect at once: their watches and renewals start at random times.
+   * After a lost connection, the boards do not all reconnect at the same time: their watches and renewals start at
+   * random times.
    */
   readonly reconnects: ReconnectScheduler;
   readonly history: ServerHistory;
   /**
-   * The client for optional checks of the server's identity and of other sites: missing permissions are not reported
-   * for it.
+   * The client for optional checks of the server's identity and of other sites; its missing permissions are not
+   * reported.
    */
   readonly inquirer: KubeClient;
   /** The client for all other reads and writes, except those of the Lease. */
@@ -104,7 +105,7 @@ function historyOf(
       holdMemory.restored();
       valveMemory.restored();
       leaderMemo.restored();
-      // The stored eviction timers belong to taints that the restored server possibly does not have.
+      // The stored eviction timers belong to taints that the restored server may not have.
       memo.clear(memoryArea("taint-eviction"));
     },
   });

@@ -16,7 +16,7 @@ export interface LanWitness {
   announcement(): string;
 }
 
-/** Policy `kubernetes` has no witnesses: kube-controller-manager asks no board. */
+/** Policy `kubernetes` has no witnesses, because kube-controller-manager does not query any board. */
 const isUsed = ({ judgement: { policy, witness } }: Config): boolean => policy === "evidence" && witness === "lan";
 
 /** Undefined if this board neither asks nor answers. */
@@ -34,7 +34,7 @@ export function witnessOf(ambient: Ambient, { config, bootId, witness }: Edges):
   };
 }
 
-/** What keeps this board from asking or answering, for the status. */
+/** Describes what keeps this board from asking or answering. */
 export function witnessProblems(witness: LanWitness | undefined): readonly ProblemPart[] {
   const found: ProblemPart[] = [];
   const { answerer, questioner } = witness ?? {};
@@ -44,7 +44,7 @@ export function witnessProblems(witness: LanWitness | undefined): readonly Probl
       subject: "answers",
       severity: "info",
       message: `this board does not answer on the LAN: ${answerer.problem}`,
-      hint: "if only its API link fails, it is judged like a dead board; see judgement.witnessPort",
+      hint: "if only its API link fails, it is treated like a dead board; see judgement.witnessPort",
     });
   }
   if (questioner?.problem !== undefined) {

@@ -7,6 +7,6 @@ export interface BackoffLimits {
   readonly most: Millis;
 }
 
-/** The delay after this many consecutive failures: `first` after one, then twice as long each time. */
+/** The delay after this many consecutive failures: `first` after one, then doubling each time. */
 export const backoff = (failures: number, { first, most }: BackoffLimits): Millis =>
   Math.min(most, first * 2 ** Math.min(60, Math.max(0, failures - 1)));

@@ -3,7 +3,7 @@ export type Millis = number;
 /**
  * A moment, on two clocks that are never mixed. `mono` is for measuring: milliseconds of this machine's monotonic
  * clock, comparable only within one boot. `wall` is for display: milliseconds since 1970 by this machine's clock, which
- * is wrong by decades on a board without a battery clock. Rules decide by `wall` only where they are given a date:
+ * is wrong by decades on a board without a battery clock. Rules decide by `wall` only if they are given a date: for
  * quiet hours, the expiry of commands, keys and certificates, and the creation times that kube-controller-manager
  * compares with its clock.
  */
@@ -53,8 +53,8 @@ function monotonic(): Millis {
 }
 
 /**
- * The longest delay for `setTimeout`, in milliseconds: with a longer one it fires at once, so longer timers are set in
- * several parts.
+ * The longest delay for `setTimeout`, in milliseconds: with a longer one, it fires immediately, so longer timers are
+ * set in several parts.
  */
 const longestTimeout = 2 ** 31 - 1;
 
@@ -116,5 +116,5 @@ export function deadline(
   };
 }
 
-/** Lets other work that is ready run on the event loop first. Adds no delay. */
+/** Lets other work that is ready on the event loop run first. Adds no delay. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 /**
  * How a loop reacts to an error.
  *
- * retry: back off this key or stream and try again · refresh: the cached object was outdated; wait for the watch and
+ * retry: back off this key or stream and try again · refresh: the cached object was outdated; wait for the watch, and
  * retry soon · relist: the server no longer has the requested history; list again · done: the goal is already reached ·
  * drop: retries do not help until the object changes · rebuild: delete the cache and list again · exit: an operator
  * must act
@@ -17,7 +17,7 @@ export interface HasDisposition {
 
 /**
  * The disposition stated by the error or, failing that, by the nearest of its causes. An error without a disposition is
- * a bug in this program; its key is retried, and everything else continues. Nothing else reads dispositions.
+ * a bug in this program; its key is retried, and everything else continues. No other function reads dispositions.
  */
 export const dispositionOf = (error: unknown): Disposition => stated(error) ?? "retry";
 
@@ -51,7 +51,7 @@ export function isForbidden(error: unknown): boolean {
   return false;
 }
 
-/** True if the error or one of its causes concerns only one object: requests for others may succeed. */
+/** True if the error or one of its causes concerns only one object, so that requests for others may succeed. */
 export function isOfOneObject(error: unknown): boolean {
   for (let at: unknown = error; at instanceof Error; at = at.cause) {
     if ("isOfOneObject" in at && at.isOfOneObject === true) return true;

@@ -20,7 +20,7 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.failed]: "degraded, or the command failed, or a scenario did not end as expected",
   [exit.critical]: "critical: a person must act",
   [exit.notRunning]: "the agent is not running, or its status is stale",
-  [exit.unreadable]: "the status cannot be read, or is of an unknown schema",
+  [exit.unreadable]: "the status cannot be read, or has an unknown schema",
   [exit.usage]: "the command line, or a file that it names, is invalid",
   [exit.unavailable]: "the agent does not answer at its socket",
   [exit.internal]: "an internal error",

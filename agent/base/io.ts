@@ -28,7 +28,7 @@ export interface Io {
   readonly stdout: Output;
   readonly stderr: Output;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts with an `Interrupted` on SIGINT or SIGTERM. A second signal ends the process at once. */
+  /** Aborts with an `Interrupted` on SIGINT or SIGTERM. A second signal ends the process immediately. */
   readonly signal: AbortSignal;
   /** Calls `run` on each SIGHUP, which otherwise ends the process, until the returned function is called. */
   readonly onHangup: (run: () => void) => () => void;

@@ -34,7 +34,7 @@ const longestValue = 16_384;
 export function journalEntry(identifier: string, level: LogLevel, message: string, fields: LogFields): Uint8Array {
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
-    // journalctl shows a field with control characters as a number of bytes.
+    // Cleaned, because journalctl shows only the size of a field that contains control characters.
     return text === undefined ? [] : [[fieldName(name), cleaned(text)]];
   });
   const entries: readonly (readonly [string, string])[] = [

@@ -3,7 +3,7 @@ export type JsonRecord = Readonly<Record<string, unknown>>;
 
 /**
  * Members that this version does not know, read from a record that a newer version wrote. They are written back, so
- * that boards of both versions can take turns as writer.
+ * that boards of both versions can take turns writing it.
  */
 export type Foreign = JsonRecord;
 
@@ -13,7 +13,10 @@ export const isRecord = (value: unknown): value is JsonRecord =>
 /** The value if it is an object; otherwise an empty object. */
 export const asRecord = (value: unknown): JsonRecord => (isRecord(value) ? value : {});
 
-/** No record of ours nests deeper. Foreign members are written back, and writing thousands of levels ends in a stack overflow. */
+/**
+ * None of our records is nested deeper. Foreign members are written back, and writing thousands of levels would
+ * overflow the stack.
+ */
 const deepest = 64;
 
 /** Parses a JSON object; undefined if the text is not one, is longer than `longest` bytes, or nests too deeply. */

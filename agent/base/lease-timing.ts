@@ -4,7 +4,7 @@ import { exactDuration } from "./time/exact-duration.ts";
 export interface LeaseTiming {
   /** How long followers wait after the last renewal before they try to take over; written into the Lease. */
   readonly duration: Millis;
-  /** A leader that has not managed to renew for this long steps down. */
+  /** A leader steps down if it has been unable to renew its Lease for this long. */
   readonly renewDeadline: Millis;
   /** The pause between two renewals. Followers wait up to `jitterFactor` times as long between two attempts to lead. */
   readonly retry: Millis;
@@ -19,7 +19,10 @@ export interface TimingProblem {
   readonly message: string;
 }
 
-/** Followers stretch their pauses by a random factor up to this one, so that they do not all send requests at once. */
+/**
+ * Followers stretch their pauses by a random factor up to this one, so that they do not all send requests at the same
+ * time.
+ */
 export const jitterFactor = 1.2;
 
 /** A Lease counts as expired after this time without a renewal, even if its holder wrote a longer duration. */

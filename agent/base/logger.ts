@@ -6,7 +6,10 @@ export const levels = ["error", "warn", "info", "debug"] as const;
 export type LogLevel = (typeof levels)[number];
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** error: an operator must act. warn: degraded, carrying on. info: the board or the site changed. debug: the rest. */
+/**
+ * error: an operator must act. warn: degraded, carrying on. info: the board or the site changed. debug: everything
+ * else.
+ */
 export interface Logger {
   error(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
@@ -79,7 +82,7 @@ export class LineLogger extends FieldLogger {
   }
 }
 
-/** A taker that always applies its sink's current level. */
+/** A `LineTaker` that always applies its sink's current level. */
 export const takerOf = (sink: { readonly level: LogLevel }, take: LineTaker["take"]): LineTaker => ({
   levelOf: () => sink.level,
   take,
@@ -110,7 +113,7 @@ const textValue = (value: unknown): string => {
 };
 
 /**
- * Converts an Error to its message and those of up to four causes, without the stack. Other values stay as they are.
+ * Converts an Error to its message and those of up to four causes, without the stack. Other values remain unchanged.
  */
 export function plainValue(value: unknown): unknown {
   if (!(value instanceof Error)) return value;

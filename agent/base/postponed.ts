@@ -3,14 +3,14 @@ import type { HasDisposition } from "./errors.ts";
 
 /**
  * The pass ran out of time while its request waited for a free slot, or the safety valve holds the act. Nothing was
- * sent and nothing failed; a later pass decides again.
+ * sent and nothing has failed; a later pass decides again.
  */
 export class PostponedError extends Error implements HasDisposition {
   override readonly name: string = "PostponedError";
   readonly disposition = "refresh";
 }
 
-/** Also true for actions not attempted because an earlier one on the same object was postponed. */
+/** Also true for an action that was not attempted because an earlier action on the same object was postponed. */
 export const isPostponed = (error: Error): boolean =>
   error instanceof PostponedError || error.cause instanceof PostponedError;
 

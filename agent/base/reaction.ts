@@ -12,5 +12,5 @@ export function gravest(errors: readonly unknown[]): unknown {
   );
 }
 
-/** True for errors that require a restart or an operator; further passes or terms would not help. */
+/** True for errors that require a restart or an operator; more passes or terms would not help. */
 export const isFatal = (error: unknown): boolean => ["exit", "rebuild"].includes(dispositionOf(error));

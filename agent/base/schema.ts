@@ -36,7 +36,7 @@ type Mismatch =
   /** `message` is a predicate: "must have at most 8 items". */
   | { readonly is: "against a rule"; readonly message: string };
 
-/** `path`: the member names and indices that lead to the value, from the outermost one. */
+/** `path`: the member names and indices that lead to the value, outermost first. */
 export type SchemaProblem = Mismatch & { readonly path: readonly (string | number)[] };
 
 /** A path in dotted form: "zones[0].name". */
@@ -73,12 +73,15 @@ export class SchemaProblems {
     return this.found.length >= this.#most;
   }
 
-  /** Adds a problem of the current member. Returns undefined, so that a `read` method can return the call's result. */
+  /**
+   * Adds a problem with the current member. Returns undefined, so that a `read` method can return the result of the
+   * call.
+   */
   add(mismatch: Mismatch): undefined {
     if (!this.isFull) this.found.push({ ...mismatch, path: [...this.#path] });
   }
 
-  /** Reads a member with its schema; its problems get the member's path. */
+  /** Reads a member with its schema; its problems are given the member's path. */
   readAt<T>(step: string | number, schema: Schema<T>, value: unknown): T | undefined {
     this.#path.push(step);
     const read = schema.read(value, this);
@@ -86,7 +89,7 @@ export class SchemaProblems {
     return read;
   }
 
-  /** Adds a problem of a member of the current object. */
+  /** Adds a problem with a member of the current object. */
   addAt(step: string | number, mismatch: Mismatch): void {
     if (!this.isFull) this.found.push({ ...mismatch, path: [...this.#path, step] });
   }
@@ -240,14 +243,14 @@ function recordOf<M extends Members>(members: M, isOpen: boolean): Schema<Record
       const found: [string, unknown][] = [];
       for (const [name, member] of Object.entries(value)) {
         if (problems.isFull) return undefined;
-        // JSON.stringify omits such members too.
+        // JSON.stringify would omit such members too.
         if (member === undefined) continue;
         const schema = known.get(name);
         if (schema) found.push([name, problems.readAt(name, schema, member)]);
         else if (isOpen) found.push([name, member]);
         else problems.addAt(name, { is: "unknown", known: names });
       }
-      // The cast is safe: every member was checked above.
+      // The cast is safe, because every member was checked above.
       return problems.found.length === before ? (Object.fromEntries(found) as RecordOf<M>) : undefined;
     },
   };

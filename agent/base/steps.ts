@@ -1,5 +1,5 @@
 /**
- * Long synchronous work that yields after each small step, so that its caller may let the event loop run in between.
+ * Long synchronous work that yields after each small step, so that its caller can let the event loop run in between.
  */
 export type Steps<T> = Generator<undefined, T, undefined>;
 

@@ -3,7 +3,7 @@ import { elapsed, type Instant, type Millis, shifted } from "./clock.ts";
 export interface Rate {
   /** Tokens added per second. */
   readonly perSecond: number;
-  /** Maximum number of tokens in a bucket, and so of uses at once after a pause. */
+  /** Maximum number of tokens in a bucket, and so of uses in a burst after a pause. */
   readonly burst: number;
 }
 
@@ -40,7 +40,7 @@ export function reserve(bucket: TokenBucket, rate: Rate, now: Instant): [wait: M
   return [level >= 0 ? 0 : (-level / rate.perSecond) * 1000, { level, at: now }];
 }
 
-/** When the next token is available: `now` if there is one, undefined if there never will be. */
+/** When the next token is available: `now` if there is one, undefined if there will never be one. */
 export function nextToken(bucket: TokenBucket, rate: Rate, now: Instant): Instant | undefined {
   const present = filled(bucket, rate, now);
   if (hasToken(present)) return now;

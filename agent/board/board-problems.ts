@@ -22,7 +22,7 @@ export interface BoardView {
   readonly startedAt: Instant;
 }
 
-/** A sign that was last seen this long ago is not shown any more. */
+/** A sign is no longer shown once it was last seen this long ago. */
 const shownFor: Millis = 86_400_000;
 
 export const boardProblems = (view: BoardView, now: Instant): readonly BoardProblem[] => [
@@ -113,7 +113,7 @@ function ownProblems({ readings, standings, clock, startedAt }: BoardView, now: 
     found.push({
       type: "ClockUnsynced",
       severity: "warning",
-      message: "the clock has not been set since the board started: do not trust its times",
+      message: "the clock has not been set since the board started, so its times cannot be trusted",
       hint: "check timedatectl; open UDP port 123 to a time server, or set the site's own server in /etc/systemd/timesyncd.conf (NTP=)",
     });
   if (standings.pressed.short.since && readings.pressure.memory !== undefined)
@@ -128,8 +128,8 @@ function ownProblems({ readings, standings, clock, startedAt }: BoardView, now: 
 
 /**
  * When a sign was seen: "now", "seen 3x since the agent started, not now", "seen since the board started, not now".
- * Undefined if the sign has never been seen, or not recently. `isRemembered`: the firmware reports that the sign
- * occurred since its start.
+ * Undefined if the sign has never been seen, or not recently. `isRemembered`: whether the firmware reports that the
+ * sign has occurred since it started.
  */
 function seenText({ isNow, times, seen }: Sign, isRemembered: boolean, now: Instant): string | undefined {
   const often = times > 1 ? `, ${times}x since the agent started` : "";

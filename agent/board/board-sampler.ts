@@ -12,7 +12,7 @@ import type { BoardReadings } from "./sensors/readings.ts";
 
 export interface BoardSamplerDeps {
   readonly files: BoardFiles;
-  /** The state folder, because the sampler watches its medium. */
+  /** The state folder, whose storage the sampler watches. */
   readonly folder: string;
   readonly limits: SensorLimits;
   /** The pause between two samples. */
@@ -22,7 +22,7 @@ export interface BoardSamplerDeps {
   readonly changed: () => void;
 }
 
-/** One sign of trouble, filtered over time twice. */
+/** One sign of trouble, filtered over two periods. */
 export interface SignStanding {
   /** Ends two minutes after the sign was last seen, or later if the sign recurs. Decides whether the board may lead. */
   readonly short: Sign;
@@ -39,7 +39,7 @@ const shortMemory: Millis = 120_000;
 /** How often the mount table is read. Whether the file system refuses writes is checked in every sample. */
 const mountsEvery: Millis = 300_000;
 
-/** A date before any release of this program, so a clock with an earlier time has never been set. */
+/** A date before any release of this program, so a clock that shows an earlier time has never been set. */
 const earliestWall: Millis = Date.UTC(2026, 0, 1);
 
 /** Reads the sensors periodically, and filters their signs over time. */
@@ -127,7 +127,7 @@ export class BoardSampler implements BoardHealth {
   }
 
   #mountAt(now: Instant): Mount | undefined {
-    // While the mount is read-only the board must not lead, so a repaired mount should be noticed at once.
+    // While the mount is read-only, the board must not lead, so a repaired mount should be noticed immediately.
     const isOld = this.#mount === undefined || elapsed(this.#mount.at, now) >= mountsEvery;
     if (isOld || this.#mount?.mount?.isReadOnly) {
       const { files, folder } = this.#deps;

@@ -18,7 +18,7 @@ export interface ProgramResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
-  /** The program was killed because it wrote more than `longest`. Its output so far is kept. */
+  /** Whether the program was killed because it wrote more than `longest`. Its output so far is kept. */
   readonly isCut: boolean;
 }
 

@@ -15,7 +15,7 @@ export interface ClockSource {
 }
 
 export interface ClockSyncDeps {
-  /** The clock needs no check: it has a battery, or the host of a virtual machine sets it. */
+  /** Whether the clock needs no check, because it has a battery, or the host of a virtual machine sets it. */
   readonly isTrusted: boolean;
   readonly read: ReadFact;
   /** The output of `timedatectl show -p NTPSynchronized --value`; undefined if the program cannot be run. */
@@ -49,7 +49,7 @@ export class ClockSync {
     return this.view().state;
   }
 
-  /** Checks timesyncd's file on every call, so that a clock set a second ago is noticed at once. */
+  /** Checks timesyncd's file on every call, so that a clock set a second ago is noticed immediately. */
   view(): ClockSource {
     if (this.#source === undefined && this.#deps.read(marker) !== undefined) this.#set("timesyncd");
     return this.#source === undefined
@@ -59,7 +59,8 @@ export class ClockSync {
 
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && this.state() === "unsynced") {
-      // chrony and ntpd do not create the marker; timedatectl gets its answer from the kernel, whatever the client.
+      // chrony and ntpd do not create the marker; timedatectl gets its answer from the kernel, regardless of the NTP
+      // client.
       const answer = await this.#deps.ask(signal);
       if (answer?.trim() === "yes") this.#set("ntp");
       else await sleep(this.#ambient.clock, period, signal);

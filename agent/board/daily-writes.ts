@@ -5,9 +5,11 @@ const day: Millis = 86_400_000;
 /** The time between two marks, and so the precision of the one-day window. */
 const markEvery: Millis = 3_600_000;
 
-/** Bytes written within the last day, from the total since the process started: the wear of the flash. */
+/** Bytes written within the last day, computed from the total since the process started; a measure of flash wear. */
 export class DailyWrites {
-  /** Earlier totals, oldest first. Only the first may be older than a day, because the window begins there. */
+  /**
+   * Earlier totals, oldest first. Only the first may be older than a day, because it marks the beginning of the window.
+   */
   readonly #marks: { readonly at: Instant; readonly bytes: number }[] = [];
   #latest: number | undefined;
 

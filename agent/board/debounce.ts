@@ -14,7 +14,7 @@ export interface Sign {
   readonly patience: number;
   /** How many times the sign appeared in a sample after being absent from the previous one. */
   readonly times: number;
-  /** The last sample showed the sign. */
+  /** Whether the last sample showed the sign. */
   readonly isNow: boolean;
 }
 
@@ -31,9 +31,10 @@ const mostPatience = 32;
 
 /**
  * The sign after a sample. It takes effect once two samples within `within` have shown it, and stays in effect until no
- * sample has shown it for `within` times its patience, so a single spike is ignored, and a flickering sign is a single
- * sign. Each time it takes effect again, the patience doubles, up to `mostPatience`, so that a sign with a slow rhythm
- * soon stays in effect without interruption. After an absence of `mostPatience` times `within` the patience is 1 again.
+ * sample has shown it for `within` times its patience, so a single spike is ignored, and a flickering sign counts as
+ * one continuous sign. Each time it takes effect again, the patience doubles, up to `mostPatience`, so that a sign that
+ * recurs slowly soon stays in effect without interruption. After an absence of `mostPatience` times `within`, the
+ * patience is 1 again.
  */
 export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);

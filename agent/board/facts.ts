@@ -7,8 +7,8 @@ export type ReadFact = (file: string) => string | undefined;
 export const bootId = (read: ReadFact): string => read("/proc/sys/kernel/random/boot_id")?.trim() ?? "unknown";
 
 /**
- * The serial number of the hardware; undefined if the firmware provides none. Not /etc/machine-id, which lies on the
- * storage, so a cloned card would carry it to another board.
+ * The serial number of the hardware; undefined if the firmware provides none. Not /etc/machine-id, because that is on
+ * the storage, so a cloned card would carry it to another board.
  */
 export function hardware(read: ReadFact): string | undefined {
   for (const file of ["/sys/firmware/devicetree/base/serial-number", "/sys/class/dmi/id/product_uuid"]) {

@@ -10,9 +10,9 @@ export interface HeatLimits {
 }
 
 /**
- * The limits follow from the temperature at which the kernel slows the board down, if the kernel names one. Otherwise
- * the profile's numbers apply, as on a Raspberry Pi, which is slowed down by its firmware. Both limits stay below the
- * temperature at which the kernel switches the board off.
+ * The limits follow from the temperature at which the kernel slows the board down, if the kernel reports it. Otherwise
+ * the profile's numbers apply, as on a Raspberry Pi, which is slowed down by its firmware. Both limits are kept below
+ * the temperature at which the kernel switches the board off.
  */
 export function heatLimits(
   { slowsAt, stopsAt }: Pick<TemperatureReading, "slowsAt" | "stopsAt">,
@@ -56,7 +56,10 @@ export function signsIn(
   };
 }
 
-/** The used share of its life, in percent, from which an eMMC counts as worn. It is reported in steps of 10 %. */
+/**
+ * The used share of its rated life, in percent, from which an eMMC counts as worn. The share is reported in steps of 10
+ * %.
+ */
 const wornFrom = 90;
 
 export const isWorn = (wear: WearReading | undefined): boolean =>

@@ -3,7 +3,8 @@ import { routes4 } from "./kernel-routes.ts";
 
 /**
  * This machine's own addresses on its LAN, without netlink, which the service's sandbox refuses. Those on the interface
- * of the default route come first. Addresses of container networks are left out: other boards have the same.
+ * of the default route come first. Addresses of container networks are left out, because other boards have the same
+ * ones.
  */
 export function localAddresses(read: ReadFact): readonly string[] {
   return [...addresses4(read), ...addresses6(read("/proc/net/if_inet6") ?? "", read("/proc/net/ipv6_route") ?? "")];

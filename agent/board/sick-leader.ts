@@ -13,10 +13,10 @@ export const versionAnnotation = "siteward.dev/version";
 export const siteAnnotation = "siteward.dev/site";
 export const standsBy = "ready";
 
-/** Another board of the site, as the leader's cache shows its Node. */
+/** Another board of the site, according to its Node in the leader's cache. */
 export interface Peer {
   readonly name: string;
-  /** The Node's condition Ready is True. */
+  /** Whether the Node's condition Ready is True. */
   readonly isReady: boolean;
   /** The value of the Node's standby annotation. */
   readonly standby: string | undefined;
@@ -38,7 +38,7 @@ export function reasonToStepDown(
 
 /**
  * Why a leader that has been unwell for `sickFor` and has never listed the boards should release the Lease: it judges
- * none, and does not know whether another board stands by.
+ * none of them, and does not know whether another board stands by.
  */
 export const reasonToLeaveUnseen = (
   sickness: Sickness | undefined,
@@ -55,7 +55,7 @@ export const termHolds: Millis = 300_000;
 const mostBrokenTerms = 3;
 
 /**
- * Why a board with so many broken terms in a row is unwell: its agent wins the Lease again after each restart, and
+ * Why a board with this many broken terms in a row is unwell: its agent wins the Lease again after each restart, but
  * never leads for long (docs/judgement.md#unwell-boards). Undefined if it is not unwell.
  */
 export const reasonOfBrokenTerms = (count: number): string | undefined =>
@@ -71,8 +71,8 @@ export function standingBy(peers: Iterable<Peer>): string | undefined {
 
 /**
  * Why a board that is unwell for the reason `why` does not compete for the Lease; undefined if it may. It waits for
- * `patience` so that another board can take over. After that it competes anyway: an unwell leader is better for a site
- * than none.
+ * `patience` so that another board can take over. After that, it competes anyway, because an unwell leader is better
+ * for a site than none.
  */
 export function reasonNotToStand(
   why: string | undefined,

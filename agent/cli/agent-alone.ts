@@ -7,8 +7,8 @@ export { run } from "../process/run.ts";
 
 /**
  * Handles `siteward run` alone; undefined for anything else, such as `run --help`. The build bundles this file
- * separately, because if the agent shared code with the other commands, the bundler would split it into a hundred small
- * chunks, which would take a megabyte more in each agent.
+ * separately, because otherwise the bundler would split the code that it shares with other commands into a hundred
+ * small chunks, which cost each agent another megabyte.
  */
 export async function agentAlone(main: string, argv: readonly string[]): Promise<number | undefined> {
   const request = parseCommand(runCommand, argv);

@@ -20,7 +20,7 @@ export interface Command {
   /** As the user types it: "status", "config show". */
   readonly name: string;
   readonly summary: string;
-  /** Further text for the command's help and the man page. */
+  /** Additional text for the command's help and the man page. */
   readonly details?: string;
   /** Positional arguments: how the help shows them, and how many are required and allowed. */
   readonly words?: { readonly show: string; readonly least: number; readonly most: number };
@@ -31,7 +31,7 @@ export interface Command {
   load(): Promise<Run>;
 }
 
-/** All commands. Parser, help, completion and man page use this table. */
+/** All commands. The parser, the help, the completion and the man page use this table. */
 export interface CommandTable {
   readonly commands: readonly Command[];
   /** First words of two-word commands, each with its summary. */

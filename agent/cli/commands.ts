@@ -13,7 +13,7 @@ export const commands: readonly Command[] = [
     name: "up",
     summary: "Run a whole simulated site on this machine, with real agents, to try siteward.",
     details:
-      "Starts an embedded API server on a loopback port, simulated boards, and one agent process for each board. " +
+      "Starts an embedded API server on a loopback port, simulated boards, and one agent process per board. " +
       "It also writes a kubeconfig for kubectl. The embedded API server is not for production.",
     options: [
       { name: "boards", value: "N", summary: "Number of boards (default: 3)." },
@@ -39,7 +39,7 @@ export const commands: readonly Command[] = [
     name: "status",
     summary: "Show the health of this board's agent and its site.",
     details:
-      "Reads the agent's status file, so it also works while the agent hangs or is not running. " +
+      "Reads the agent's status file, so it works even if the agent hangs or is not running. " +
       "Problems come first, each with the next step.",
     options: [
       { ...jsonOption, summary: "Print the status file with its age, for programs." },
@@ -64,7 +64,7 @@ export const commands: readonly Command[] = [
   },
   {
     name: "config check",
-    summary: "Check a configuration file and name every problem.",
+    summary: "Check a configuration file and report every problem.",
     details: "For a file of this board, also checks that it is compatible with the fleet's settings stored here.",
     words: { show: "FILE", least: 1, most: 1 },
     options: [],

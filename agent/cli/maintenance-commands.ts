@@ -13,7 +13,11 @@ export const maintenanceCommands: readonly Command[] = [
     options: [
       { name: "kubeconfig", value: "FILE", summary: "A kubeconfig; the files it refers to are embedded." },
       { name: "context", value: "NAME", summary: "Context to use (default: the current one)." },
-      { name: "server", value: "URL", summary: "Instead of a kubeconfig: the API server, as https://10.0.0.1:6443." },
+      {
+        name: "server",
+        value: "URL",
+        summary: "URL of the API server, such as https://10.0.0.1:6443; replaces --kubeconfig.",
+      },
       { name: "token-file", value: "FILE", summary: "With --server: the file with the token." },
       { name: "ca", value: "FILE", summary: "With --server: the authority that signed its certificate." },
       { name: "site", value: "NAME", summary: "The site's name (default: as enrolled or configured before)." },
@@ -44,9 +48,9 @@ export const maintenanceCommands: readonly Command[] = [
     options: [
       configOption,
       jsonOption,
-      { name: "warnings-as-errors", summary: "Exit with 1 after warnings too." },
+      { name: "warnings-as-errors", summary: "Also exit with code 1 if there are warnings." },
       { name: "offline", summary: "Contact neither the API server nor the broker." },
-      { name: "only", value: "ID,...", summary: "Run only these checks or groups of checks: api, creds.files." },
+      { name: "only", value: "ID,...", summary: "Run only these checks or groups of checks, such as api,creds.files." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.interrupted],
     examples: ["siteward doctor", "siteward doctor --only api,clock", "siteward doctor --offline --json"],
@@ -61,7 +65,7 @@ export const maintenanceCommands: readonly Command[] = [
     options: [
       configOption,
       { name: "dry-run", summary: "Show what would be done, change nothing." },
-      { name: "yes", summary: "Do not ask." },
+      { name: "yes", summary: "Do not ask for confirmation." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
     load: async () => (await import("./commands/release.ts")).run,
@@ -92,7 +96,7 @@ export const maintenanceCommands: readonly Command[] = [
   {
     name: "journal tail",
     summary: "Print the newest changes received but not applied yet.",
-    details: "Usually there are none: only in a burst are changes stored before they are applied.",
+    details: "Usually there are none, because changes are stored before they are applied only during a burst.",
     options: [
       configOption,
       jsonOption,

@@ -18,7 +18,7 @@ export const configRollback: Command = {
   name: "config rollback",
   summary: "Return to the fleet's last good settings.",
   details:
-    "Sends the command config.rollback to the agent on this board. The version rolled back is not applied again; the fleet's " +
+    "Sends the command config.rollback to the agent on this board. The version that is rolled back is not applied again, but the fleet's " +
     "next version is.",
   options: [
     {
@@ -39,10 +39,10 @@ export const configRollback: Command = {
 
 export const whyCommand: Command = {
   name: "why",
-  summary: "Explain what was done to a board or a pod, or held back, and why.",
+  summary: "Explain what was done to, or held back for, a board or a pod, and why.",
   details:
-    "Shows this board's own records of harmful acts: boards marked or tainted, pods evicted or deleted. The board that led at " +
-    "the time has the records. While no agent runs, they are read from the state folder.",
+    "Shows this board's own records of harmful acts: boards marked or tainted, pods evicted or deleted. They are kept on the board that led at " +
+    "the time. While no agent is running, they are read from the state folder.",
   words: { show: "node/NAME|pod/NAMESPACE/NAME|last", least: 1, most: 1 },
   options: [
     configOption,
@@ -65,10 +65,10 @@ export const whyCommand: Command = {
 
 export const replayCommand: Command = {
   name: "replay",
-  summary: "Make a recorded decision again, and compare it with what was decided.",
+  summary: "Re-evaluate a recorded decision, and compare the result with the recorded one.",
   details:
-    "FILE is a case that siteward why --export wrote, on this board or another. The decision is made by the rules of this " +
-    "program and printed as JSON; without expect in the file, nothing is compared. Needs no agent, and changes nothing.",
+    "FILE is a case that siteward why --export wrote, on this board or another. The rules of this program make " +
+    "the decision, which is printed as JSON; if the file has no expect, nothing is compared. Needs no agent, and changes nothing.",
   words: { show: "FILE", least: 1, most: 1 },
   options: [],
   exits: [exit.ok, exit.failed, exit.usage],

@@ -18,7 +18,7 @@ export async function perform(io: Io, command: Command, args: Args): Promise<num
       io.stderr.line(`siteward: ${name}: ${shortReason(error)}; only root may do this: sudo siteward ${name}`);
       return exit.permission;
     }
-    // Errors with a disposition are expected and have a readable message. Others are bugs.
+    // Errors with a disposition are expected and have a readable message; all others are bugs.
     if (!(error instanceof Error && "disposition" in error)) throw error;
     const hint = hintOf(error);
     io.stderr.line(`siteward: ${sentenceOf(error)}`);

@@ -37,8 +37,8 @@ export function processIo(main: string): Io {
 }
 
 /**
- * A copy of the environment. Removes systemd's variables from the environment that child processes inherit: systemd's
- * own programs would otherwise report their failures as the agent's.
+ * A copy of the environment. Removes systemd's variables from the environment that child processes inherit: otherwise,
+ * systemd's own programs would report their failures as the agent's.
  */
 function ownEnvironment(): Io["env"] {
   const env = { ...process.env };

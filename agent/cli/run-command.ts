@@ -6,7 +6,7 @@ export const runCommand: Command = {
   summary: "Run the agent of this board, until SIGTERM.",
   details:
     "Takes part in the election of the site's leader and, as the leader, manages the site's boards. " +
-    "Drop-in files beside the configuration, conf.d/*.yaml, are read after it. On SIGHUP, the agent reads the " +
+    "Drop-in files next to the configuration, conf.d/*.yaml, are read after it. On SIGHUP, the agent reads the " +
     "configuration again; if it is invalid, or conflicts with the fleet's settings, the previous one stays in force.",
   options: [configOption],
   exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],

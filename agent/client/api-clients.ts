@@ -11,7 +11,7 @@ export interface ApiClientsDeps extends Pick<KubeClientDeps, "traffic" | "timeou
   readonly reached: () => void;
 }
 
-/** Options of one client. `turn`: called before each request; delays it until the promise resolves. */
+/** Options of one client. `turn`: called before each request, which waits until the promise resolves. */
 export interface OwnClientOptions extends Pick<KubeClientDeps, "permissions" | "failing"> {
   readonly turn?: (request: HttpRequest) => Promise<void>;
 }
@@ -27,7 +27,7 @@ export class ApiClients {
     this.#deps = deps;
   }
 
-  /** The listener is called after each request without a response of the API server. */
+  /** The listener is called after each request without a response from the API server. */
   onLost(listener: () => void): void {
     this.#lost.push(listener);
   }
@@ -41,7 +41,7 @@ export class ApiClients {
       ...own,
       transport: async (request) => {
         await turn?.(request);
-        // If the deadline expired during the wait, the request must fail here: it must not be counted as a request
+        // If the deadline expired during the wait, the request must fail here, because it must not count as a request
         // without a response.
         request.signal.throwIfAborted();
         return this.#send(request);

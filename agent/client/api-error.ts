@@ -18,7 +18,9 @@ export interface StatusCause {
 interface Refusal {
   /** The HTTP status; 0 if there was no readable response. */
   readonly status: number;
-  /** The reason in Kubernetes' words ("Conflict", "Expired"); for status 0 that of the failure ("Timeout", "Reset"). */
+  /**
+   * The reason in Kubernetes' words ("Conflict", "Expired"); for status 0, that of the failure ("Timeout", "Reset").
+   */
   readonly reason: string;
   readonly message: string;
   /** How long the server asks clients to wait before a retry, at most 30 s; undefined if it sent no such request. */
@@ -40,8 +42,8 @@ export class ApiError extends Error implements HasDisposition {
   readonly hint: string | undefined;
   readonly disposition: Disposition;
   /**
-   * Either we or the server itself cannot read this object; others may be readable. A server whose etcd does not
-   * respond uses the same status.
+   * Whether the problem may be that this object is unreadable, to us or to the server; others may be readable. A server
+   * whose etcd does not respond uses the same status.
    */
   readonly isOfOneObject: boolean;
 

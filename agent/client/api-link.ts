@@ -9,7 +9,7 @@ import { type HttpResponse, isWatch, type Transport } from "./transport/transpor
 import { NoFurtherConnection, TransportError } from "./transport/transport-error.ts";
 
 export interface ApiLinkView {
-  /** starting: no response has arrived and no request has failed yet. */
+  /** starting: so far, no response has arrived and no request has failed. */
   readonly state: "starting" | "up" | "down";
   readonly since: Instant;
   /**
@@ -90,7 +90,7 @@ export class ApiLink {
       this.#answered(response, begun);
       return response;
     } catch (error) {
-      // An abort by the caller says nothing about the link. Our own timeout does, and aborts with a distinct error.
+      // An abort by the caller reveals nothing about the link. Our own timeout does, and aborts with a distinct error.
       const isGivenUp = request.signal.aborted && !(error instanceof CredentialsError);
       this.#failed(isGivenUp ? request.signal.reason : error, begun);
       throw error;
@@ -175,7 +175,7 @@ const notAccepted: ApiFailure = {
 };
 
 /**
- * The kind of a failure; undefined if the error comes from neither the link nor the credentials, or if the server
+ * The kind of a failure; undefined if the error comes from neither the link nor the credentials, or if the server still
  * responds to other requests.
  */
 function kindOf(error: unknown): ApiFailure["kind"] | undefined {

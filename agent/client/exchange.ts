@@ -53,13 +53,13 @@ interface ExchangeDeps {
   readonly traffic: Traffic;
   /** Records forbidden requests; undefined for a client whose missing permissions are not reported. */
   readonly permissions?: Permissions;
-  /** Counts the outcomes; undefined for a client whose requests are not counted. */
+  /** Counts outcomes; undefined for a client whose requests are not counted. */
   readonly failing?: Pick<FailingRequests, "succeeded" | "failed">;
 }
 
 /**
- * At most `mostLarge` requests with a body of more than `largeBody` characters are in flight at a time; the same limit
- * applies to responses of more than `largeBody` bytes being read.
+ * At most `mostLarge` requests with a body of more than `largeBody` characters are in flight at a time, and at most as
+ * many responses of more than `largeBody` bytes are read at a time.
  */
 const mostLarge = 2;
 const largeBody = 256 * 1024;
@@ -67,19 +67,19 @@ const largeBody = 256 * 1024;
 const mostRetries = 10;
 const resetPause: Millis = 1000;
 /**
- * Maximum lengths of the bodies of errors and of responses, in bytes. Errors have a few hundred; an object has up to
- * 1.5 MiB, etcd's limit, unless that was raised.
+ * Maximum lengths of the bodies of errors and of responses, in bytes. Errors have a few hundred bytes; an object has up
+ * to 1.5 MiB, which is etcd's limit unless it was raised.
  */
 const longestRefusal = 65_536;
 const longestAnswer = 16 * 1024 * 1024;
 /**
- * How much of the beginning of a response is read, in bytes: enough for the object's whole identity. The server writes
+ * How many bytes at the beginning of a response are read, enough for the object's whole identity. The server writes
  * metadata in a fixed order, with name, namespace, uid and resourceVersion before the fields that users may fill.
  */
 const longestHead = 65_536;
 
 /**
- * Sends requests at the permitted rate, retries them if the server requests it, and counts their traffic. Every failure
+ * Sends requests at the permitted rate, retries them if the server asks for it, and counts their traffic. Every failure
  * becomes an ApiError, except that an aborted call throws the signal's reason and a guard's error is passed on.
  */
 export class Exchange {
@@ -123,7 +123,7 @@ export class Exchange {
       });
       const text = bytes.toString();
       // Four times a watch's limit, because the response to our own write includes fields added by the server, and must
-      // be readable.
+      // still be readable.
       if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return parserOf(call.resource)(text);
       throw unreadable(call, "the response has too many fields");
     } finally {
@@ -176,8 +176,8 @@ export class Exchange {
   }
 
   /**
-   * Daemon pods share a template, but each request body is a separate string of up to 1.5 MB: only a few are held at a
-   * time.
+   * Daemon pods share a template, but each request body is a separate string of up to 1.5 MB, so only a few are held at
+   * a time.
    */
   async #withBody<Answer>(call: ApiCall, attempt: (body: string | undefined) => Promise<Answer>): Promise<Answer> {
     const { signal, patience = signal, lane } = call;
@@ -273,7 +273,7 @@ const timeoutError = ({ timeout }: ApiCall): TransportError =>
   new TransportError("Timeout", `no response within ${Math.round(timeout / 1000)}s`);
 
 /**
- * The body if it is small; undefined if it is large. A large body is not held during the wait, but built again when the
+ * The body if it is small; undefined if it is large. A large body is not held during the wait, but rebuilt when the
  * request may be sent.
  */
 function smallBody({ body }: ApiCall): { readonly text: string | undefined } | undefined {

@@ -17,12 +17,12 @@ export interface Failures {
   readonly count: number;
 }
 
-/** A kind of requests of which none has succeeded since the first of these failures. */
+/** A kind of request that has not succeeded since the first of these failures. */
 export interface FailingKind extends Failures {
   /** Verb and resource: "delete pods". */
   readonly kind: string;
   readonly error: ApiError;
-  /** Those failures that only the API server or the link can have caused; undefined: there was none. */
+  /** The failures that only the API server or the link can have caused; undefined if there were none. */
   readonly ofServer: Failures | undefined;
 }
 
@@ -30,12 +30,15 @@ interface Row extends FailingKind {
   readonly suspect: string | undefined;
 }
 
-/** Failures further apart do not belong together: requests of that kind are rare, and may have succeeded in between. */
+/**
+ * Failures further apart are not counted together, because requests of that kind are rare, and the cause may have
+ * passed in between.
+ */
 const longestGap: Millis = 300_000;
 
 /**
  * Counts failures of the requests without which a leader cannot judge boards or evict pods, by verb and resource. A
- * failure counts if the server or the link may be at fault, and not if a webhook refused the request.
+ * failure counts only if the server or the link may be at fault, not if a webhook refused the request.
  */
 export class FailingRequests {
   readonly #clock: Clock;
@@ -72,12 +75,12 @@ export class FailingRequests {
     });
   }
 
-  /** Forgets what failed before, where `isPast` says so. */
+  /** Forgets the failing kinds for which `isPast` returns true. */
   forget(isPast: (failing: FailingKind) => boolean): void {
     for (const row of this.#rows.values()) if (isPast(row)) this.#rows.delete(row.kind);
   }
 
-  /** The failing kinds, the one that failed first before all others. */
+  /** The failing kinds, the one that failed first at the front. */
   list(now: Instant): readonly FailingKind[] {
     return [...this.#rows.values()]
       .filter(({ last }) => elapsed(last, now) < longestGap)
@@ -91,7 +94,10 @@ const after = (before: Failures | undefined, now: Instant): Failures => ({
   count: (before?.count ?? 0) + 1,
 });
 
-/** The requests that count. Writes of workloads do not: tenants can make them fail, and boards are judged without them. */
+/**
+ * The requests that count. Writes to workloads do not, because tenants can make them fail, and boards are judged
+ * without them.
+ */
 const counted: ReadonlySet<string> = new Set([
   "get nodes",
   "patch nodes",
@@ -109,8 +115,9 @@ function kindOf({ verb, resource, path }: CountedCall): string | undefined {
 }
 
 /**
- * What a failure shows. "none": the server works, and refused this request. "unclear": nothing. Otherwise the server or
- * the link may be at fault; `suspect` names an object or a namespace that may be at fault instead.
+ * What a failure shows. "none": the server works and refused this request. "unclear": nothing can be concluded.
+ * Otherwise, the server or the link may be at fault; `suspect` names an object or a namespace that may be at fault
+ * instead.
  */
 type Blame = "none" | "unclear" | { readonly suspect: string | undefined };
 
@@ -125,12 +132,13 @@ function blameFor(call: CountedCall, error: ApiError): Blame {
 
 const unclear: ReadonlySet<string> = new Set(["Unreadable", "Credentials", "RequestEntityTooLarge"]);
 
-/** The API server writes this in front of what a webhook answered, or of why it did not. */
+/** The API server puts this in front of a webhook's answer, or of the reason why there was none. */
 const ofWebhook = /admission webhook "|failed calling webhook/;
 
 /**
- * Who else may be at fault. A namespace's owner can make webhooks slow and pods large, so that a deletion, a list or a
- * read of pods gets no answer in time; deletions in two namespaces rule that out. A single object may be unreadable.
+ * Which object or namespace may be at fault instead of the server. A namespace's owner can make webhooks slow and pods
+ * large, so that a deletion, a list or a read of pods is not answered in time; failed deletions in two namespaces rule
+ * that out. A single object may be unreadable.
  */
 function suspectOf({ verb, resource, path }: CountedCall, { reason, isOfOneObject }: ApiError): string | undefined {
   if (resourceName(resource) === resourceName(pods)) {

@@ -18,16 +18,17 @@ export const bodyText = (resource: Pick<Resource<KubeObject>, "kind">, value: un
 
 /**
  * JSON with the same bytes as Go's encoder, which escapes these characters. The API server keeps the data of a
- * ControllerRevision as it was sent, and kubectl and kube-controller-manager compare it byte by byte: to them, an
- * unescaped `&&` in a command would be a different template. For other objects the server keeps only the values, and
- * escapes could make a tenant's text six times as long.
+ * ControllerRevision as it was sent, and kubectl and kube-controller-manager compare it byte by byte: to them, a
+ * template with an unescaped `&&` in a command would be a different one. For other objects, the server keeps only the
+ * values, and escapes could make a tenant's text six times as long.
  */
 export function jsonText(value: unknown): string {
   let text = JSON.stringify(value);
   // The length is computed first, because a template of a million such characters would take 15 MB as text, for
   // nothing.
   const length = text.length + (escapedLength - 1) * countEscaped(text);
-  if (length > longestBody) throw new BodyTooLarge(`it has ${length} characters as JSON, more than ${longestBody}`);
+  if (length > longestBody)
+    throw new BodyTooLarge(`it has ${length} characters as JSON, more than the limit of ${longestBody}`);
   // These characters occur only inside strings. Literal patterns are fast, which matters because a template may hold a
   // million of them.
   for (const character of escaped) text = text.replaceAll(character, escapeOf(character));

@@ -49,7 +49,7 @@ interface Selection {
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
   readonly resourceVersion?: string | undefined;
-  /** Metadata only: spec and status are not transferred. */
+  /** Requests only metadata; spec and status are not transferred. */
   readonly metadataOnly?: boolean;
 }
 
@@ -82,7 +82,7 @@ export interface PageInLine {
 export interface WatchOptions extends Selection, Refusable {
   /** After this time the server ends the watch. */
   readonly timeoutSeconds: number;
-  /** Called for each part of the response, with its bytes, because a large event arrives in many. */
+  /** Called with the byte count of each chunk, because a large event arrives in many chunks. */
   readonly arrived?: ((bytes: number) => void) | undefined;
 }
 
@@ -147,7 +147,7 @@ export class KubeClient {
   }
 
   /**
-   * Lists one page. Passes each object to `each` as soon as it is parsed; if the call then fails, the caller must
+   * Lists one page. Passes each object to `each` as soon as it is parsed; if the call fails after that, the caller must
    * discard them. Pods may have only the fields that the cache keeps.
    */
   async list<T extends KubeObject>(
@@ -175,7 +175,7 @@ export class KubeClient {
     await inLine?.turn;
     for await (const chunk of body) decoder.push(chunk);
     const meta = decoder.end();
-    if (meta === undefined) throw unreadable(call, "the response was cut short, or is not a list");
+    if (meta === undefined) throw unreadable(call, "the response was truncated, or is not a list");
     const { items, rejectedItems, rejected, unusable } = decoder;
     return { ...meta, items, rejectedItems, rejected, unusable };
   }
@@ -278,7 +278,7 @@ export class KubeClient {
       ...this.#call("delete", resource, at),
       ...write,
       method: "DELETE",
-      // Requests metadata only, because otherwise the response would be the whole Pod while it terminates gracefully.
+      // Requests metadata only, because otherwise the response would contain the whole Pod if it terminates gracefully.
       headers: this.#headers({ accept: partial("PartialObjectMetadata"), "content-type": json }),
       body: () => JSON.stringify({ apiVersion: "v1", kind: "DeleteOptions", gracePeriodSeconds, preconditions }),
       kept: identityKept,
@@ -313,7 +313,7 @@ export class KubeClient {
     });
   }
 
-  /** Binds a Pod to a board. Fails with Conflict if the Pod is bound already. */
+  /** Binds a Pod to a board. Fails with Conflict if the Pod is already bound. */
   async bind(
     at: { readonly namespace: string; readonly name: string },
     { uid, board }: { readonly uid?: string | undefined; readonly board: string },

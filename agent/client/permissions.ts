@@ -20,10 +20,10 @@ export interface PermissionRequest {
   readonly path: string;
 }
 
-/** Maximum number of missing permissions that are kept; one remedy usually grants many. */
+/** Maximum number of missing permissions that are kept; a single fix usually grants many. */
 const maxShown = 12;
 
-/** A missing permission is dropped if no request needed it for this long. */
+/** A missing permission is dropped if no request has needed it for this long. */
 const forgottenAfter: Millis = 3_600_000;
 
 /** Remembers forbidden requests until one of the same kind succeeds. */

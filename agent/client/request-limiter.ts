@@ -6,7 +6,7 @@ import { fullBucket, nextToken, type Rate, type TokenBucket, take } from "../bas
 export interface RequestRate {
   /** Sustained requests per second. */
   readonly qps: number;
-  /** Requests that may be sent at once after a pause. */
+  /** Maximum burst of requests after an idle period. */
   readonly burst: number;
 }
 
@@ -17,7 +17,9 @@ export interface Allowance {
   take(signal: AbortSignal, lane?: Lane): Promise<void>;
 }
 
-/** Limits the rate of requests. Lanes take turns (`Lanes`); within a lane, requests go in order of arrival. */
+/**
+ * Limits the rate of requests. Lanes take turns (see `Lanes`); within a lane, requests are sent in order of arrival.
+ */
 export class RequestLimiter implements Allowance {
   readonly #ambient: Ambient;
   readonly #rate: Rate;

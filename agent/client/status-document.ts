@@ -5,7 +5,7 @@ import { statusMessage } from "./decoding/status-message.ts";
 
 /**
  * The longest wait that a server or proxy can request. A maintenance page that requests an hour must not blind a leader
- * for an hour: it would keep renewing its Lease, so no other board would take over.
+ * for that long, because the leader would keep renewing its Lease, so no other board would take over.
  */
 const longestRetryAfter: Millis = 30_000;
 
@@ -28,8 +28,8 @@ const reasons: Readonly<Record<number, string>> = {
 };
 
 /**
- * The server reports an internal error for an object that is larger than etcd accepts (1.5 MiB by default), or than its
- * connection to etcd allows (2 MiB).
+ * The server reports an internal error for an object that is too large for etcd (more than 1.5 MiB by default) or for
+ * its connection to etcd (more than 2 MiB).
  */
 const beyondEtcd = /etcdserver: request is too large|trying to send message larger than max/;
 
@@ -53,7 +53,7 @@ export function refusedWith(
     status,
     reason: "NotKubernetes",
     message,
-    hint: "This is not a response of a Kubernetes API server: check the server address in the kubeconfig, and the proxy.",
+    hint: "This is not the response of a Kubernetes API server: check the server address in the kubeconfig, and the proxy.",
   });
 }
 
@@ -106,7 +106,7 @@ function hintFor(reason: string, message: string): string | undefined {
   if (reason === "Unauthorized") {
     return "The API server does not accept our token or client certificate: renew it, and check this board's clock.";
   }
-  // An exhausted quota or a terminating namespace is Forbidden too, and no permission would help.
+  // An exhausted quota or a terminating namespace also causes Forbidden, which no permission would fix.
   if (reason === "Forbidden" && message.includes(" cannot ")) {
     return "Grant this to the agent's user with a ClusterRole and a ClusterRoleBinding.";
   }

@@ -17,7 +17,7 @@ import { brokenOffWith } from "./status-document.ts";
  * REJECTED: the event cannot be used, and would be the same after a retry; `resourceVersion` is the watch's position
  * after it, undefined if unknown or if the object is of another kind. `identity` is the object's, if it exists in a
  * state that cannot be read. UNREADABLE: the line is not an event, or does not show which object it concerns. It may be
- * any event, even a deletion, so the reader has to request it again.
+ * any event, even a deletion, so the reader must request it again.
  */
 export type WatchEvent<T> =
   | { readonly type: "ADDED" | "MODIFIED"; readonly object: T }
@@ -38,8 +38,8 @@ export type WatchEvent<T> =
  */
 const longestLine = 8 * 1024 * 1024;
 /**
- * In characters. If a line is too long, only this much of its beginning is searched for its type and the object's
- * identity.
+ * In characters. If a line is too long, only this much at its beginning is searched for the event's type and the
+ * object's identity.
  */
 const headOfLine = 4096;
 const newline = 0x0a;
@@ -88,7 +88,7 @@ export async function* watchEvents<T extends KubeObject>(
 
   /**
    * The event of the line that ends with `rest`; undefined if the line is empty. A separate function, because a
-   * variable of the generator would hold the line while waiting for the next one.
+   * variable of the generator would retain the line while waiting for the next one.
    */
   function eventIn(rest: Buffer): WatchEvent<T> | undefined {
     const line = lineOf(scratch, rest);

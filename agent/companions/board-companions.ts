@@ -15,14 +15,14 @@ import { NodeReport } from "./node-report.ts";
 /** Creates the companion that watches the board, and connects it to the agent. */
 export function boardWatch({ ambient, config, agent, statusChanged }: CompanionDeps): BoardWatch {
   // Once the clock is set, certificates that seemed not yet valid may be accepted (docs/interfaces.md#clocks), so the
-  // API is contacted at once.
+  // API is contacted immediately.
   const watch = new BoardWatch(ambient, {
     config,
     statusChanged,
     clockSet: () => agent.elector.readNow(),
     apiSkew: () => agent.clockSkew,
   });
-  // The first status should already include the board.
+  // The first status should already include the board's readings.
   watch.look();
   agent.heed(watch);
   return watch;

@@ -19,9 +19,11 @@ import { type Zone, zoneNamed } from "../upkeep/time-zone.ts";
 
 export interface BoardWatchDeps {
   readonly config: Config;
-  /** Called after each change that must appear in the status file at once. */
+  /** Called after each change that must appear in the status file immediately. */
   readonly statusChanged: () => void;
-  /** Called when the clock is synchronised: operations that failed because of the wrong time may succeed now. */
+  /**
+   * Called when the clock is synchronised: operations that failed because of the wrong time may succeed from now on.
+   */
   readonly clockSet?: () => void;
   /** How far the API server's clock is ahead of this board's clock; undefined if unknown. */
   readonly apiSkew?: () => Millis | undefined;
@@ -34,7 +36,7 @@ export class BoardWatch implements BoardHealth {
   readonly name = "board";
   readonly clock: ClockSync;
   readonly zone: Zone | undefined;
-  /** The quiet hours (quietHours.windows) that contain this instant; undefined if none do. */
+  /** The quiet hours (quietHours.windows) that contain this instant; undefined if there are none. */
   readonly quietHoursAt: (now: Instant) => QuietTime | undefined;
   readonly #config: Config;
   readonly #sampler: BoardSampler;
@@ -169,7 +171,10 @@ const bytesOf = (file: string): Uint8Array | undefined => {
   }
 };
 
-/** Whether the kernel's clock is synchronised ("yes" or "no"), by timedatectl; undefined on a board without systemd. */
+/**
+ * Whether the kernel's clock is synchronised ("yes" or "no"), according to timedatectl; undefined on a board without
+ * systemd.
+ */
 async function askTimedated({ clock }: Ambient, signal: AbortSignal): Promise<string | undefined> {
   const args = ["show", "-p", "NTPSynchronized", "--value"];
   const outcome = await runChild("timedatectl", args, { patience: 10_000, longest: 1000, clock, signal });

@@ -70,7 +70,10 @@ const failed = (message: string, result: JsonRecord): Effect => ({
   result,
 });
 
-/** Deletes partial archives and all but the newest, so that one more fits. Only one collection runs at a time. */
+/**
+ * Deletes partial archives, and complete ones except the newest few, to make room for another one. Only one collection
+ * runs at a time.
+ */
 export function makeRoom(folder: string): void {
   const names = readdirSync(folder).sort();
   const archives = names.filter((name) => name.endsWith(".tar.gz"));

@@ -129,7 +129,7 @@ export class CommandCenter implements Companion {
         (message): ProblemPart => ({
           type: "CommandPolicyUnusable",
           severity: "warning",
-          message: `commands of the fleet that change something are refused: ${message}`,
+          message: `fleet commands that change something are refused: ${message}`,
           hint: `correct the file, or remove it: ${policy}`,
         }),
       ),
@@ -143,7 +143,9 @@ export class CommandCenter implements Companion {
   }
 }
 
-/** A drain evicts pods for up to six hours: that must be seen without knowing its command. */
+/**
+ * A drain may evict pods for up to six hours, which must be visible even to someone who does not know of its command.
+ */
 function drainProblem(drain: Draining | undefined, now: Instant): readonly ProblemPart[] {
   if (drain === undefined) return [];
   const { board, by, reason, until, evicted, left } = drain;
@@ -154,7 +156,7 @@ function drainProblem(drain: Draining | undefined, now: Instant): readonly Probl
       subject: board,
       severity: "info",
       message: `${board} is being drained until ${timeOf(until, now)} at the latest by ${by}${why}: ${counted(evicted, "pod")} evicted, ${left} left`,
-      hint: "siteward cmd board.uncordon --reason TEXT ends it and takes the board back into service",
+      hint: "siteward cmd board.uncordon --reason TEXT ends it and puts the board back into service",
     },
   ];
 }
@@ -168,7 +170,7 @@ function damageProblem(ids: ReadonlySet<string>): readonly ProblemPart[] {
       type: "CommandRecordDamaged",
       severity: "warning",
       message: `the stored answer to command ${first}${others} cannot be read`,
-      hint: "check what the command did before it is sent again; run siteward journal verify",
+      hint: "check what the command did before you send it again; run siteward journal verify",
     },
   ];
 }

@@ -16,17 +16,17 @@ export interface CompanionDeps {
   readonly io: Io;
   /** Operations on the process that runs the agent. */
   readonly controls: ProcessControls;
-  /** Rejects if no connection to the API server could be opened with the credentials as they are on disk. */
+  /** Rejects if no connection to the API server could be opened with the credentials currently on disk. */
   readonly checkCredentials: () => Promise<void>;
   /** The latest status; undefined before the first one. */
   readonly status: () => Status | undefined;
-  /** Called after each change that must appear in the status file at once. */
+  /** Called after each change that must appear in the status file immediately. */
   readonly statusChanged: () => void;
   readonly bootId: string;
   readonly version: string;
 }
 
-/** A task that runs beside the agent, in the same process and for the same time. It must never block the agent. */
+/** A task that runs alongside the agent, in the same process and for the same time. It must never block the agent. */
 export interface Companion {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;

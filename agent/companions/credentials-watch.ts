@@ -5,7 +5,7 @@ import type { StatusContribution } from "../status/contribution.ts";
 import type { Companion, CompanionDeps } from "./companion.ts";
 
 export interface CredentialsWatchDeps extends Pick<CompanionDeps, "checkCredentials"> {
-  /** The API server answers at present. */
+  /** Whether the API server is currently responding. */
   readonly isUp: () => boolean;
 }
 
@@ -38,7 +38,7 @@ export class CredentialsWatch implements Companion {
     // Without a connection, the link reports it instead.
     if (this.#problem === undefined || !this.#deps.isUp()) return {};
     const { message, hint } = this.#problem;
-    const meanwhile = "; the current connection continues with the previous credentials, and cannot be opened again";
+    const meanwhile = "; the current connection continues with the previous credentials, but cannot be reopened";
     return {
       problems: [{ type: "CredentialsUnusable", severity: "warning", message: `${message}${meanwhile}`, hint }],
     };

@@ -31,7 +31,7 @@ export interface FleetSurroundings {
   readonly inventory: () => Inventory | undefined;
 }
 
-/** The board's link to the fleet; undefined if no fleet is configured, and then its code is not loaded. */
+/** The board's link to the fleet; undefined if no fleet is configured, in which case its code is not loaded. */
 export async function fleetOf(ambient: Ambient, around: FleetSurroundings): Promise<BoardFleet | undefined> {
   const { config, database, env, bootId, controls } = around;
   const { url, fleet } = config.mqtt;

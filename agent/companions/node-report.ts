@@ -25,9 +25,9 @@ export interface NodeReportDeps {
   readonly conditions: (now: Instant) => readonly WantedCondition[] | undefined;
   /** Why this board could not take over as leader now; undefined if it could. */
   readonly obstacle: () => string | undefined;
-  /** An operator ordered this board not to stand for election for a while. */
+  /** Whether an operator has ordered this board not to stand for election for a while. */
   readonly isResting: () => boolean;
-  /** Where this board answers on the LAN, and with which key; undefined if it does not. */
+  /** The addresses at which this board answers on the LAN, and its key; undefined if it does not answer. */
   readonly announcement: () => string | undefined;
   readonly facts: KeyValueStore;
 }
@@ -48,9 +48,9 @@ const period: Millis = 15_000;
 const conditionsEvery: Millis = 300_000;
 /** Minimum interval between writes of the standby annotation. */
 const standbyEvery: Millis = 60_000;
-/** Interval between checks of the board's own addresses, which change the witness annotation. */
+/** Interval between checks of the board's own addresses, on which the witness annotation depends. */
 const announceEvery: Millis = 60_000;
-/** A condition that was already True at the start is cleared only after the sensors have run for this long. */
+/** A condition that was already True at the start is cleared only after the sensors have been read for this long. */
 const sensorsSettle: Millis = 660_000;
 /** How often the Node is read again, because it may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
@@ -59,8 +59,8 @@ const pauses = { first: 30_000, most: 900_000 };
 const farewellTimeout: Millis = 1_500;
 
 /**
- * Writes the board's health and standby state to its own Node: only changes, and at most every few minutes. The values
- * written are stored, so that a restart needs one small read and no write.
+ * Writes the board's health and standby state to its own Node, but only changes, and at most every few minutes. The
+ * values written are stored, so that a restart needs one small read and no write.
  */
 export class NodeReport {
   readonly name = "node report";
@@ -143,7 +143,7 @@ export class NodeReport {
   }
 
   async #writeConditions(changed: readonly WantedCondition[], now: Instant, signal: AbortSignal): Promise<void> {
-    // The heartbeat time is written only once per change: liveness is judged by the board's Lease.
+    // The heartbeat time is written only once per change, because liveness is judged by the board's Lease.
     const time = isoTime(now.wall).replace(/\.\d+Z$/, "Z");
     const conditions = changed.map((one) => ({ ...one, lastTransitionTime: time, lastHeartbeatTime: time }));
     const written = this.#written ?? neverWritten;
@@ -178,8 +178,8 @@ export class NodeReport {
   }
 
   /**
-   * Marks the board as stopped, so that a leader does not step down in its favour. If this fails, others notice later
-   * that the board's Node is not ready.
+   * Marks the board as stopped, so that no leader steps down in its favour. If this fails, others learn later that the
+   * board's Node is not ready.
    */
   async #writeStopped(): Promise<void> {
     if (this.#written?.standby !== standsBy || this.#failures > 0) return;

@@ -21,7 +21,7 @@ export interface PreviousProcess {
 /**
  * The outcome of reading the configuration again. unchanged: the settings are the same. taken: the new settings are in
  * force now. begins: the agent is being restarted within this process with the new settings. refused: the new settings
- * are invalid or would exclude some of the fleet's, and the previous ones stay in force.
+ * are invalid or would keep some of the fleet's from taking effect, so the previous ones stay in force.
  */
 export type Reload =
   | { readonly outcome: "unchanged" | "taken" | "begins" }
@@ -31,7 +31,7 @@ export type Reload =
 export interface InForce extends Pick<Loaded, "config" | "origins"> {
   /** The version of the fleet's settings if all of them are in force; undefined otherwise. */
   readonly remoteVersion: number | undefined;
-  /** Stored settings of the fleet that are not in force; undefined if there are none. */
+  /** Stored fleet settings that are not in force; undefined if there are none. */
   readonly leftOut: LeftOut | undefined;
 }
 
@@ -41,11 +41,11 @@ export interface ProcessControls {
   readonly startedAt: Instant;
   /** The process before this one; undefined if there was none in this boot, or it left no record. */
   readonly previous: PreviousProcess | undefined;
-  /** The faults that the fleet's settings have on this board; empty if all of them can take effect. */
+  /** The faults of the fleet settings on this board; empty if all of them can take effect. */
   faultsOf(remote: Kept): readonly Fault[];
   /**
-   * Sets the log level until the process ends or the next call; undefined restores the configured level. `component`:
-   * the controller or resource to set it for; undefined for all.
+   * Sets the log level until the next call or the end of the process; undefined restores the configured level.
+   * `component`: the controller or resource to set it for; undefined for all.
    */
   setLogLevel(level: LogLevel | undefined, component?: string): void;
   /** Shuts the process down cleanly; the service manager starts another one. */

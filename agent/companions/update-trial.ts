@@ -2,7 +2,7 @@ import type { Millis } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
 import type { PreviousProcess } from "./process-controls.ts";
 
-/** The stored record of the last update. Its times are of the monotonic clock of the boot `boot`. */
+/** The stored record of the last update. Its times are those of the monotonic clock in the boot `boot`. */
 export interface UpdateTrial {
   readonly version: string;
   /** The version that ran before; undefined if unknown. */
@@ -27,7 +27,7 @@ export interface Start {
 /** Crashes are counted for this long after an update. A process that has run for this long is healthy again. */
 export const trialTime: Millis = 600_000;
 
-/** The number of crashes at which an update counts as unhealthy. */
+/** The number of crashes from which an update counts as unhealthy. */
 export const tooManyCrashes = 3;
 
 /** The reasons for the end of a process that count as a crash. */
@@ -50,7 +50,7 @@ export const isUnhealthy = ({ boot, crashes, crashed }: UpdateTrial, bootNow: st
   boot === bootNow && crashes >= tooManyCrashes && now - crashed < trialTime;
 
 /**
- * A previous process of another version means that the process in between, of this version, left no record: a crash.
+ * If the previous process had another version, the process in between, of this version, left no record, so it crashed.
  */
 const hasCrashed = ({ previous, version }: Start): boolean =>
   previous !== undefined && (previous.version !== version || crashCauses.has(previous.ending.cause));

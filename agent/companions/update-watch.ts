@@ -42,7 +42,7 @@ export class UpdateWatch implements Companion {
     }
     if (after === before) return;
     const { former, crashes } = after;
-    // The event comes first, so a process that ends in between reports it twice rather than never.
+    // The event comes first, so if the process ends in between, it is reported twice rather than never.
     if (crashes === tooManyCrashes)
       fleet?.note({ type: "update.unhealthy", severity: "critical", detail: { version, former, crashes } });
     try {
@@ -63,7 +63,7 @@ export class UpdateWatch implements Companion {
         {
           type: "UpdateUnhealthy",
           severity: "critical",
-          message: `since the update from ${former} to ${version} the agent has crashed ${crashes} times, and has not run for ${minutes} minutes without a crash`,
+          message: `since the update from ${former} to ${version}, the agent has crashed ${crashes} times, and has not run for ${minutes} minutes without a crash`,
           hint: `see journalctl -u siteward for the cause; to return to the previous version: sudo apt install --allow-downgrades ${packageFile(former)} (if the file is missing, copy it to the board first)`,
         },
       ],
@@ -71,6 +71,8 @@ export class UpdateWatch implements Companion {
   }
 }
 
-/** Where operators keep packages (docs/operator.md). Debian versions have a tilde where a pre-release has a dash. */
+/**
+ * Where operators keep packages (docs/operator.md). In Debian versions, pre-releases have a tilde instead of a dash.
+ */
 const packageFile = (version: string | undefined): string =>
   `/var/cache/siteward/siteward_${version?.replace("-", "~") ?? "VERSION"}_*.deb`;

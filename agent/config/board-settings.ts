@@ -20,7 +20,7 @@ export const sensorSettings = {
   clock: choice(
     ["watched", "trusted"],
     "watched",
-    "When the clock is trusted: once an NTP client has set it, or always, for a clock with a battery or of a virtual machine.",
+    "watched: the clock is trusted once an NTP client has set it, or always if it has a battery or belongs to a virtual machine; trusted: always.",
   ),
   sample: duration("30s", "How often the board's sensors are read.", { min: "5s", max: "10m" }),
   temperature: section("When the board is too hot. If the kernel has trip points, these are used instead.", {

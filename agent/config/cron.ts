@@ -22,10 +22,10 @@ export interface CronWindow {
   readonly lasts: number;
 }
 
-/** In milliseconds. The search for a window's beginning goes only this far back. */
+/** In milliseconds. The search for a window's beginning extends only this far back. */
 const longestWindow = 7 * 24 * 3_600_000;
 const shortestWindow = 60_000;
-/** Maximum length in characters, of a schedule or of all windows together. */
+/** Maximum length, in characters, of a schedule or of all windows together. */
 const longest = 400;
 
 /**
@@ -85,7 +85,7 @@ export function parseWindows(written: string): readonly CronWindow[] | undefined
   return windows;
 }
 
-/** The form of any text in one line; `checked` then checks its content. */
+/** Accepts any text in one line; `checked` then checks its content. */
 const anyText = { pattern: /^[^\n]{1,400}$/, accepts: "" };
 
 const checked = (setting: Setting<string>, accepts: string, check: (written: string) => unknown): Setting<string> => ({

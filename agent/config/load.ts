@@ -38,7 +38,7 @@ export interface Loaded {
 
 /**
  * Merges the layers of the configuration, each of which overrides those before it: defaults, firmware profile, file,
- * conf.d/*.yaml beside the file, the fleet's settings, environment variables. Throws a ConfigError with all problems.
+ * conf.d/*.yaml next to the file, the fleet's settings, environment variables. Throws a ConfigError with all problems.
  */
 export function loadConfig(sources: Sources): Loaded {
   const values = defaultsOf(settings);
@@ -98,7 +98,7 @@ function layDocument(values: Values, file: string, { value, lineOf }: YamlDocume
   if (value === undefined) return [];
   if (!isRecord(value)) {
     doubt(values, "");
-    return [`${file}: must hold settings, not ${quoted(value)}`];
+    return [`${file}: must contain settings, not ${quoted(value)}`];
   }
   const where = (path: readonly string[]): string => {
     const line = lineOf(path);
@@ -177,7 +177,7 @@ function filesOf(named: string | undefined, warnings: string[], problems: string
   for (const name of names) {
     if (name.startsWith(".")) continue;
     if (name.endsWith(".yaml")) files.push(join(folder, name));
-    else warnings.push(`${join(folder, name)} is not read: drop-in files end in .yaml`);
+    else warnings.push(`${join(folder, name)} is ignored, because names of drop-in files end in .yaml`);
   }
   return files;
 }

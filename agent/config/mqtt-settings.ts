@@ -34,7 +34,7 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
   }),
   maxPacket: bytes(
     "64KiB",
-    "The largest packet that the broker may send to this board; the broker must refuse larger ones itself.",
+    "The largest packet that the broker may send to this board; the broker itself must discard larger ones.",
     {
       min: "4KiB",
       max: "256KiB",
@@ -46,15 +46,15 @@ export const mqttSettings = section("The fleet's MQTT broker, which must speak M
   ),
   heartbeat: duration("5m", "The status is sent at least this often.", { min: "10s", max: "1h" }),
   minInterval: duration("10s", "The status is sent at most this often.", { min: "1s", max: "10m" }),
-  reconnect: section("The delay before each attempt to reconnect: a random part of a limit that doubles each time.", {
+  reconnect: section("Reconnect delay: random, up to a limit that doubles with each attempt.", {
     first: duration("1s", "The limit for the first attempt.", { min: "100ms", max: "1m" }),
     most: duration("5m", "The longest delay before an attempt.", { min: "1s", max: "1h" }),
-    refused: duration("60s", "The limit for the first attempt after the broker refused this board.", {
+    refused: duration("60s", "The limit for the first attempt after the broker has refused this board.", {
       min: "1s",
       max: "1h",
     }),
   }),
-  outbox: section("The messages that are kept on disk until the broker has received them.", {
+  outbox: section("Messages that are kept on disk until the broker has received them.", {
     eventRows: integer(2000, "Maximum number of events.", { min: 10, max: 100_000 }),
     eventBytes: bytes("4MiB", "Maximum size of all events together.", { min: "64KiB", max: "1GiB" }),
     responseRows: integer(200, "Maximum number of answers to commands.", { min: 10, max: 10_000 }),
@@ -71,5 +71,5 @@ const lockedKeys = {
 export const remoteSettings = section("Settings that the fleet sends to this board.", {
   enabled: flag(true, "Whether this board accepts settings from the fleet."),
   locked: optional(text("", "Settings that the fleet must not change on this board.", lockedKeys), "none"),
-  canary: duration("2m", "How long new settings are on trial before they are kept.", { min: "5s", max: "1h" }),
+  canary: duration("2m", "Trial period of new settings.", { min: "5s", max: "1h" }),
 });

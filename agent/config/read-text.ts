@@ -6,7 +6,7 @@ const largestFile = 512 * 1024;
 /** Minimum size of a read, in bytes: a few reads are enough for a file that does not report its size. */
 const shortestRead = 4096;
 
-/** The text of a file, or why it cannot be read, as a predicate: "is a folder, not a file". `largest`: in bytes. */
+/** The text of a file or, as a predicate, why it cannot be read: "is a folder, not a file". `largest`: in bytes. */
 export function readText(
   file: string,
   largest = largestFile,
@@ -25,8 +25,9 @@ export function readText(
 }
 
 /**
- * The bytes of a file; undefined if there are more than `largest`. Files of /proc are regular ones of size 0, whatever
- * they contain. O_NONBLOCK, because reading files such as /proc/kmsg would otherwise wait for ever.
+ * The bytes of a file; undefined if there are more than `largest`. Files of /proc are regular files of size 0,
+ * regardless of their content. Opened with O_NONBLOCK, because reading a file such as /proc/kmsg would otherwise block
+ * for ever.
  */
 function readBytes(
   file: string,
@@ -57,7 +58,7 @@ export function inWords(error: unknown): string {
       return "does not exist";
     case "EACCES":
     case "EPERM":
-      return `${noPermission}; the agent's user must be able to read it`;
+      return `${noPermission}; the agent's user must be allowed to read it`;
     case "ERR_ENCODING_INVALID_ENCODED_DATA":
       return "is not text in UTF-8";
     default:

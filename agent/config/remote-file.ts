@@ -10,7 +10,9 @@ const copyIn = (folder: string): string => path.join(folder, "remote.copy.json")
 /** The last damaged file, kept for inspection. */
 const asideIn = (folder: string): string => path.join(folder, "remote.json.damaged");
 
-/** In bytes: ten times the maximum size of the documents in the file. A larger file is damaged and is not read. */
+/**
+ * In bytes: ten times the maximum size of the documents in the file. A larger file counts as damaged and is not read.
+ */
 const largest = 4 * 1024 * 1024;
 
 /** What a new process found in the state folder. */
@@ -23,9 +25,8 @@ export interface StartedRemote {
 }
 
 /**
- * Reads the fleet's settings from the state folder: from the file or, if that is damaged, from its copy. They have
- * their own file, because they are needed before the databases are opened, and by commands that must not open the
- * databases.
+ * Reads the fleet's settings from the state folder: from the file or, if that is damaged, from its copy. They have a
+ * separate file, because they are needed before the databases are opened, and by commands that must not open them.
  */
 export const readRemote = (folder: string): RemoteRecord => found(folder).record;
 
@@ -36,10 +37,10 @@ export function writeRemote(folder: string, record: RemoteRecord): void {
 }
 
 /**
- * Reads the record for a new process. A start with settings on trial is counted and stored before they are used, so
- * that they are rolled back if several processes end with them. If the count cannot be stored, the settings on trial
- * are not used. A damaged file is replaced and kept for inspection; a missing one, for example removed by a file system
- * check, is restored from its copy.
+ * Reads the record for a new process. A start with settings on trial is counted, and the count is stored, before they
+ * are used, so that they are rolled back if several processes end while using them. If the count cannot be stored, the
+ * settings on trial are not used. A damaged file is replaced and kept for inspection; a missing one, for example
+ * removed by a file system check, is restored from its copy.
  */
 export function startRemote(folder: string): StartedRemote {
   const { record, isDamaged, isAbsent } = found(folder);
@@ -54,7 +55,7 @@ export function startRemote(folder: string): StartedRemote {
   }
 }
 
-/** The record, and what is wrong with the file. `isAbsent`: the record comes from the copy alone. */
+/** The record, and what is wrong with the file. `isAbsent`: whether the record is from the copy alone. */
 function found(folder: string): {
   readonly record: RemoteRecord;
   readonly isDamaged: boolean;
@@ -69,7 +70,7 @@ function found(folder: string): {
   return { record: lost === undefined ? blank : { ...blank, lost }, isDamaged, isAbsent: false };
 }
 
-/** The record in a file, or why it cannot be read; undefined if there is no file. */
+/** The record in a file or, as a sentence, why it cannot be read; undefined if there is no file. */
 function readFrom(file: string): RemoteRecord | string | undefined {
   if (isMissing(file)) return undefined;
   const source = readText(file, largest);
@@ -78,8 +79,7 @@ function readFrom(file: string): RemoteRecord | string | undefined {
 }
 
 /**
- * Copies the damaged file, which stays in place until it is replaced, because without a file, the board would count as
- * new.
+ * Copies the damaged file, which stays in place until it is replaced, because a board without this file counts as new.
  */
 function keepDamaged(folder: string): string | undefined {
   try {

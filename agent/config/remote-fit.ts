@@ -4,7 +4,7 @@ import { judgeRemote, mayLeadWithout } from "./remote-judge.ts";
 import type { Fault, Kept } from "./remote-record.ts";
 import { ConflictError } from "./whole.ts";
 
-/** Settings of the fleet that are stored and not in force. */
+/** Fleet settings that are stored but not in force. */
 export interface LeftOut {
   /** The version of the stored settings; undefined if they cannot be read. */
   readonly version: number | undefined;
@@ -13,14 +13,14 @@ export interface LeftOut {
 
 interface Fitted {
   readonly loaded: Loaded;
-  /** The settings that are not in force; undefined if all of the fleet's settings are. */
+  /** The fleet settings that are not in force; undefined if all of them are. */
   readonly leftOut: LeftOut | undefined;
 }
 
 /**
- * Merges the fleet's settings with this board's own. Settings that do not fit are left out, and the others are kept,
- * because if all were left out, a board would act on another site's boards, or with controllers that the fleet turned
- * off. `locked`: the value of remote.locked. Throws a ConfigError if this board's own settings are invalid.
+ * Merges the fleet's settings with this board's own. Settings that do not fit are left out and the others are kept; if
+ * all were left out, a board might act on another site's boards, or with controllers that the fleet turned off.
+ * `locked`: the value of remote.locked. Throws a ConfigError if this board's own settings are invalid.
  */
 export function fitRemote(
   { version, config }: Kept,
@@ -37,15 +37,15 @@ export function fitRemote(
   }
 }
 
-/** Why a board that lacks these settings does not lead; undefined if it may. */
+/** Why a board that lacks these settings must not lead; undefined if it may. */
 export function whyNotToLeadWithout(leftOut: LeftOut | undefined): string | undefined {
   const isSafe = leftOut?.faults.every(mayLeadWithout) ?? true;
-  return isSafe ? undefined : "settings of the fleet that say where and when a leader acts are not in force";
+  return isSafe ? undefined : "fleet settings that decide where and when a leader acts are not in force";
 }
 
 type Sent = Pick<Kept, "version" | "config">;
 
-/** The merged configuration, or the faults of the fleet's settings that conflict with others. */
+/** The merged configuration, or the faults of the fleet settings that conflict with other settings. */
 function merged(remote: Sent, load: (remote: Sent) => Loaded): Loaded | readonly Fault[] {
   try {
     return load(remote);
@@ -59,7 +59,7 @@ function merged(remote: Sent, load: (remote: Sent) => Loaded): Loaded | readonly
           return { path: at.split(".").map(pointerStep).join(""), code: "schema", message: why };
         }),
     );
-    // If there is no conflict, the fault is not in the fleet's settings.
+    // Without a conflict, the fault is not in the fleet settings.
     if (faults.length === 0) throw error;
     return faults;
   }

@@ -26,7 +26,7 @@ const boardOnly: readonly string[] = [
 
 /**
  * Settings that decide for which boards and namespaces a leader acts, under which Lease, and when it must not act. A
- * board that lacks one of the fleet's does not lead.
+ * board does not lead if one of these, set by the fleet, is not in force.
  */
 const leaderScope: readonly string[] = [
   "site.*",
@@ -44,13 +44,13 @@ interface Least {
 }
 
 /**
- * Two renewals of a kubelet's Lease, by default 10 s apart. With a lower value, living boards are repeatedly judged
- * lost, which a trial does not detect. A site whose kubelets renew faster can set a lower value in the board's own
- * files.
+ * Two renewals of a kubelet's Lease, which are 10 s apart by default. With a lower value, living boards are repeatedly
+ * judged lost, which a trial does not detect. A site whose kubelets renew faster can set a lower value in the board's
+ * own files.
  */
 const shortestGrace: Least = {
   value: 20_000,
-  message: "must be at least 20s in settings of the fleet, because a kubelet renews its Lease every 10s",
+  message: "must be at least 20s in fleet settings, because a kubelet renews its Lease every 10s",
 };
 
 /**
@@ -58,7 +58,7 @@ const shortestGrace: Least = {
  */
 const leastMemory: Least = {
   value: 96 * 1024 * 1024,
-  message: "must be at least 96MiB in settings of the fleet, because a leader needs that much",
+  message: "must be at least 96MiB in fleet settings, because a leader needs that much",
 };
 
 const leastValues: ReadonlyMap<string, Least> = new Map([
@@ -102,7 +102,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
   return faults.slice(0, mostFaults);
 }
 
-/** Whether a board may lead without the faulty setting. The path "" means without any of the fleet's settings. */
+/** Whether a board may lead without the faulty setting; if its path is "", without any fleet settings. */
 export const mayLeadWithout = ({ path }: Fault): boolean =>
   path !== "" && !matcherOf(leaderScope)(pointerSteps(path).join("."));
 

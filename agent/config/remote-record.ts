@@ -1,13 +1,12 @@
 import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
 
 /**
- * The highest accepted version of a document; milliseconds since 1970 may be used as versions. A board accepts only
- * versions higher than the last, so without this limit an absurdly high one, sent by mistake, would block all later
- * ones.
+ * The highest accepted version of a document; large enough for milliseconds since 1970. A board accepts only versions
+ * higher than the last, so without this limit an absurdly high one, sent by mistake, would block all later ones.
  */
 export const largestVersion = 999_999_999_999_999;
 
-/** A stored document with settings of the fleet. */
+/** A stored document with fleet settings. */
 export interface Kept {
   readonly version: number;
   /** The hash of the bytes of `config` as received. */
@@ -73,8 +72,8 @@ export interface RemoteRecord {
   /** Why `desired` is not in force; undefined if it is in force, or if there is no such document. */
   readonly verdict: RemoteRejection | undefined;
   /**
-   * Why the record of the previous settings was lost; undefined if it was not. Until other settings have passed their
-   * trial, or a command returns to the board's own files, it is unknown where and when this board may act.
+   * Why the record of the previous settings was lost; undefined if it was not. Where and when this board may act is
+   * then unknown until other settings have passed their trial, or a command returns to the board's own files.
    */
   readonly lost: string | undefined;
 }
@@ -90,8 +89,8 @@ export const blank: RemoteRecord = {
 
 const maxGood = 3;
 /**
- * The number of processes that may start with settings on trial; the next one rolls them back. One process may have
- * ended by a power cut.
+ * The number of processes that may start with settings on trial; the next one rolls them back. More than one, because a
+ * power cut may have ended the first.
  */
 const maxStarts = 2;
 
@@ -117,7 +116,7 @@ export const committed = (record: RemoteRecord, document: Kept): RemoteRecord =>
   lost: undefined,
 });
 
-/** The record after the trial was ended because of harm. `why`: the reason, for the fleet. */
+/** The record after the trial was ended because of harm. `why`: the reason, reported to the fleet. */
 export function rolledBack(record: RemoteRecord, why: string): RemoteRecord {
   const { trial } = record;
   if (!trial) return record;
@@ -158,8 +157,8 @@ export function returned(record: RemoteRecord, to: number | undefined): RemoteRe
 }
 
 /**
- * The record after one more process start. During a trial starts are counted; after too many (`maxStarts`) it is rolled
- * back.
+ * The record after one more process start. During a trial, starts are counted; after too many (`maxStarts`), the trial
+ * is rolled back.
  */
 export function started(record: RemoteRecord): RemoteRecord {
   const { trial } = record;

@@ -19,7 +19,7 @@ export interface Setting<T> {
   parse(written: unknown): T | undefined;
   /** Parses the text of an environment variable; undefined if it is not accepted. */
   parseText(text: string): T | undefined;
-  /** The value as it would stand in the file. */
+  /** The value as it would be written in the file. */
   show(value: T): string;
 }
 
@@ -148,7 +148,7 @@ export function text(
 export const path = (standard: string, sentence: string): Setting<string> =>
   text(standard, sentence, { pattern: /^\/[^\0]*$/, accepts: "an absolute path" });
 
-/** A URL of this form. It must also parse, because a port of 70000 matches most patterns. */
+/** A URL of this form. It must also parse, because most patterns would accept a port of 70000. */
 export function url(sentence: string, form: { readonly pattern: RegExp; readonly accepts: string }): Setting<string> {
   const written = text("", sentence, form);
   const address = (value: string | undefined) => (value !== undefined && URL.canParse(value) ? value : undefined);
@@ -169,7 +169,7 @@ export function optional<T>(setting: Setting<T>, otherwise: string): Setting<T |
   };
 }
 
-/** A setting whose default is a fact about this machine. `loadConfig` fills it in, so its value is never empty. */
+/** A setting whose default is a fact about this machine. `loadConfig` fills it in, so it is never empty. */
 export const derived = (setting: Setting<string>, otherwise: string): Setting<string> => ({
   ...setting,
   sentence: `${setting.sentence} Otherwise: ${otherwise}.`,

@@ -59,7 +59,7 @@ export const settings = section("Configuration of the siteward agent.", {
     ),
     namespaceSelector: optional(
       text("", "Label selector of the namespaces that belong to this site alone.", labelSelector),
-      "every namespace while the whole cluster is the site, and none with a nodeSelector",
+      "all namespaces if the site is the whole cluster; none if a nodeSelector is set",
     ),
   }),
   board: section("This board's names, its sensors, and the limits beyond which it is unwell.", {
@@ -70,7 +70,7 @@ export const settings = section("Configuration of the siteward agent.", {
   api: section("How the site's API server is reached.", {
     kubeconfig: optional(
       path("/etc/siteward/kubeconfig", "A kubeconfig file."),
-      "KUBECONFIG; inside a pod its service account; ~/.kube/config",
+      "KUBECONFIG; in a pod, its service account; ~/.kube/config",
     ),
     context: optional(
       text("", "The context of the kubeconfig.", { pattern: /^\S+$/, accepts: "the name of a context" }),
@@ -86,17 +86,20 @@ export const settings = section("Configuration of the siteward agent.", {
   }),
   client: section("Limits for requests to the API server.", {
     qps: perSecond(20, "Maximum number of requests per second, on average.", { min: 0.1, max: 10_000 }),
-    burst: integer(30, "Maximum number of requests sent at once after a pause.", { min: 1, max: 10_000 }),
+    burst: integer(30, "Maximum burst of requests after an idle period.", { min: 1, max: 10_000 }),
     inflight: integer(16, "Maximum number of writes in flight at the same time.", { min: 1, max: 256 }),
     timeouts: section("How long to wait for the API server before a request fails.", {
       read: duration("30s", "For the whole response to a read of one object.", { min: "1s", max: "10m" }),
-      list: duration("30s", "For the beginning of a list, and for each further part.", { min: "1s", max: "10m" }),
-      watch: duration("30s", "For the beginning of a watch.", { min: "1s", max: "10m" }),
+      list: duration("30s", "For the start of a list response and for each following chunk.", {
+        min: "1s",
+        max: "10m",
+      }),
+      watch: duration("30s", "For the start of a watch response.", { min: "1s", max: "10m" }),
       write: duration("30s", "For the whole response to a write.", { min: "1s", max: "10m" }),
     }),
   }),
   link: section("When the link to the API server counts as live.", {
-    watchStall: duration("90s", "A watch without events or bookmarks for this long is stale, and is opened again.", {
+    watchStall: duration("90s", "A watch without events or bookmarks for this long is stale and is reopened.", {
       min: "1s",
       max: "1h",
     }),
@@ -104,20 +107,24 @@ export const settings = section("Configuration of the siteward agent.", {
     heartbeats: choice(
       ["watch", "list"],
       "watch",
-      "How the leader receives the boards' heartbeats: by a watch, or by a list every 20s, which needs half the traffic.",
+      "How the leader receives the boards' heartbeats: by a watch, or by a list every 20s, which takes half the traffic.",
     ),
   }),
   leader: section("The election of the board that leads the site.", {
     namespace: text("kube-system", "The namespace of the site's Lease.", namespaceName),
     otherNamespaces: optional(
-      text("", "Further namespaces where sites keep their Leases; no tenant may write Leases there.", namespaceNames),
-      "none, and a Lease elsewhere claims nothing",
+      text(
+        "",
+        "Additional namespaces in which sites keep their Leases; tenants must not be able to write Leases there.",
+        namespaceNames,
+      ),
+      "none; Leases in other namespaces claim nothing",
     ),
     duration: duration("60s", "How long followers wait after a leader's last renewal; in whole seconds.", {
       min: "1s",
       max: "1h",
     }),
-    renewDeadline: duration("40s", "A leader that has not managed to renew for this long steps down.", {
+    renewDeadline: duration("40s", "A leader steps down if it has been unable to renew its Lease for this long.", {
       min: "500ms",
       max: "1h",
     }),
@@ -135,7 +142,7 @@ export const settings = section("Configuration of the siteward agent.", {
   standby: choice(
     ["cold", "warm"],
     "cold",
-    "Whether a board that does not lead keeps its cache up to date with watches (warm) or not (cold).",
+    "Whether a board that does not lead keeps its cache current with watches (warm) or not (cold).",
   ),
   judgement: section("How the leader judges boards that fall silent.", {
     policy: choice(
@@ -143,25 +150,25 @@ export const settings = section("Configuration of the siteward agent.", {
       "evidence",
       "evidence: harmful acts need proof that a board is lost; kubernetes: exactly the rules of kube-controller-manager.",
     ),
-    recovery: duration("10m", "After an outage of the link, evictions go at the secondary rate for this long.", {
+    recovery: duration("10m", "How long evictions proceed at the secondary rate after an outage of the link.", {
       min: "0s",
       max: "1d",
     }),
     witness: choice(
       ["lan", "off"],
       "lan",
-      "Whether a silent board is asked on the LAN, and this one answers; only under policy evidence.",
+      "lan: the leader queries silent boards over the LAN, and this board answers such queries. Only used with policy evidence.",
     ),
-    witnessPort: integer(10270, "The UDP port where this board answers; the others read it from its Node.", {
+    witnessPort: integer(10270, "The UDP port on which this board answers; other boards read it from its Node.", {
       min: 1,
       max: 65_535,
     }),
-    unmanagedHold: duration("15m", "How long a board's pods stay when it answers, but its kubelet does not run.", {
+    unmanagedHold: duration("15m", "How long pods stay on a board that answers, but whose kubelet is not running.", {
       min: "0s",
       max: "30d",
     }),
   }),
-  safety: section("The safety valve of policy evidence: how much harm it permits without an operator.", {
+  safety: section("The safety valve of policy evidence: how many harmful acts it permits without an operator.", {
     maxHarmPerHour: optional(
       integer(10, "Maximum number of harmful acts in an hour: taints of boards and deletions of pods.", {
         min: 0,
@@ -170,7 +177,7 @@ export const settings = section("Configuration of the siteward agent.", {
       "10, or a fifth of the site's pods if that is more",
     ),
     maxBoards: optional(
-      integer(1, "Maximum number of boards that are tainted at a time because they are silent.", {
+      integer(1, "Maximum number of boards that are tainted at the same time because they are silent.", {
         min: 0,
         max: 100_000,
       }),
@@ -205,20 +212,24 @@ export const settings = section("Configuration of the siteward agent.", {
       max: 1,
     }),
   }),
-  taintEviction: section("How pods leave a board that carries a NoExecute taint.", {
+  taintEviction: section("How pods are removed from a board that carries a NoExecute taint.", {
     workers: integer(8, "Maximum number of pods deleted at the same time.", { min: 1, max: 100 }),
   }),
   podGC: section("The garbage collection of pods.", {
-    terminatedThreshold: integer(12_500, "How many ended pods are kept; 0 keeps all of them. 100 suits a small site.", {
-      min: 0,
-      max: 1_000_000,
-    }),
+    terminatedThreshold: integer(
+      12_500,
+      "How many terminated pods are kept; 0 keeps all of them. 100 suits a small site.",
+      {
+        min: 0,
+        max: 1_000_000,
+      },
+    ),
   }),
   daemonSet: section("The pods of DaemonSets.", {
     workers: integer(2, "Maximum number of DaemonSets processed at the same time.", { min: 1, max: 100 }),
     bind: flag(
       false,
-      "Whether the leader itself binds daemon pods that fit to their boards; for sites without a kube-scheduler.",
+      "Whether the leader itself binds daemon pods to their boards if they fit; for sites without a kube-scheduler.",
     ),
   }),
   endpoints: section("Endpoints and EndpointSlices, the addresses behind Services.", {
@@ -241,7 +252,7 @@ export const settings = section("Configuration of the siteward agent.", {
     taintEviction: section("Deletes pods that do not tolerate the taints of their board.", {
       mode: modeOf("taint eviction"),
     }),
-    podGC: section("Deletes pods that have run to their end, or whose board is gone.", { mode: modeOf("pod GC") }),
+    podGC: section("Deletes pods that have terminated, or whose board no longer exists.", { mode: modeOf("pod GC") }),
     daemonSet: section("Keeps one pod of each DaemonSet on every board that is eligible.", {
       mode: modeOf("DaemonSet"),
     }),
@@ -295,7 +306,7 @@ export const settings = section("Configuration of the siteward agent.", {
   status: section("How often status.json is written.", {
     minInterval: duration(
       "10s",
-      "The minimum average interval between writes after changes; a few may follow each other immediately.",
+      "The minimum average interval between writes after changes; short bursts are allowed.",
       {
         min: "100ms",
         max: "10m",

@@ -8,8 +8,8 @@ export interface Origin {
   /** The layer that set the value: "default", "siteward.yaml:12", "SITEWARD_LOG_LEVEL". */
   readonly origin: string;
   /**
-   * A later layer has an invalid value for this setting, or a misspelt name that probably means it. Conflicts with
-   * other settings are then not reported.
+   * True if a later layer has an invalid value for this setting, or a misspelt name that probably means it. Its
+   * conflicts with other settings are then not reported.
    */
   readonly isInDoubt?: true;
 }
@@ -18,7 +18,7 @@ export interface Origin {
 export type Values = Map<string, Origin>;
 
 export interface Layer {
-  /** Names a value's location, for origins and problems: "siteward.yaml:12". */
+  /** Describes where a value was set, for origins and problems: "siteward.yaml:12". */
   where(path: readonly string[]): string;
 }
 
@@ -117,12 +117,15 @@ export function quoted(written: unknown): string {
   return shown.length > 60 ? `${shown.slice(0, 57)}...` : shown;
 }
 
-/** Before a value is cut, because a password in an address is recognised by the @ behind it. */
+/** Applied before a value is cut, because a password in an address is recognised by the @ that follows it. */
 const withoutSecrets = scrubber([]);
 
 const nameOf = (path: readonly string[]): string => (path.length === 0 ? "the file" : path.join("."));
 
-/** A similar name in the same section, or a setting of the same name in another one; undefined if there is neither. */
+/**
+ * A similar name in the same section, or a setting with the same name in another section; undefined if there is
+ * neither.
+ */
 function likelyMeant(root: Section<Entries>, path: readonly string[], name: string): string | undefined {
   let section: Section<Entries> | undefined = root;
   for (const step of path) {

@@ -35,7 +35,7 @@ export function parseYaml(source: string): YamlDocument {
     const problems = [...keys.problems];
     if (documents.length === 0) problems.push({ line: undefined, path: undefined, message: "the file is empty" });
     if (documents.length > 1)
-      problems.push({ line: undefined, path: undefined, message: "holds more than one document" });
+      problems.push({ line: undefined, path: undefined, message: "contains more than one document" });
     return { value: documents[0], lineOf: (path) => keys.lines.get(JSON.stringify(path)), problems };
   } catch (error) {
     if (!(error instanceof YAMLException)) throw error;
@@ -57,7 +57,7 @@ interface Keys {
 interface Open {
   readonly path: readonly string[];
   readonly kind: "document" | "mapping" | "sequence";
-  /** In a mapping: the key whose value comes next; undefined if a key comes next. */
+  /** In a mapping: the key whose value follows; undefined if a key follows. */
   key: string | undefined;
   items: number;
 }

@@ -4,8 +4,8 @@ type Container = NonNullable<Pod["spec"]>["containers"][number];
 
 /**
  * A copy of the pod without the parts that its author can make large: labels, tolerations, affinity, and all ports
- * except those in `portNames`. A pass holds all pods of a service or a board at once, and each may be as large as the
- * API server admits.
+ * except those in `portNames`. A pass holds all pods of a service or a board at the same time, and each may be as large
+ * as the API server admits.
  */
 export function barePod({ metadata, spec, status }: Pod, portNames: ReadonlySet<string> = new Set()): Pod {
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp } = metadata;

@@ -15,19 +15,22 @@ import type { ValveAt } from "./safety-valve.ts";
 
 /** Verdicts on boards, for controllers that do not judge boards themselves but act on the result. */
 export interface BoardVerdicts {
-  /** Why no harmful act may be based on a verdict now, for example because the link is down; undefined: it may. */
+  /** Why no harmful act may be based on a verdict now, for example because the link is down; undefined if it may. */
   readonly held: string | undefined;
-  /** The verdict on a board, with its evidence; undefined: the board has no Node, or this agent judges no boards. */
+  /**
+   * The verdict on a board, with its evidence; undefined if the board has no Node, or if this agent does not judge
+   * boards.
+   */
   verdictOn(board: string): SilenceFacts | undefined;
-  /** The freeze that forbids evictions from a board; undefined: none. */
+  /** The freeze that forbids evictions from a board; undefined if there is none. */
   freezeOn(board: string): Freeze | undefined;
 }
 
 export interface BoardVerdictDeps {
   readonly settings: NodeLifecycleSettings;
   /**
-   * The memory of the node lifecycle controller, which judges boards; undefined: it has not started yet. "no judge": it
-   * is turned off.
+   * The memory of the node lifecycle controller, which judges boards; undefined if it has not started yet, "no judge"
+   * if it is turned off.
    */
   readonly judge: () => SiteMemory | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
@@ -38,7 +41,7 @@ export interface BoardVerdictDeps {
   readonly wordOf?: WordOf;
 }
 
-/** The freeze that covers a board. Without a Node its zone is unknown, and a freeze of any zone applies. */
+/** The freeze that covers a board. Without a Node, its zone is unknown, so a freeze of any zone applies. */
 export const freezeOnBoard = (holds: Holds, board: string, node: Node | undefined, now: Instant): Freeze | undefined =>
   freezeOn(holds, { board, zone: node && zoneName(zoneOf(node)) }, now);
 
@@ -54,7 +57,7 @@ export function boardVerdicts(
     if (!link.live) return notLive.rule;
     if (memory === undefined) return "no board has been checked yet";
     const { gracePeriod } = settings;
-    // The node lifecycle controller may not have run since the outage ended, so its quarantine is brought up to date
+    // The node lifecycle controller may not have run since the outage ended, so the quarantine is brought up to date
     // here.
     const isInQuarantine =
       memory === "no judge"

@@ -21,13 +21,13 @@ export function claimOf(owner: KubeObject, object: KubeObject, matches: boolean)
   return isEnding ? "leave" : "release";
 }
 
-/** Checks the owner as read from the API (`live`) before an adoption: the cached one may be gone. */
+/** Checks the owner as read from the API (`live`) before an adoption: the cached one may no longer exist. */
 export const mayAdopt = (owner: KubeObject, live: KubeObject | undefined): boolean =>
   live?.metadata.uid === owner.metadata.uid && live.metadata.deletionTimestamp === undefined;
 
 /**
  * The write that makes `owner` the controller of an object. `resource`: the owner's. The patch requires only the
- * object's uid, not its resourceVersion: other changes do not matter.
+ * object's uid, not its resourceVersion, because other changes do not matter.
  */
 export const adoption = (resource: Resource<KubeObject>, owner: KubeObject, object: ObjectRef): Action => ({
   do: "patch",

@@ -3,7 +3,7 @@ import { podCondition } from "../api/pods.ts";
 import { timestamp } from "../api/timestamps.ts";
 import type { Instant } from "../base/clock.ts";
 
-/** The condition that says why a pod is deleted, for readers of the terminating pod; undefined: it is set already. */
+/** The condition that says why a pod is deleted, for readers of the terminating pod; undefined if it is already set. */
 export function disruptionTarget(
   pod: Pod,
   { reason, message }: { readonly reason: string; readonly message: string },

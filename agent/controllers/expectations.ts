@@ -10,21 +10,23 @@ import { fetchReadable } from "./fetch-readable.ts";
 
 /**
  * Our own writes that the cache does not show yet, by the object's uid. A controller that counts objects waits until
- * none is left; otherwise it would create an object again that a stale cache lacks
+ * none is left; otherwise, it would recreate an object that a stale cache lacks
  * (docs/kubernetes-rules.md#expectations).
  *
  * kube-controller-manager counts watch events instead. Matching by uid never mistakes one object's event for another's.
- * An object that stays missing from the cache is requested from the API: it may have been deleted meanwhile.
+ * An object that remains missing from the cache is requested from the API, because it may have been deleted since.
  */
 export type Expectations = ReadonlyMap<string, Expected>;
 
 interface Expected {
   readonly key: string;
-  /** The resourceVersion after our write; undefined: we deleted the object. */
+  /** The resourceVersion after our write; undefined if we deleted the object. */
   readonly version: string | undefined;
   /** When the write succeeded. */
   readonly at: Instant;
-  /** How often the API confirmed that the object exists, and when it last did; undefined if it has not been asked. */
+  /**
+   * How often the API has confirmed that the object exists, and when it last did; undefined if it has not been asked.
+   */
   readonly confirmed?: { readonly times: number; readonly at: Instant };
 }
 
@@ -33,7 +35,7 @@ export const nothingExpected: Expectations = new Map();
 /** An expected deletion is dropped after this time, as is every expectation of kube-controller-manager. */
 const dropAfter: Millis = 300_000;
 /**
- * A watch that keeps up delivers our own writes within `first`; after that the API is asked, at growing intervals. A
+ * A watch that keeps up delivers our own writes within `first`; after that, the API is asked at growing intervals. A
  * webhook may have made the object so large that the cache will never show it.
  */
 const checks = { first: 2000, most: 300_000 } as const;
@@ -71,8 +73,8 @@ const isCreated = (action: Outcome["action"], resource: Resource<KubeObject>): b
   action.do === "create" && resourceName(action.resource) === resourceName(resource);
 
 /**
- * The expectations that the cache does not meet yet. Overdue creations and updates are checked in the API, and stay
- * expected while it has a newer object than the cache: without that, the object would be created again and again.
+ * The expectations that the cache does not meet yet. Overdue creations and updates are checked in the API, and remain
+ * expected while it has a newer object than the cache, because otherwise the object would be created again and again.
  */
 export async function outstanding<T extends KubeObject>(
   expected: Expectations,
@@ -113,7 +115,7 @@ function isDue({ version, at, confirmed }: Expected, now: Instant): boolean {
   return elapsed(confirmed?.at ?? at, now) >= backoff((confirmed?.times ?? 0) + 1, checks);
 }
 
-/** Whether the API has our object in a newer version than the cache. A restored server may have it in an older one. */
+/** Whether the API has our object in a newer version than the cache. A restored server may have an older one. */
 const isAhead = (live: KubeObject | undefined, uid: string, cached: KubeObject | undefined): boolean =>
   live?.metadata.uid === uid &&
   (cached === undefined || compareVersions(cached.metadata.resourceVersion, live.metadata.resourceVersion) < 0);

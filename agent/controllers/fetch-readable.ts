@@ -4,8 +4,8 @@ import { isOfOneObject } from "../base/errors.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * Like `fetch`, but returns "unreadable" if the object exists and nothing else is known about it. For passes over
- * several objects, which one unreadable object must not end.
+ * Like `fetch`, but returns "unreadable" if the object exists but nothing else is known about it. For passes over
+ * several objects, which must not end because of one unreadable object.
  */
 export async function fetchReadable<T extends KubeObject>(
   site: SiteView,

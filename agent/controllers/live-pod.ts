@@ -4,8 +4,8 @@ import { pods } from "../api/resources.ts";
 import type { SiteView } from "../loop/controller.ts";
 
 /**
- * Reads a pod from the API after its deletion met a conflict, since the cache may still be behind. Returns the cached
- * pod if the pod is gone or was recreated: the watch will deliver that change.
+ * Reads a pod from the API after its deletion met a conflict, because the cache may still be behind. Returns the cached
+ * pod if the pod was deleted or recreated; the watch will deliver that change.
  */
 export async function livePod(cached: Pod, site: SiteView): Promise<Pod> {
   const live = await site.fetch(pods, keyOf(cached));

@@ -17,16 +17,16 @@ export type ValveAt = (now: Instant, namespace?: string) => ValveNow;
 
 /** How far the safety valve permits harmful acts now (docs/judgement.md#safety-valve). */
 export interface ValveNow {
-  /** Why no act is permitted, and until when if only time is needed; undefined: acts are permitted. */
+  /** Why no act is permitted, and until when if only time is needed; undefined if acts are permitted. */
   readonly shut: { readonly restraint: ValveRestraint; readonly until: Instant | undefined } | undefined;
-  /** How many boards may be tainted at a time: "half" of the site's boards, but at least one. */
+  /** How many boards may be tainted at the same time: "half" of the site's boards, but at least one. */
   readonly boards: number | "half" | "all";
 }
 
 /** Why the valve permits no act on pods of a namespace; undefined if it permits one. */
 export type ShutOn = (namespace: string | undefined) => ValveNow["shut"];
 
-/** Limits nothing: policy `kubernetes`, or an operator released the valve. */
+/** A valve that limits nothing: under policy `kubernetes`, or while an operator has released it. */
 export const openValve: ValveNow = { shut: undefined, boards: "all" };
 
 /** Why the valve permits no act now; undefined if it permits one. */
@@ -37,7 +37,10 @@ export function shutValve(view: ValveView, limit: number, now: Instant): ValveNo
   return { restraint: { why: "valve", of: isUnknown ? "unknown" : of, count, limit }, until: opensAt };
 }
 
-/** Whether the valve limits acts on a board: they rest on our verdict, and not on an operator's word. */
+/**
+ * Whether the valve limits acts on a board, which it does if they are based on our verdict and not on an operator's
+ * confirmation.
+ */
 export const isLimitedOn = ({
   ready,
   verdict,
@@ -46,7 +49,7 @@ export const isLimitedOn = ({
   readonly verdict: Verdict;
 }): boolean => ready === "Unknown" && isLimited(verdict);
 
-/** The fact that the valve is shut; none while it admits acts. */
+/** The fact that the valve is shut; empty while it admits acts. */
 export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts, "valve"> =>
   restraint ? { valve: restraint.of } : {};
 
@@ -54,10 +57,10 @@ export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts
 export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> =>
   shut ? { ...valveFact(shut.restraint), ...(!isTakenUp(pod) && { newPod: true }) } : {};
 
-/** The part of a cause that says that the deletion of this pod harms nothing, if that is so. */
+/** The part of a cause which says that the deletion of this pod is harmless; empty if it is not. */
 export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> => (isTakenUp(pod) ? {} : { isHarmless: true });
 
-/** The number of boards that may be tainted at a time. */
+/** The number of boards that may be tainted at the same time. */
 export function mostTainted({ boards }: ValveNow, siteSize: number): number {
   if (boards === "all") return Number.POSITIVE_INFINITY;
   return boards === "half" ? Math.max(1, Math.floor(siteSize / 2)) : boards;

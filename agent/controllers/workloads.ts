@@ -30,7 +30,7 @@ export const workloadReads: Readonly<Record<WorkloadName, readonly Resource<Kube
 const workloads: readonly {
   readonly name: WorkloadName;
   readonly setting: keyof Config["controllers"];
-  /** A further condition; undefined: none. */
+  /** An additional condition; undefined if there is none. */
   readonly when?: (config: Config) => boolean;
 }[] = [
   { name: "daemonset", setting: "daemonSet" },

@@ -17,7 +17,7 @@ import {
 } from "./decision-record.ts";
 import type { Grounds, Restraint } from "./grounds.ts";
 
-/** An act as a controller decided it. */
+/** An act as decided by a controller. */
 export interface DecidedAct {
   readonly on: Subject;
   readonly grounds: Grounds;
@@ -38,7 +38,7 @@ export interface Decisions {
   /** Records an act that was done or, with an error, that failed. */
   acted(act: DecidedAct, error?: Error): void;
   /**
-   * Records the acts that are due after a pass but not done. Acts that were held back after the previous pass and are
+   * Records the acts that are due after a pass but not done. Acts that were held back after the previous pass but are
    * not among them have lapsed.
    */
   due(pass: DecidingPass, acts: readonly DueAct[]): void;
@@ -49,7 +49,7 @@ interface HeldCount {
   readonly why: Restraint["why"];
   /** Acts that are held back now. */
   readonly now: number;
-  /** Acts since this process started. An act that is held for a second reason counts for both. */
+  /** Acts since this process started. An act that is held for two reasons counts for both. */
   readonly total: number;
 }
 
@@ -62,7 +62,7 @@ interface Story {
   /** Why the act is held back now; undefined if nothing holds it back. */
   heldBy: Restraint["why"] | undefined;
   record: DecisionRecord;
-  /** When something last happened in it, even if only another failure. */
+  /** When something last happened in it, even just another failure. */
   movedAt: Instant;
   /** True if it has failed again, so that the stored number of failures is too low. */
   isBehind: boolean;
@@ -77,19 +77,19 @@ const pause: Millis = 5000;
 const retry: Millis = 60_000;
 /**
  * Maximum number of open stories (records that may still change). At this limit, a hold displaces a failed story, and a
- * failure displaces one that is over; if there is none to displace, no further story begins.
+ * failure displaces one that has ended; if there is none to displace, no new story begins.
  */
 const mostOpen = 256;
-/** A failed story is over once the act has not been tried for this long; another attempt begins a new one. */
+/** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
 const longestRest: Millis = 3_600_000;
-/** Maximum number of stories that wait to be stored. */
+/** Maximum number of stories waiting to be stored. */
 const mostWaiting = 256;
 /** In characters. Longer error messages are cut, because a server may answer with any text. */
 const longestError = 256;
 
 /**
- * Writes the decision records of this board: a log line at once, and a row in state.db within seconds. No act waits for
- * the row; a power cut may cost the rows of the last seconds.
+ * Writes the decision records of this board: a log line immediately, and a row in state.db within seconds. No act waits
+ * for the row; a power cut may cost the rows of the last seconds.
  */
 export class DecisionBook implements Decisions {
   readonly #ambient: Ambient;
@@ -173,7 +173,7 @@ export class DecisionBook implements Decisions {
 
   /**
    * Stores all changes now, in the order in which they happened, with the current numbers of failures. Throws only
-   * errors that end the process; others are logged and the write is retried. The changes remain pending in both cases.
+   * errors that end the process; others are logged, and the write is retried. The changes remain pending in both cases.
    */
   flush(): void {
     const behind = [...this.#open.values()].filter(({ isBehind }) => isBehind);
@@ -199,7 +199,7 @@ export class DecisionBook implements Decisions {
     }
   }
 
-  /** How many acts were and are held back, by reason; for those held back now, by their current reason. */
+  /** How many acts have been held back, by reason, and how many are held back now, by their current reason. */
   heldCounts(): readonly HeldCount[] {
     const now = new Map<Restraint["why"], number>();
     for (const { heldBy } of this.#open.values()) {
@@ -208,40 +208,40 @@ export class DecisionBook implements Decisions {
     return [...this.#totals].map(([why, total]) => ({ why, now: now.get(why) ?? 0, total }));
   }
 
-  /** The boards on which acts are held back for a reason now, in the order in which that began. */
+  /** The boards on which acts are held back for a reason now, in the order in which the holds began. */
   boardsHeldBy(why: Restraint["why"]): readonly string[] {
     const held = [...this.#open.values()].filter(({ heldBy }) => heldBy === why);
     return [...new Set(held.map(({ record }) => record.board))];
   }
 
-  /** What became of acts since the last call; undefined if nothing did. */
+  /** The changes of acts since the last call; undefined if there were none. */
   takeChanges(): ChangeSummary | undefined {
     return this.#changes.take();
   }
 
   /**
-   * The newest records, oldest first, as JSON: those of an object, of a board and its pods or, without a subject, all
-   * of them.
+   * The newest records, oldest first, as JSON: those of an object, of a board and its pods or, without a subject, of
+   * everything.
    */
   newest(subject: string | undefined, most: number): readonly string[] {
     try {
       this.flush();
     } catch {
-      // Records can be read even from a full disk. `run` itself fails with this error.
+      // Ignored, because records can be read even from a full disk; `run` itself fails with this error.
     }
     return this.#log.newest(subject, most);
   }
 
-  /** A new term begins without open stories: another leader's acts in the meantime are unknown here. */
+  /** A new term begins without open stories, because another leader's acts in the meantime are unknown here. */
   #begin(term: number): void {
-    // A write of the previous term may end after this one began.
+    // A write of the previous term may end after this term began.
     if (this.#term !== undefined && term <= this.#term) return;
     this.#term = term;
     for (const [id, story] of this.#open) this.#leave(id, story);
     this.#due.clear();
   }
 
-  /** The open story of an act. Drops it if it is over. */
+  /** The open story of an act. Drops it if it has ended. */
   #present(id: string): Story | undefined {
     const story = this.#open.get(id);
     if (story === undefined || !this.#isOver(story)) return story;
@@ -253,7 +253,7 @@ export class DecisionBook implements Decisions {
     return hasFailed(story) && elapsed(story.movedAt, this.#ambient.clock.now()) > longestRest;
   }
 
-  /** Follows a story no longer. */
+  /** Stops following a story. */
   #leave(id: string, story: Story): void {
     this.#open.delete(id);
     if (story.isBehind) this.#keep(story);
@@ -273,7 +273,9 @@ export class DecisionBook implements Decisions {
     return true;
   }
 
-  /** A reason is recorded with the facts of the decision that first met it, or that met it again after a failure. */
+  /**
+   * Records a reason with the facts of the decision to which it first applied, or first applied again after a failure.
+   */
   #restrain(story: Story, { because, gate }: Grounds, restraint: Restraint): void {
     const { restraints, state } = story.record;
     const known = restraints.find(({ why }) => why === restraint.why);
@@ -289,7 +291,7 @@ export class DecisionBook implements Decisions {
     } else this.#change(story, "held");
   }
 
-  /** Records that the act is no longer due after it was held back. A story that has failed since stays as it is. */
+  /** Records that the act is no longer due after it was held back. A story that has failed since is left unchanged. */
   #lapse(id: string): void {
     const story = this.#open.get(id);
     if (story?.record.state !== "held") return;
@@ -331,7 +333,7 @@ export class DecisionBook implements Decisions {
 
   /** Marks the story to be stored with the next batch. */
   #keep(story: Story): void {
-    // Without room (the disk fails, or cannot keep up) the oldest is dropped; it remains in the log.
+    // Without room, because the disk fails or cannot keep up, the oldest is dropped; it remains in the log.
     const [oldest] = this.#waiting;
     if (!this.#waiting.has(story) && this.#waiting.size >= mostWaiting && oldest) this.#waiting.delete(oldest);
     this.#waiting.add(story);

@@ -10,7 +10,7 @@ export interface NamedChange {
   readonly object: string;
   readonly board: string;
   readonly by: string;
-  /** What the act rests on. */
+  /** What the act is based on. */
   readonly because: string;
   /** Why it is held back. */
   readonly why?: Restraint["why"];
@@ -30,7 +30,7 @@ export interface ChangeSummary {
 /** All changes are counted, but only this many are named, because an outage may change thousands of records. */
 const mostNamed = 10;
 
-/** Collects the changes of decision records for a reader who asks from time to time. */
+/** Collects the changes of decision records for a reader that asks from time to time. */
 export class DecisionChanges {
   readonly #counts = new Map<string, ChangeSummary["counts"][number]>();
   #first: NamedChange[] = [];

@@ -30,18 +30,18 @@ export interface DueAct {
 
 /** The state of a story. */
 export type StoryState =
-  /** The act is due and held back; if the term is over, it was held back when the term ended. */
+  /** The act is due and held back; if the term has ended, it was held back at that time. */
   | "held"
   /** The act was held back, and was no longer due when the hold ended. */
   | "lapsed"
   /** The act was done. */
   | "done"
-  /** The API server refused the act, or did not answer; it is tried again while it is due. */
+  /** The API server refused the act, or did not respond; the act is retried while it is due. */
   | "failed";
 
 /**
- * The story of one act on one object in one term, from the first decision to its end: a single record, however often
- * the act was tried. Each leader keeps its own records.
+ * The story of one act on one object in one term, from the first decision to its end: a single record, regardless of
+ * how often the act was tried. Each leader keeps its own records.
  */
 export interface DecisionRecord {
   readonly v: 1;
@@ -54,7 +54,9 @@ export interface DecisionRecord {
   /** The board that led, and its term. */
   readonly leader: string;
   readonly term: number;
-  /** The facts of the latest decision that changed the record; the act was done, held back or no longer due by them. */
+  /**
+   * The facts of the latest decision that changed the record; by them, the act was done, held back or no longer due.
+   */
   readonly because: Because;
   /** What else that decision weighed; absent in records of earlier versions. */
   readonly gate?: GateFacts;

@@ -2,11 +2,11 @@ import type { Millis } from "../base/clock.ts";
 
 /**
  * The acts whose decisions are all recorded. Pods marked not ready and withdrawn endpoints follow from a marked board;
- * they are only counted.
+ * so they are only counted.
  */
 export type RecordedAct = "board-marked" | "board-tainted" | "pod-evicted" | "pod-collected" | "pod-replaced";
 
-/** The facts that an act rests on. Times are ages by our own clock, never timestamps of another machine. */
+/** The facts that an act is based on. Times are ages by our own clock, never timestamps of another machine. */
 export interface Grounds {
   readonly act: RecordedAct;
   /** The Node of the board. */
@@ -16,16 +16,16 @@ export interface Grounds {
 }
 
 /**
- * What else the rule of the act weighs (`rulingOf` in judgement/ruling.ts), besides `because`. A member that does not
- * apply, or that this rule does not weigh, is absent: a record has room for few words.
+ * What the rule of the act weighs in addition to `because` (`rulingOf` in judgement/ruling.ts). A member that does not
+ * apply, or that this rule does not weigh, is absent, because a record has little room.
  */
 export interface GateFacts {
   readonly policy?: "evidence" | "kubernetes";
-  /** Status of the board's Ready condition; absent: it has none, or one that no kubelet reports. */
+  /** Status of the board's Ready condition; absent if it has none, or one that no kubelet reports. */
   readonly ready?: "True" | "False" | "Unknown";
-  /** The watches of Nodes and Leases are not live. */
+  /** Set if the watches of Nodes and Leases are not live. */
   readonly notLive?: true;
-  /** Since the last outage, not every board has sent a heartbeat. */
+  /** Set if not every board has sent a heartbeat since the last outage. */
   readonly quarantine?: true;
   /**
    * The board's kubelet has not reported its status since the last outage, or since an earlier leader began to count the
@@ -33,30 +33,30 @@ export interface GateFacts {
    * from the end of the outage, is not over.
    */
   readonly awaited?: true;
-  /** How long the freeze that covers the board lasts. */
+  /** The remaining time of the freeze that covers the board. */
   readonly frozenMs?: Millis;
   /** After a freeze: how long until the board's turn. */
   readonly turnInMs?: Millis;
   /** Boards per second that the zone allows. */
   readonly rate?: number;
-  /** The tokens in the zone's bucket when it was the board's turn; absent: it was not. */
+  /** The tokens in the zone's bucket when it was the board's turn; absent if it was not. */
   readonly level?: number;
-  /** The taint needs no token: it replaces our other taint, or an earlier try has paid. */
+  /** Set if the taint needs no token, because it replaces our other taint, or an earlier attempt has taken one. */
   readonly free?: "swap" | "paid";
-  /** The pod's window began in an earlier term, or before the last outage. */
+  /** Set if the pod's window began in an earlier term, or before the last outage. */
   readonly former?: true;
-  /** The board's Node was deleted; the API confirmed that. */
+  /** Set if the board's Node was deleted, as confirmed by the API. */
   readonly nodeDeleted?: true;
-  /** The cached pod or taints may be outdated. */
+  /** Set if the cached pod or taints may be outdated. */
   readonly doubtful?: true;
   /**
    * The out-of-service taint is ours, set because an operator confirmed the board dead. heard: the board has given a
    * sign of life since.
    */
   readonly confirmed?: Confirmed;
-  /** The limit because of which the safety valve admits no further act; absent: it admits one. */
+  /** The limit because of which the safety valve does not admit another act; absent if it does. */
   readonly valve?: ValveLimit;
-  /** No kubelet has taken up the pod. */
+  /** Set if no kubelet has started the pod. */
   readonly newPod?: true;
 }
 
@@ -75,8 +75,8 @@ export type Because =
   /** The board's own kubelet reports it as not ready. */
   | { readonly kind: "reported" }
   /**
-   * The pod does not tolerate the NoExecute taints with these keys any longer: it tolerated them for `toleratedMs`, and
-   * its window has run for `ranMs`.
+   * The pod no longer tolerates the NoExecute taints with these keys: it tolerated them for `toleratedMs`, and its
+   * window has run for `ranMs`.
    */
   | {
       readonly kind: "taints";
@@ -86,7 +86,7 @@ export type Because =
       /** Our verdict about the board; absent if this agent judges no boards. */
       readonly silence?: SilenceFacts;
     }
-  /** The pod's board has no Node any more; the API confirmed that. */
+  /** The pod's board no longer has a Node, as confirmed by the API. */
   | { readonly kind: "node-deleted" }
   /** The pod was being deleted on a board that an operator declared out of service. */
   | {
@@ -99,8 +99,8 @@ export type Because =
 export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
 
 /**
- * What a board's word on the LAN shows (judgement/word.ts). down too long: for longer than its pods are held for it. no
- * kubelet since boot: the board was restarted, and its kubelet has not reported since and does not answer.
+ * What a board's word on the LAN shows (judgement/word.ts). kubelet down too long: its pods are no longer held. no
+ * kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer.
  */
 export type Heard =
   | "kubelet ok"
@@ -116,22 +116,24 @@ export interface SilenceFacts {
   readonly rule: string;
   /**
    * How long the board has been silent, counted over time in which it could be heard; absent if the verdict does not
-   * rest on silence, such as that on a board that was not examined yet.
+   * rest on silence, such as the verdict on a board that has not been examined yet.
    */
   readonly silentMs?: Millis;
   /** How long a board may be silent. */
   readonly graceMs?: Millis;
-  /** How long the board was silent between earlier outages while other boards were heard; absent: it was not. */
+  /** How long the board was silent between earlier outages while other boards were heard; absent if it was not. */
   readonly missedMs?: Millis;
-  /** The board has sent nothing since this leader began to watch it, and `silentMs` is measured from there. */
+  /**
+   * Set if the board has sent nothing since this leader began to watch it, so that `silentMs` is measured from then on.
+   */
   readonly unheard?: true;
   /** The age of the last proof that nothing was missed; absent if there is none. */
   readonly provenMs?: Millis;
-  /** The watches of Nodes and Leases were not live when the board was examined. */
+  /** Set if the watches of Nodes and Leases were not live when the board was examined. */
   readonly notLive?: true;
-  /** The leader runs on this board, and the policy counts it as a witness. */
+  /** Set if the leader runs on this board and the policy counts it as a witness. */
   readonly own?: true;
-  /** What the board's own word showed; absent: there was none, or it was not asked. */
+  /** What the board's own word showed; absent if there was none, or the board was not asked. */
   readonly heard?: Heard;
   /** The operator who confirmed that the board's zone is dead. */
   readonly confirmedBy?: string;
@@ -144,16 +146,16 @@ export type Restraint =
   | { readonly why: "not-live" }
   /** Since the outage, not every board has sent a heartbeat. */
   | { readonly why: "quarantine" }
-  /** The verdict on the board permits no harm. */
+  /** The verdict on the board does not permit harm. */
   | { readonly why: "verdict"; readonly verdict: string; readonly rule: string }
-  /** The safety valve is shut: so many acts were done within an hour, or so many boards are tainted. */
+  /** The safety valve is shut because too many acts were done within an hour, or too many boards are tainted. */
   | {
       readonly why: "valve";
       readonly of: ValveLimit;
       readonly count: number;
       readonly limit: number;
     }
-  /** Too many boards of the zone are not ready: its rate is 0. */
+  /** Too many boards of the zone are not ready, so its rate is 0. */
   | { readonly why: "zone"; readonly zone: string; readonly state: string }
   /** An operator froze evictions, or quiet hours are in force. */
   | {

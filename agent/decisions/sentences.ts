@@ -24,14 +24,14 @@ export function headlineOf(record: DecisionRecord, time: ShowTime): string {
     case "held": {
       const restraint = restraintNow(record);
       const why = restraint ? `: ${restraintText(restraint)}` : "";
-      return `${subject} is to be ${done}, which has been held back since ${time(first)} ${who}${why}`;
+      return `${subject} is due to be ${done}, but this has been held back since ${time(first)} ${who}${why}`;
     }
     case "lapsed":
-      return `${subject} was to be ${done}; that was held back from ${time(first)} ${who}, and no longer due at ${time(last)}`;
+      return `${subject} was due to be ${done}; this was held back from ${time(first)} ${who}, and was no longer due at ${time(last)}`;
     case "failed":
-      return `${subject} is to be ${done}; that failed ${timesText(failures)} since ${time(first)} ${who}: ${error ?? "?"}`;
+      return `${subject} is due to be ${done}; this has failed ${timesText(failures)} since ${time(first)} ${who}: ${error ?? "?"}`;
     default:
-      return `${subject} was to be ${done}: ${String(state)}`;
+      return `${subject} was due to be ${done}: ${String(state)}`;
   }
 }
 
@@ -48,7 +48,7 @@ export function linesOf(record: DecisionRecord): readonly StoryLine[] {
         { at: last, text: `${subject} ${done}: ${[becauseText(record), ...evidenceOf(record)].join("; ")}` },
       ];
     case "lapsed":
-      return [...held, { at: last, text: `${subject} no longer had to be ${done}` }];
+      return [...held, { at: last, text: `${subject} was no longer due to be ${done}` }];
     case "failed":
       return [...held, { at: last, text: failed }];
     default:
@@ -87,7 +87,7 @@ function restraintText(restraint: Restraint): string {
     case "quarantine":
       return "after an outage, not every board had sent a heartbeat yet";
     case "verdict":
-      // A board counts as alive until its grace period is over, which says little about the board.
+      // A board counts as alive until its grace period has ended, which says little about the board.
       return restraint.verdict === "alive" ? restraint.rule : `the verdict was ${restraint.verdict}: ${restraint.rule}`;
     case "valve":
       return valveText(restraint);
@@ -99,7 +99,7 @@ function restraintText(restraint: Restraint): string {
       return `evictions of ${where} were frozen by ${by}${reason === undefined ? "" : ` (${reason})`} for another ${ms(leftMs)}`;
     }
     case "turn":
-      return `after a freeze boards take turns, and this board's turn was still ${ms(restraint.leftMs)} away`;
+      return `after a freeze, boards take turns, and this board's turn was still ${ms(restraint.leftMs)} away`;
     default:
       return String(Object(restraint).why);
   }
@@ -138,14 +138,17 @@ function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string
   }
 }
 
-/** Whether the board has been silent for longer than it may. Earlier versions recorded only such silences of pods. */
+/**
+ * Whether the board has been silent for longer than allowed. Earlier versions recorded the silence of a pod's board
+ * only in this case.
+ */
 const isOverdue = ({ silentMs, graceMs = 0 }: SilenceFacts): boolean => silentMs !== undefined && silentMs > graceMs;
 
 function silenceText(board: string, { silentMs, graceMs, unheard }: SilenceFacts): string {
   if (silentMs === undefined) return `${board} was silent`;
   const allowed = graceMs === undefined ? "" : ` (grace period ${ms(graceMs)})`;
   return unheard
-    ? `${board} sent no heartbeat since the leader began to watch it ${ms(silentMs)} before${allowed}`
+    ? `${board} had sent no heartbeat since the leader began to watch it ${ms(silentMs)} earlier${allowed}`
     : `${board} was silent for at least ${ms(silentMs)}${allowed}`;
 }
 

@@ -29,7 +29,7 @@ export interface Greeting {
 }
 
 const timeLimit: Millis = 10_000;
-/** How much of a body is read, in bytes; the rest is dropped. */
+/** Maximum number of bytes read of a body; the rest is dropped. */
 const longestAnswer = 4 * 2 ** 20;
 
 /** Sends a few requests to the API server with the agent's credentials, over one connection. */
@@ -57,7 +57,7 @@ export class ApiProbe {
   }
 
   /**
-   * The response to a request for the version, sent at the first call and shared. Throws a TransportError or a
+   * The response to a request for the version, which is sent at the first call and shared. Throws a TransportError or a
    * CredentialsError.
    */
   greeting(): Promise<Greeting> {
@@ -65,7 +65,9 @@ export class ApiProbe {
     return this.#greeting;
   }
 
-  /** Sends a request and returns the response, whatever its status. Throws a TransportError or a CredentialsError. */
+  /**
+   * Sends a request and returns the response, regardless of its status. Throws a TransportError or a CredentialsError.
+   */
   async ask(
     method: HttpRequest["method"],
     path: string,

@@ -7,11 +7,11 @@ import type { Instant } from "../base/clock.ts";
 
 export interface ArchiveEntry {
   readonly name: string;
-  /** Makes the content when it is about to be written. Undefined if the entry is left out. */
+  /** Produces the content just before it is written; undefined to leave the entry out. */
   text(): Promise<string | undefined>;
 }
 
-/** An archive that was written. */
+/** A written archive. */
 export interface Archive {
   readonly file: string;
   /** Size of the file. */
@@ -22,7 +22,7 @@ export interface Archive {
 }
 
 /**
- * Writes a .tar.gz entry by entry, so that only one entry is in memory. The file is renamed into place once it is
+ * Writes a .tar.gz entry by entry, with only one entry in memory at a time. The file is renamed into place once it is
  * complete, and only its owner can read it.
  */
 export async function writeArchive(
@@ -46,7 +46,7 @@ export async function writeArchive(
       writeFileSync(handle, chunk);
     }
   });
-  // Attached at once, so that an error while an entry is made does not become an unhandled rejection.
+  // Attached immediately, so that an error while an entry is made does not become an unhandled rejection.
   const settled = whole.catch(() => {});
   try {
     try {

@@ -27,13 +27,13 @@ export interface DiagnosticsDeps {
   readonly isRunning: boolean;
   readonly read: ReadFact;
   readonly program: RunProgram;
-  /** Runs the doctor; undefined if its findings are left out. */
+  /** Runs the doctor; undefined to leave its findings out. */
   readonly findings: (() => Promise<readonly Finding[]>) | undefined;
   /** Strings to be redacted. */
   readonly secrets: readonly string[];
   /** The sections to collect; undefined for all. */
   readonly sections?: readonly string[] | undefined;
-  /** Age of the oldest log lines. */
+  /** How far back log lines are included. */
   readonly logsSince: Millis;
 }
 

@@ -39,7 +39,7 @@ interface Check {
 const notConfigured = skip("the configuration cannot be read");
 const dropIn = "/etc/systemd/system/siteward.service.d/10-profile.conf";
 
-/** All checks, in the order of the report: a check comes after those that it depends on. */
+/** All checks, in the order of the report: each check follows those that it depends on. */
 const checks: readonly Check[] = [
   { id: "config.parse", run: configParse },
   { id: "agent.state", run: agentState },
@@ -94,7 +94,7 @@ const checks: readonly Check[] = [
 
 export const checkIds: readonly string[] = checks.map(({ id }) => id);
 
-/** The ids of the checks that a word of --only selects: one check, or a group such as "mqtt". */
+/** The ids of the checks that a word of --only selects, which is one check or a group such as "mqtt". */
 export const checksNamed = (word: string): readonly string[] =>
   checkIds.filter((id) => id === word || id.startsWith(`${word}.`));
 
@@ -102,7 +102,7 @@ const interrupted = skip("interrupted");
 
 /**
  * Runs the selected checks concurrently and returns their findings in order. A check that throws has failed. A check
- * that an interrupt ends is skipped, whatever it found, because it did not examine everything.
+ * that an interrupt ends counts as skipped, regardless of its findings, because it did not examine everything.
  */
 export function examine(
   patient: Patient,

@@ -21,7 +21,7 @@ export interface Patient {
   readonly configuration:
     | { readonly loaded: Loaded & { readonly profile: Profile | undefined; readonly leftOut: LeftOut | undefined } }
     | { readonly problems: readonly string[] };
-  /** The agent's last status; undefined if there is none that can be read. `isFresh`: the agent is running. */
+  /** The agent's last status; undefined if there is no readable one. `isFresh`: the agent is running. */
   readonly status: { readonly status: Status; readonly isFresh: boolean } | undefined;
   /** Access to the API server; undefined if the configuration cannot be read. */
   readonly api: ApiProbe | undefined;

@@ -11,7 +11,7 @@ export interface Ran {
 export type RunProgram = (command: string, args: readonly string[]) => Promise<Ran | undefined>;
 
 const timeLimit: Millis = 10_000;
-/** Bytes that are kept of each output stream; the rest is dropped. */
+/** Maximum number of bytes kept of each output stream; the rest is dropped. */
 const longest = 4 * 2 ** 20;
 
 /** Runs programs with a minimal environment, in which their output is English. */

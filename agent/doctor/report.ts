@@ -24,7 +24,7 @@ const tones: Readonly<Record<VerdictLevel, Tone>> = {
 /** The width of the report in columns: that of the terminal, limited to the range from 60 to 120. */
 export const reportWidth = ({ columns }: { readonly columns: number }): number => Math.max(60, Math.min(columns, 120));
 
-/** One line per check, with its hint in the lines below. */
+/** One line per check, followed by its hint. */
 export function findingLines(findings: readonly Finding[], width: number): readonly Text[] {
   const wide = Math.max(...findings.map(({ id }) => id.length));
   return findings.flatMap(({ id, level, message, hint }) => {

@@ -1,6 +1,6 @@
 /**
- * The result of a check. ok: no fault. info: a notice, not a fault. warn: it works, but not as it should. fail: it does
- * not work until an operator acts. skip: not checked.
+ * The result of a check. ok: no fault. info: a notice, not a fault. warn: it works, but not properly. fail: it does not
+ * work until an operator acts. skip: not checked.
  */
 export type VerdictLevel = "ok" | "info" | "warn" | "fail" | "skip";
 

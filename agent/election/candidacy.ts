@@ -28,16 +28,16 @@ export interface CandidacyDeps {
    * deletes the stored rest.
    */
   readonly rememberRest?: (rest: Rest | undefined) => void;
-  /** The rest that an earlier process of this board stored; undefined if none. */
+  /** The rest stored by an earlier process of this board; undefined if there is none. */
   readonly formerRest?: Rest | undefined;
 }
 
-/** Whether this board stands for election: not while it rests, and not while `whyNotToStand` objects. */
+/** Decides whether this board stands for election: not while it rests, nor while `whyNotToStand` objects. */
 export class Candidacy {
   readonly #ambient: Ambient;
   readonly #deps: CandidacyDeps;
   readonly #fruitless: FruitlessClaims;
-  /** `isStored`: later processes of this board observe the rest too. */
+  /** `isStored`: whether later processes of this board observe the rest too. */
   #rest: (Rest & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
@@ -46,8 +46,8 @@ export class Candidacy {
    */
   #freeAt: Instant | undefined;
   /**
-   * How long reads have shown the Lease to be free, since it was held. Time in which they failed does not count: the
-   * other boards may have had no chance to claim it either.
+   * For how long reads have shown the Lease to be free since it was last held. Time in which reads failed does not
+   * count, because the other boards may not have been able to claim it either.
    */
   #shownFree: Millis = 0;
   /** The reason at the last `check`. */
@@ -60,7 +60,7 @@ export class Candidacy {
     this.#rest = deps.formerRest && { ...deps.formerRest, isStored: true };
   }
 
-  /** The end of the rest that an operator ordered, if the Lease stays as it is; undefined if there is none now. */
+  /** When the current rest ordered by an operator ends unless the Lease changes; undefined if there is none. */
   orderedUntil(now: Instant): Instant | undefined {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
@@ -69,7 +69,7 @@ export class Candidacy {
     return earlierOf(until, unused);
   }
 
-  /** At the last answer, no board held the Lease, or its holder had not renewed it in time. */
+  /** Whether, at the last answer, no board held the Lease, or its holder had not renewed it in time. */
   get isLeaderless(): boolean {
     return this.#freeSince !== undefined;
   }
@@ -95,7 +95,7 @@ export class Candidacy {
     return reason === undefined;
   }
 
-  /** Why this board does not lead although its claims are written to the Lease; undefined if it is not so. */
+  /** Why this board does not lead although its claims are written to the Lease; undefined if that is not the case. */
   get fruitless(): string | undefined {
     return this.#fruitless.isEmpty ? undefined : tooLate;
   }
@@ -133,12 +133,15 @@ export class Candidacy {
     this.#freeAt = undefined;
   }
 
-  /** Does not stand for `duration`. A restart ends this rest. */
+  /** Makes this board not stand for `duration`. A restart ends this rest. */
   rest(why: string, duration: Millis): void {
     this.#rest = { until: shifted(this.#ambient.clock.now(), duration), why, isStored: false };
   }
 
-  /** Does not stand for `duration`, even after a restart. If the rest cannot be stored, throws and does not rest. */
+  /**
+   * Makes this board not stand for `duration`, even after a restart. If the rest cannot be stored, throws without
+   * beginning it.
+   */
   storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
     const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
     this.#deps.rememberRest?.(rest);
@@ -163,16 +166,16 @@ export class Candidacy {
     return this.#rest !== undefined && isAfter(this.#rest.until, now);
   }
 
-  /** Forgets a rest that is over, and deletes it from the store: after a reboot, a stored rest starts over. */
+  /** Forgets a rest that has ended, and deletes it from the store, because a stored rest starts over after a reboot. */
   expire(now: Instant): void {
     if (this.#rest !== undefined && !this.#isResting(now)) this.#endRest(this.#rest);
   }
 
-  /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order has no object. */
+  /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order is pointless. */
   #endUnusedRest(now: Instant): void {
     const rest = this.#rest;
     if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < longestTakeover(this.#deps.timing)) return;
-    this.#ambient.log.warn("the ordered rest from leading ends early: no other board takes the Lease", {
+    this.#ambient.log.warn("the ordered rest ends early: no other board has taken the Lease", {
       left: elapsed(now, rest.until),
     });
     this.#endRest(rest);
@@ -191,7 +194,7 @@ export class Candidacy {
 
 const tooLate = "its claims reach the Lease, but the answers arrive too late for it to lead";
 
-/** The problems of a candidate's configuration, as sentences; empty: none. */
+/** The problems of a candidate's configuration, as sentences; empty if there are none. */
 export function candidateProblems({ timing, identity }: Candidate): readonly string[] {
   const problems = timingProblems(timing).map(({ setting, message }) => `leader.${setting}: ${message}`);
   if (identity === "") problems.push("the identity that stands for election must not be empty");

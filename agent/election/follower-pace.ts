@@ -13,7 +13,7 @@ export interface FollowerPaceDeps {
 
 /**
  * Pauses after a failed attempt with followers "expiry", in retry periods: 1 to 5 after the first failure, 3 to 7 after
- * any further one.
+ * each additional one.
  */
 const [firstRetry, laterRetry, retrySpread] = [1, 3, 4];
 
@@ -23,7 +23,9 @@ const [firstRetry, laterRetry, retrySpread] = [1, 3, 4];
  */
 export const longestTakeover = ({ duration, retry }: LeaseTiming): Millis => 2 * (duration + retry);
 
-/** How long a follower pauses between two reads of the Lease. With followers "poll", always for a `period`. */
+/**
+ * How long a follower pauses between two reads of the Lease. With followers "poll", it always pauses for a `period`.
+ */
 export class FollowerPace {
   readonly #ambient: Ambient;
   readonly #polls: boolean;
@@ -42,15 +44,15 @@ export class FollowerPace {
 
   /**
    * The pause after a read of a Lease that no board can acquire before `until`. A Lease with a longer duration than
-   * ours is read before it expires, because it may be corrected. `hadFailed`: the read before this one failed.
+   * ours is read before it expires, because it may be corrected. `hadFailed`: whether the previous read failed.
    */
   untilExpiry(period: Millis, until: Instant, { hadFailed }: { readonly hadFailed: boolean }): Millis {
     if (this.#polls) return period;
     const { clock, random } = this.#ambient;
     const { duration, retry } = this.#timing;
     const rest = Math.min(Math.max(0, elapsed(clock.now(), until)), duration + retry);
-    // After an outage of the server all boards read the Lease within the same few seconds. Without this spread they
-    // would keep doing so.
+    // After an outage of the server, all boards read the Lease within the same few seconds. Without this spread, they
+    // would continue to do so.
     if (hadFailed) return rest * (1 - random.next());
     // Two reads may be needed for a takeover, each up to half a retry late, so that it takes at most two durations and
     // a retry.
@@ -58,23 +60,25 @@ export class FollowerPace {
   }
 
   /**
-   * The pause after losing a claim to another board. The next read shows the leader, and its time is random for each
-   * board.
+   * The pause after losing a claim to another board. The next read shows the leader; its time is random for each board.
    */
   afterOvertaken(period: Millis): Millis {
     return this.#polls ? period : this.#timing.retry * this.#ambient.random.next();
   }
 
   /**
-   * The pause after a failed attempt. Spreads the boards that lost the same server: a hundred reads in the second of
-   * its return would cause its next outage. The longer the pauses, the fewer boards read in that second.
+   * The pause after a failed attempt. Spreads out boards that have lost the same server, because a hundred reads in the
+   * second of its return would cause its next outage. The longer the pauses, the fewer boards read in that second.
    */
   afterFailure(period: Millis, { isFirst }: { readonly isFirst: boolean }): Millis {
     if (this.#polls) return period;
     return this.#timing.retry * ((isFirst ? firstRetry : laterRetry) + retrySpread * this.#ambient.random.next());
   }
 
-  /** The longest pause without failures. With "expiry", a Lease that is as long as ours expires within this pause. */
+  /**
+   * The longest pause without failures. With "expiry", a Lease with the same duration as ours expires within this
+   * pause.
+   */
   get longest(): Millis {
     const { duration, retry } = this.#timing;
     return this.#polls ? 2 * jitterFactor * retry : duration + retry;

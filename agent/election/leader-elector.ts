@@ -29,7 +29,7 @@ export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps
    * one that the election read itself: the next claim writes a higher one.
    */
   readonly shownTerm?: () => number | undefined;
-  /** Stores each new highest term, which the next process gets as `formerTerm`. */
+  /** Stores each new highest term, which the next process receives as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
 }
 
@@ -41,29 +41,31 @@ export interface LeaderCallbacks {
   readonly lead: LeadershipDeps["lead"];
   /** The annotations to write with each renewal. */
   readonly carried: Carried;
-  /** Receives the Lease's annotations after every read by this board, whether or not it leads. */
+  /** Receives the Lease's annotations after every read by this board, regardless of whether it leads. */
   readonly onRead?: LeadershipDeps["onRead"];
 }
 
-/** The result of an attempt to acquire the Lease: it was acquired, or the next attempt follows after a pause. */
+/** The result of an attempt to acquire the Lease: it was acquired, or another attempt follows after a pause. */
 type Attempt = { readonly won: Won } | { readonly pause: Millis };
 
 /**
  * Stands for election until the process ends. Losing the Lease ends the work of the term and nothing else.
  *
- * 1. Every board reads the Lease and times its changes on its own clock, as times written by other boards mean nothing.
+ * 1. Every board reads the Lease and times its changes on its own clock, because times written by other boards mean
+ *    nothing.
  * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old.
  * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless `whyNotToStand`
  *    objects.
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
- *    The claim has a limit of its own; a board whose claims are written and answered too late rests (`Candidacy`).
+ *    The claim has its own time limit; a board whose claims are written but answered too late rests (`Candidacy`).
  * 5. `#lead` opens a `Leadership`, whose term is trusted from the start of the claim for the duration less a margin.
  * 6. `Leadership` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
  * 7. `fence` checks the term right before each write of that work, so that nothing is sent once another board may lead.
- * 8. A term ends on stop, on step-down, with its work, after `renewDeadline` without a renewal, or with a lost Lease.
- * 9. Its signal aborts. Once the work has ended, a Lease that is still ours is released, so that no board waits for it.
- * 10. The board follows again, from step 1. After a step-down it does not stand before its rest is over. A rest that an
- *     operator ordered is over, too, once no other board has taken the Lease for the length of a takeover.
+ * 8. A term ends on stop, on step-down, if its work ends, after `renewDeadline` without a renewal, or if the Lease is lost.
+ * 9. The term's signal aborts. Once the work has ended, a Lease that is still ours is released, so that no board waits
+ *    for it.
+ * 10. The board follows again, from step 1. After a step-down, it does not stand before its rest has ended. A rest that
+ *     an operator ordered also ends once no other board has taken the Lease for the length of a takeover.
  */
 export class LeaderElector {
   readonly #ambient: Ambient;
@@ -77,7 +79,7 @@ export class LeaderElector {
   /** The work of the current or last term, for `handOver` to wait for. */
   #leading: Promise<unknown> = Promise.resolve();
   #error: ElectionFailure | undefined;
-  /** If the election has not progressed by this instant, it hangs. */
+  /** If the election has made no progress by this instant, it hangs. */
   #progressDue: Instant | "idle" = "idle";
 
   constructor(ambient: Ambient, deps: ElectorDeps) {
@@ -138,23 +140,24 @@ export class LeaderElector {
     this.#bell.ring();
   }
 
-  /** Releases the Lease if this board holds it, and does not stand again for `rest`. */
+  /** Releases the Lease if this board holds it; the board does not stand again for `rest`. */
   stepDown(why: string, rest: Millis): void {
     this.#candidacy.rest(why, rest);
     this.#leadership?.leave(why);
   }
 
   /**
-   * Releases the Lease on an operator's order, in favour of the board `to` if one is named, and does not stand again
-   * for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term has
-   * ended; with false if the Lease was not ours or could not be released, so that other boards wait until it expires.
+   * Releases the Lease on an operator's order, in favour of the board `to` if one is named. This board does not stand
+   * again for `rest`, even after a restart, unless no other board takes the Lease. Resolves once the work of the term
+   * has ended, to false if the Lease was not ours or could not be released, so that other boards wait until it expires.
    */
   async handOver(
     why: string,
     { rest, to, message }: { readonly rest: Millis; readonly to: string | undefined; readonly message: string },
   ): Promise<boolean> {
     const leadership = this.#leadership;
-    // Stored before the release, so that this board does not acquire the Lease again, whatever happens afterwards.
+    // Stored before the release, so that this board does not acquire the Lease again, no matter what happens
+    // afterwards.
     this.#candidacy.storeRest(why, rest, { isOrdered: true });
     if (leadership === undefined || leadership.term.over !== undefined) return false;
     const { about, termForLastEvents } = leadership;
@@ -173,7 +176,7 @@ export class LeaderElector {
     await this.#leadership.renewNow();
   }
 
-  /** Reads the Lease, and claims it if no other process can believe that it leads and this board may stand. */
+  /** Reads the Lease, and claims it if this board may stand and no other process can believe that it leads. */
   async #tryAcquire(signal: AbortSignal, { onRead }: LeaderCallbacks): Promise<Attempt> {
     const { clock } = this.#ambient;
     const { lock, timing } = this.#deps;
@@ -190,8 +193,8 @@ export class LeaderElector {
       if (seen.state.is === "held") this.#candidacy.onOtherHolder();
       if (step.do === "wait") {
         this.#candidacy.onLeaseNotFree();
-        // While the Lease is missing, keep reading at short intervals: otherwise a Lease that is created and deleted in
-        // between would go unnoticed.
+        // While the Lease is missing, keep reading at short intervals, because otherwise a Lease that is created and
+        // deleted in between would go unnoticed.
         if (seen.state.is === "absent") return { pause: period };
         return { pause: this.#pace.untilExpiry(period, step.until, { hadFailed }) };
       }
@@ -205,14 +208,14 @@ export class LeaderElector {
       return { won: { record, began, written } };
     } catch (error) {
       if (signal.aborted) return { pause: period };
-      // This is a bug: the next attempt would fail as well, and the log would not show where.
+      // This is a bug, so the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
       this.#candidacy.onAttemptFailed();
       return { pause: this.#failed(error, period) };
     }
   }
 
-  /** One request of an attempt. Each has its own limit: a slow read takes nothing from the time of the claim. */
+  /** One request of an attempt. Each has its own limit, so that a slow read does not reduce the time for the claim. */
   async #within<T>(limit: Millis, signal: AbortSignal, send: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const { clock } = this.#ambient;
     const bound = withTimeout(clock, limit, signal);
@@ -224,7 +227,9 @@ export class LeaderElector {
     }
   }
 
-  /** Writes the claim. If it is delayed for too long it is not sent, because the Lease may have changed since. */
+  /**
+   * Writes the claim. If it has been delayed for too long, it is not sent, because the Lease may have changed since.
+   */
   #claim(step: Exclude<CandidateStep, { do: "wait" }>, began: Instant, signal: AbortSignal): Promise<LeaseRecord> {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;
@@ -256,7 +261,7 @@ export class LeaderElector {
     // Renewals that failed until the last term ended may have begun an outage, which only this claim ends.
     const before = last?.term.number === won.record.term ? last.writes : undefined;
     const leadership = new Leadership(this.#ambient, deps, won, before);
-    // The answer came too late to trust the term: the next attempt reads the Lease again.
+    // The answer arrived too late for the term to be trusted; the next attempt reads the Lease again.
     if (!leadership.term.standsAt(clock.now())) return this.#candidacy.onUnansweredClaim();
     this.#leadership = leadership;
     this.#candidacy.onLeaseNotFree();

@@ -8,13 +8,13 @@ const area = "leader";
 
 /**
  * The terms that this board led or saw, stored for its next process. Each site has its own Lease and terms, so a board
- * that moves to another site starts without memory there, and finds its earlier memory when it returns.
+ * that moves to another site starts there without memory, and finds its earlier memory when it returns.
  */
 export class LeaderMemo {
   readonly #facts: KeyValueStore;
   readonly #folderCopy: string;
   readonly #lease: string;
-  /** The number of broken terms; undefined if not read yet. */
+  /** The number of broken terms; undefined if it has not been read yet. */
   #broken: number | undefined;
   #shown: number | undefined;
 
@@ -32,9 +32,9 @@ export class LeaderMemo {
   }
 
   /**
-   * The identity under which this board led before, if the process of that time is certainly gone; undefined if it may
-   * still run, or there was none. Only one process uses the folder, so the previous one is gone unless the folder was
-   * copied from another machine.
+   * The identity under which this board led before, if the process with that identity is certainly gone; undefined if
+   * it may still be running, or there was none. Only one process uses the folder, so the previous one is gone unless
+   * the folder was copied from another machine.
    */
   formerIdentity(): string | undefined {
     return this.#get("place") === this.#folderCopy ? this.#get("identity") : undefined;
@@ -49,7 +49,7 @@ export class LeaderMemo {
   }
 
   /**
-   * The stored rest; undefined if there is none, or it is over. After a reboot, the time that was left when it was
+   * The stored rest; undefined if there is none or it has ended. After a reboot, the time that was left when it was
    * stored starts over.
    */
   formerRest(boot: string, now: Instant): Rest | undefined {
@@ -57,7 +57,7 @@ export class LeaderMemo {
     if (typeof until !== "number" || typeof left !== "number" || typeof why !== "string") return undefined;
     const rest = written === boot ? Math.min(left, until - now.mono) : left;
     if (rest > 0) return { until: shifted(now, rest), why, ...(isOrdered === true && { isOrdered }) };
-    // Deleted, since otherwise the rest would start over after each further reboot.
+    // Deleted, because otherwise the rest would start over after each reboot.
     this.#set("rest", "");
     return undefined;
   }
@@ -69,8 +69,8 @@ export class LeaderMemo {
   }
 
   /**
-   * Called when the Lease was restored from a backup. It may name our previous process although others have led since,
-   * so there is no `formerIdentity` after this.
+   * Called when the Lease was restored from a backup. It may name our previous process although other boards have led
+   * since, so there is no `formerIdentity` after this call.
    */
   restored(): void {
     this.#set("place", "");
@@ -91,8 +91,8 @@ export class LeaderMemo {
   }
 
   /**
-   * How many processes of this board in a row ended in a term that did not reach `termHeld`: they crashed or hung, or the
-   * power was cut.
+   * How many consecutive processes of this board ended in a term that had not reached `termHeld`, because they crashed
+   * or hung, or the power was cut.
    */
   get brokenTerms(): number {
     if (this.#broken === undefined) {
@@ -102,15 +102,16 @@ export class LeaderMemo {
     return this.#broken;
   }
 
-  /** The current term has lasted, or ended cleanly, so no term counts as broken any longer. */
+  /** The current term has lasted, or has ended cleanly, so no term counts as broken any more. */
   termHeld(): void {
     this.#set("broken", "0");
     this.#broken = 0;
   }
 
   /**
-   * This process leaves the Lease to others because of the broken terms; the next one does not, unless terms break again.
-   * Otherwise a site whose other boards only seem to stand by would have no leader as long as processes keep ending.
+   * This process leaves the Lease to others because of the broken terms; the next one does not, unless terms break
+   * again. Otherwise, a site whose other boards only appear to stand by would have no leader as long as processes kept
+   * ending.
    */
   deferred(): void {
     this.#set("broken", "0");
@@ -127,7 +128,7 @@ export class LeaderMemo {
     this.#set("place", this.#folderCopy);
     this.#set("term", String(term));
     this.#set("broken", String(this.brokenTerms + 1));
-    // The highest possible term is repeated, so it does not show whether another board led in between.
+    // The highest possible term is reused, so it does not show whether another board led in between.
     return term < lastTerm && (term === last || term - 1 === last);
   }
 

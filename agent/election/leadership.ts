@@ -17,7 +17,7 @@ import { longestRequest, withTimeout } from "./request-bound.ts";
 import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
 import { begun, failed, firstWrite, succeeded, type WriteHealth } from "./write-health.ts";
 
-/** The Lease's annotations at a read, or at the start of a term. */
+/** The Lease's annotations, as found by a read or at the start of a term. */
 export interface Found {
   /** The uid of the Lease. */
   readonly lease: string;
@@ -26,7 +26,10 @@ export interface Found {
   readonly written: Instant;
 }
 
-/** The annotations to write with each renewal, as functions that return their texts; undefined if not written. */
+/**
+ * The annotations to write with each renewal, as functions that return their texts; undefined for one that is not
+ * written.
+ */
 export type Carried = Readonly<Record<string, () => string | undefined>>;
 
 export interface LeadershipDeps {
@@ -40,7 +43,7 @@ export interface LeadershipDeps {
    */
   readonly lead: (term: Term, found: Found) => Promise<void>;
   readonly carried: Carried;
-  /** Receives the annotations after a read during the term, which happens when another writer changed the Lease. */
+  /** Receives the annotations after a read during the term, which happens if another writer has changed the Lease. */
   readonly onRead: (found: Found) => void;
   readonly announce: (event: EventAction, term: Term) => void;
 }
@@ -60,7 +63,7 @@ export interface ElectionFailure {
   readonly at: Instant;
 }
 
-/** A caller of `renewNow` that waits. */
+/** A waiting caller of `renewNow`. */
 interface Renewal {
   resolve(): void;
   reject(why: Error): void;
@@ -69,10 +72,13 @@ interface Renewal {
 /** How long a stop may wait for the release of the Lease. */
 const releaseTime: Millis = 3000;
 
-/** Shortest pause between two attempts to renew, however slow they are. */
+/** Shortest pause between two attempts to renew, regardless of how long they take. */
 const shortestPause: Millis = 500;
 
-/** One term, from the acquired Lease to the end of its work: renews the Lease, and releases it if it is still ours. */
+/**
+ * One term, from the acquired Lease to the end of the term's work. Renews the Lease, and releases it at the end if it
+ * is still ours.
+ */
 export class Leadership {
   readonly term: LeaseTerm;
   readonly #ambient: Ambient;
@@ -122,7 +128,7 @@ export class Leadership {
     return this.#deps.lock.about(this.#record);
   }
 
-  /** The term for Events about its own end: it stands as long as no other board can lead. */
+  /** The term for Events about its own end: it remains valid as long as no other board can lead. */
   get termForLastEvents(): Term {
     const { number, signal } = this.term;
     return { number, signal, standsAt: (now) => this.term.isTrustedAt(now) };
@@ -141,14 +147,16 @@ export class Leadership {
     return { renewP95: this.#renewals.p95, missed: this.#missed, failure: this.#failure };
   }
 
-  /** Ends the term by our own decision: stops the work and releases the Lease, for `successor` if one is named. */
+  /**
+   * Ends the term by our own decision: stops the work and releases the Lease, in favour of `successor` if one is named.
+   */
   leave(why: string, successor?: string): void {
     this.#leave({ is: "left", why, byWork: false, successor });
   }
 
-  /** Renews now. Once this resolves, the Lease has the annotations as they were at the call, or newer ones. */
+  /** Renews now. Once this resolves, the Lease has the annotations as of this call, or newer ones. */
   renewNow(): Promise<void> {
-    if (this.#ending) return Promise.reject(new FencedError(`term ${this.term.number} is over`));
+    if (this.#ending) return Promise.reject(new FencedError(`term ${this.term.number} has ended`));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#bell.ring();
@@ -171,7 +179,7 @@ export class Leadership {
 
     const work = this.#work();
     const ending = await this.#keepRenewing();
-    const unsure = `term ${term.number} is over; the Lease may have been written before, and the change may take effect under the next leader`;
+    const unsure = `term ${term.number} has ended; the Lease may have been written before that, so the change may take effect under the next leader`;
     for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(unsure));
     term.end(ending, { serverAnswered: ending.is !== "expired" && this.#failure === undefined });
     log[ending.is === "left" ? "info" : "warn"]("term ended", { term: term.number, reason: term.over?.ending.why });
@@ -193,7 +201,7 @@ export class Leadership {
   }
 
   /**
-   * Ends the term. A second call keeps the first reason; it may still name a successor, until the Lease is released.
+   * Ends the term. A second call keeps the first reason, but may still name a successor until the Lease is released.
    */
   #leave(ending: Extract<TermEnding, { is: "left" }>): void {
     const first = this.#left ?? ending;
@@ -220,7 +228,7 @@ export class Leadership {
   }
 
   /**
-   * Renews every `retry` until the term ends. After a failure the next attempt follows within a quarter of a blip, so
+   * Renews every `retry` until the term ends. After a failure, the next attempt follows within a quarter of a blip, so
    * that one lost request does not count as an outage.
    */
   async #keepRenewing(): Promise<TermEnding> {
@@ -231,7 +239,7 @@ export class Leadership {
     let attempt = this.#renewed;
     for (;;) {
       if (this.#ending) return this.#ending;
-      // The pause counts from the start of the last attempt, so the time that this attempt took is part of it.
+      // The pause counts from the start of the last attempt, so it includes the duration of that attempt.
       const period = this.#writes.failures > 0 ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
       const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
@@ -263,9 +271,9 @@ export class Leadership {
   }
 
   /**
-   * One renewal. After a conflict or a server error the Lease is read and renewed again, as in client-go: another
-   * client may have changed a label, or our own renewal may have been written although its answer was lost. Without any
-   * answer another request is pointless.
+   * One renewal. After a conflict or a server error, the Lease is read and renewed again, as in client-go, because
+   * another client may have changed a label, or our own renewal may have been written although its answer was lost.
+   * Without any answer, another request is pointless.
    */
   async #renew(signal: AbortSignal): Promise<TermEnding | undefined> {
     const { lock, observer, onRead } = this.#deps;
@@ -287,7 +295,7 @@ export class Leadership {
     const { lock, observer, candidate } = this.#deps;
     const { duration } = candidate.timing;
     const began = clock.now();
-    // A caller that arrives during this write waits for the next one, which carries its annotations.
+    // A caller that arrives during this write waits for the next write, which carries its annotations.
     const callers = this.#waiting.length;
     const renewal = { durationSeconds: writtenSeconds(duration), carried: this.#carried() };
     const guard = fence(clock, this.term);
@@ -300,14 +308,14 @@ export class Leadership {
     this.term.extend(limitsOf(began, candidate.timing));
   }
 
-  /** Releases the Lease if a read shows that it is still ours, and as long as no other board can lead. */
+  /** Releases the Lease if a read shows that it is still ours, but only as long as no other board can lead. */
   async #release(): Promise<void> {
     const { clock, log } = this.#ambient;
     const { lock, candidate, observer } = this.#deps;
     const { until } = this.term;
     const guard = (): void => {
       const now = clock.now();
-      if (!isAfter(until, now)) throw new FencedError(`term ${this.term.number} is over`);
+      if (!isAfter(until, now)) throw new FencedError(`term ${this.term.number} has ended`);
       this.term.forfeit(now);
     };
     const limit = Math.min(candidate.timing.renewDeadline, releaseTime);
@@ -334,7 +342,7 @@ export class Leadership {
     }
   }
 
-  /** The texts of the carried annotations. An error in one of them is logged, and does not end the term. */
+  /** The texts of the carried annotations. An error in one of them is logged but does not end the term. */
   #carried(): Readonly<Record<string, string>> {
     const carried: Record<string, string> = {};
     for (const [annotation, textOf] of Object.entries(this.#deps.carried)) {
@@ -356,7 +364,7 @@ export class Leadership {
   }
 }
 
-/** The limits of a term whose claim or latest renewal began at that instant. */
+/** The limits of a term whose claim or latest renewal began at `attempt`. */
 const limitsOf = (attempt: Instant, { duration, renewDeadline }: LeaseTiming): TermLimits => ({
   until: trustedUntil(attempt, duration),
   deadline: shifted(attempt, renewDeadline),

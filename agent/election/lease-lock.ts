@@ -17,7 +17,7 @@ export interface LeaseClaim {
 
 /**
  * The object that candidates compete for. Each write is based on a record, fails with a conflict if that record is no
- * longer the newest, and returns the written record. `guard` is called right before a write is sent.
+ * longer the newest, and returns the written record. `guard` is called immediately before a write is sent.
  */
 export interface LeaderLock {
   read(signal: AbortSignal): Promise<LeaseRecord | undefined>;
@@ -31,8 +31,8 @@ export interface LeaderLock {
     write: Write,
   ): Promise<LeaseRecord>;
   /**
-   * Removes the holder, so that no board waits for the expiry. If a `successor` is named, the others let that board
-   * claim first.
+   * Removes the holder, so that no board needs to wait for the expiry. If a `successor` is named, the others let that
+   * board claim first.
    */
   release(record: LeaseRecord, successor: string | undefined, now: Instant, write: Write): Promise<void>;
   /** A reference to the Lease, for Events. */
@@ -147,8 +147,8 @@ export class LeaseLock implements LeaderLock {
     now: Instant,
     write: Write,
   ): Promise<Pick<LeaseRecord, "uid" | "resourceVersion" | "managed">> {
-    // managedFields are half of every answer. A single empty entry removes them, until a server-side apply adds some
-    // again.
+    // managedFields are half of every answer. Writing a single empty entry removes them until a server-side apply adds
+    // some again.
     const unmanaged = managed && { managedFields: [{}] };
     const body = { ...patch, metadata: { ...patch.metadata, ...unmanaged, uid, resourceVersion } };
     const { doubts = 0 } = this.#history ?? {};

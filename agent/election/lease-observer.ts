@@ -13,7 +13,7 @@ import {
   observe,
 } from "./lease-rules.ts";
 
-/** Maximum number of own writes remembered: far more than can be unanswered at once. */
+/** Maximum number of own writes remembered: far more than can be unanswered at the same time. */
 const mostMarks = 64;
 
 /** A board's view of the Lease, updated by each of its reads and writes. */
@@ -82,8 +82,8 @@ export class LeaseObserver {
   }
 
   /**
-   * The next step of a candidate that has just read this Lease, and the observation that it follows from. `unanswered`:
-   * the Lease has a write of this process whose answer never arrived.
+   * The next step of a candidate that has just read this Lease, and the observation that it is based on. `unanswered`:
+   * whether the Lease has a write of this process whose answer never arrived.
    */
   asCandidate(record: LeaseRecord | undefined): {
     readonly step: CandidateStep;
@@ -123,7 +123,7 @@ const highest = (a: number | undefined, b: number | undefined): number | undefin
 
 /**
  * The writes to the Lease that this process sent, including those whose answer was lost. A write is identified by its
- * renewTime, which is not used as a time here.
+ * renewTime, which is not interpreted as a time here.
  */
 export class OwnWrites {
   readonly #marks = new Set<number>();
@@ -139,7 +139,7 @@ export class OwnWrites {
     }
   }
 
-  /** Forgets a rejected write. If a Lease shows its mark later, another process wrote it. */
+  /** Forgets a rejected write. If a Lease later shows its mark, another process wrote it. */
   remove(began: Instant): void {
     const mark = renewalMark(microTimestamp(began));
     if (mark !== undefined) this.#marks.delete(mark);

@@ -6,7 +6,7 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * The rules of the Lease, as pure functions: `observe` interprets a Lease that was read, and `nextCandidateStep` and
  * `nextLeaderStep` decide what to do.
  *
- * Times in a Lease are never used as times, since another board's clock wrote them. This board measures on its own
+ * Times in a Lease are never used as times, because another board's clock wrote them. This board measures on its own
  * clock how long the Lease has not changed: a holder that does not renew it for the duration that it wrote has lost it.
  * Each claim writes a higher term than any that the board has seen, even into a Lease that was deleted and recreated.
  */
@@ -23,10 +23,10 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
  * held      | names another process, or is outdated   | waits for `until`, takes it                       | steps down
  * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
  *
- * `until`: before this instant another process may believe that it leads, and this board must not lead; deleting or
- * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease shows a term
- * after which other boards have led: it is from a backup. `foreignRenewalAt`: when another process last renewed the Lease
- * under our identity; undefined if never.
+ * `until`: before this instant, another process may believe that it leads, so this board must not lead; deleting or
+ * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease is from a
+ * backup: it shows a term after which other boards have led. `foreignRenewalAt`: when another process last renewed the
+ * Lease under our identity; undefined if never.
  */
 export type LeaseState =
   | { readonly is: "absent"; readonly record: undefined; readonly until: Instant | undefined }
@@ -46,7 +46,10 @@ export interface Observation {
   readonly state: LeaseState;
   /** When this board first saw the Lease in this state. */
   readonly since: Instant;
-  /** The highest term ever seen; the next claim writes a higher one, also into a recreated Lease. Undefined if none. */
+  /**
+   * The highest term ever seen; the next claim writes a higher one, even into a recreated Lease. Undefined if none has
+   * been seen.
+   */
   readonly highestTerm: number | undefined;
 }
 
@@ -55,7 +58,7 @@ export interface LeaseReading {
   /** Undefined if there is no Lease. */
   readonly record: LeaseRecord | undefined;
   readonly at: Instant;
-  /** This board is leading. */
+  /** Whether this board is leading. */
   readonly leading: boolean;
   /** Whether this process sent the renewal with this mark. */
   readonly wrote: (renewal: number) => boolean;
@@ -67,8 +70,8 @@ export interface Candidate {
   readonly board?: string | undefined;
   readonly timing: LeaseTiming;
   /**
-   * How long the other boards wait for a named successor to claim the Lease: the longest pause between two of its
-   * reads.
+   * How long the other boards wait for a named successor to claim the Lease: the longest pause between two reads by
+   * that board.
    */
   readonly headStart?: Millis | undefined;
   /** The identity of this board's previous process, if that process is certainly gone. */
@@ -88,7 +91,7 @@ export function observe(before: Observation | undefined, reading: LeaseReading, 
   return { state: stateOf(before, reading, candidate, highestTerm), since: at, highestTerm };
 }
 
-/** The state of a Lease that changed since the last read. */
+/** The state of a Lease that has changed since the last read. */
 function stateOf(
   before: Observation | undefined,
   { record, at, leading, wrote }: LeaseReading,
@@ -102,7 +105,7 @@ function stateOf(
 
   const { identity, formerIdentity, timing } = candidate;
   const until = holderMayLeadUntil(before, record, candidate, at);
-  // A leader keeps its Lease even if a restored backup shows it with an older term.
+  // A leader keeps its Lease even if a restored backup shows the Lease with an older term.
   if (record.holder === identity && (leading || !outdated)) {
     const { foreignRenewalAt, contested } = intrusion(before, { record, at, leading, wrote }, timing);
     return contested ? { is: "contested", record, until, foreignRenewalAt } : { is: "ours", record, foreignRenewalAt };
@@ -136,7 +139,8 @@ function freeLeaseBlockedUntil(
 ): Instant | undefined {
   if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, candidate, at);
   const { state } = before ?? {};
-  // The Lease is still free, and not an older version of itself: an edit by hand does not restart the wait.
+  // The Lease is still free, and not an older version of itself, so this may be an edit by hand, which does not restart
+  // the wait.
   if (state?.is === "free" && record.term >= state.record.term) return state.until;
   return outdated ? formerHolderMayLeadUntil(before, candidate, at) : undefined;
 }
@@ -154,20 +158,24 @@ function formerHolderMayLeadUntil(
   const { state, since } = before;
   if (state.is === "absent") return state.until;
   if (state.is === "ours" && elapsed(since, at) < timing.duration / 2) return undefined;
-  // Followers read rarely: the holder may have renewed the Lease, or a new one acquired it, right before the deletion.
+  // Followers read rarely, so the holder may have renewed the Lease, or a new holder may have acquired it, right before
+  // the deletion.
   return shifted(at, Math.max(believedFor(state.record, timing.duration), timing.duration));
 }
 
-/** How long the holder of this record may believe that it leads. Our own duration replaces a missing or absurd one. */
+/**
+ * How long the holder named in this record may believe that it leads. A missing or absurd duration is replaced with our
+ * own.
+ */
 function believedFor({ durationSeconds }: LeaseRecord, own: Millis): Millis {
   if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
   return Math.min(durationSeconds * 1000, longestLease);
 }
 
 /**
- * Whether another process renews a Lease that names our identity. A Lease that we read for the first time is ours, as
- * in client-go; afterwards we recognise our own writes. A leader ignores one foreign renewal, which may be an edit by
- * hand, and ends its term at the next one within a duration.
+ * Whether another process renews a Lease that names our identity. A Lease with our identity that we read for the first
+ * time counts as ours, as in client-go; after that, we recognise our own writes. A leader ignores a single foreign
+ * renewal, which may be an edit by hand, but ends its term at the next one within a lease duration.
  */
 function intrusion(
   before: Observation | undefined,
@@ -188,8 +196,8 @@ const isSameLease = (before: Observation | undefined, record: LeaseRecord): bool
   before?.state.record?.uid === record.uid;
 
 /**
- * Whether the Lease is from a backup: other boards have led since it was written, and one may still believe that it
- * leads.
+ * Whether the Lease is from a backup: other boards have led since it was written, and one of them may still believe
+ * that it leads.
  */
 const isOutdated = ({ term }: LeaseRecord, highestTerm: number | undefined): boolean => term < (highestTerm ?? 0);
 
@@ -220,7 +228,7 @@ export function nextCandidateStep(
       return { do: "take", record, term };
     }
     case "ours":
-      // A backup was restored while this board led: other boards may have led since the term that it shows.
+      // A backup was restored while this board led, and other boards may have led since the term that the backup shows.
       if (isOutdated(record, highestTerm)) return { do: "take", record, term };
       return { do: "renew", record };
     case "inherited":
@@ -257,8 +265,5 @@ export function nextLeaderStep({ state }: Observation): LeaderStep {
   }
 }
 
-/**
- * The next term. The highest term repeats instead of wrapping to 0, which other boards would mistake for a restored
- * backup.
- */
+/** The next term. The highest term is reused, because other boards would mistake a wrap to 0 for a restored backup. */
 const termAfter = (term: number): number => Math.min(term + 1, lastTerm);

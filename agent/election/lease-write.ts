@@ -2,7 +2,7 @@ import { type Clock, deadline, type Millis } from "../base/clock.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import { formatDuration } from "../base/time/duration.ts";
 
-/** The change was not written to the Lease, as far as this board knows. */
+/** As far as this board knows, the change was not written to the Lease. */
 export class LeaseNotWrittenError extends Error implements HasDisposition {
   override readonly name = "LeaseNotWrittenError";
   readonly disposition = "retry";

@@ -3,12 +3,12 @@ import { type LeaseTiming, trustedFor, writtenSeconds } from "../base/lease-timi
 import { formatDuration } from "../base/time/duration.ts";
 import { TransportError } from "../client/transport/transport-error.ts";
 
-/** How long one request may take: a hanging request must not use up the whole renew deadline. */
+/** How long one request may take. A hanging request must not use up the whole renew deadline. */
 export const longestRequest = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
 
 /**
- * How long a claim may wait for its answer: a late answer still wins a term, as long as the term lasts for another
- * `retry`. Without an answer the claim may have been written all the same, and keeps the other boards from leading.
+ * How long a claim may wait for its answer: a late answer still wins a term if the term then lasts for at least another
+ * `retry`. Even without an answer, the claim may have been written, and then keeps the other boards from leading.
  */
 export const longestClaim = (timing: LeaseTiming): Millis => {
   const { duration, renewDeadline, retry } = timing;

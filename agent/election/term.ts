@@ -4,8 +4,8 @@ import type { Term } from "../execution/fence.ts";
 /** How a term ends. */
 export type TermEnding =
   /**
-   * This board decided to leave: it releases the Lease. `byWork`: the work ended by itself. `successor`: the board for
-   * which the Lease is released; undefined for any board.
+   * This board decided to leave, and releases the Lease. `byWork`: whether the work ended by itself. `successor`: the
+   * board for which the Lease is released; undefined for any board.
    */
   | {
       readonly is: "left";
@@ -13,22 +13,22 @@ export type TermEnding =
       readonly byWork: boolean;
       readonly successor: string | undefined;
     }
-  /** The Lease was not renewed in time: another board may lead once it has expired. */
+  /** The Lease was not renewed in time, so another board may lead once it has expired. */
   | { readonly is: "expired"; readonly why: string }
-  /** The Lease that was read is no longer ours: another board may already lead. */
+  /** The Lease, when read, was no longer ours, so another board may already lead. */
   | { readonly is: "lost"; readonly why: string };
 
-/** How long a term lasts without a further renewal. */
+/** How long a term lasts without another renewal. */
 export interface TermLimits {
   /** Before this instant, no other board can lead. */
   readonly until: Instant;
-  /** The instant by which another renewal is due. From then on the work of the term writes nothing. */
+  /** The instant by which another renewal is due. From then on, the work of the term writes nothing. */
   readonly deadline: Instant;
 }
 
 /**
- * A term of this board. It stands until `until`, which each renewal extends. Once it is over it never stands again,
- * even if the answer to a renewal arrives late.
+ * A term of this board. It is valid until `until`, which each renewal extends. Once it has ended, it never becomes
+ * valid again, even if the answer to a renewal arrives late.
  */
 export class LeaseTerm implements Term {
   readonly number: number;
@@ -49,7 +49,7 @@ export class LeaseTerm implements Term {
     return this.#over.signal;
   }
 
-  /** How the term ended; undefined if it has not. The Lease may stay ours for longer than the term. */
+  /** How the term ended; undefined if it has not. The Lease may remain ours for longer than the term. */
   get over(): TermOver | undefined {
     const { reason } = this.#over.signal;
     return reason instanceof TermOver ? reason : undefined;
@@ -64,15 +64,14 @@ export class LeaseTerm implements Term {
     return !this.#over.signal.aborted && this.isTrustedAt(now);
   }
 
-  /** Whether no other board can lead yet; may be true after `end`. */
+  /** Whether this board's claim still excludes every other leader. Can remain true after `end`. */
   isTrustedAt(now: Instant): boolean {
     return isAfter(this.#until, now);
   }
 
   /**
-   * The term as its work sees it. It ends at the deadline, at which the leader gives up. Without this limit, if a
-   * process is suspended across the deadline, its work would continue with old observations until the elector ends the
-   * term.
+   * The term as its work sees it. It ends at the deadline, when the leader gives up. Without this limit, if the process
+   * were suspended past the deadline, its work would continue with old observations until the elector ended the term.
    */
   get forWork(): Term {
     const standsAt = (now: Instant): boolean => this.standsAt(now) && isAfter(this.#deadline, now);
@@ -88,14 +87,14 @@ export class LeaseTerm implements Term {
     );
   }
 
-  /** Stops trusting the term: another board may lead from now on. */
+  /** Stops trusting the term, because another board may lead from now on. */
   forfeit(now: Instant): void {
     this.#until = now;
   }
 
   extend({ until, deadline }: TermLimits): void {
     if (this.#over.signal.aborted || !this.isTrustedAt(this.#clock.now())) {
-      this.end({ is: "expired", why: "the renewal came too late" }, { serverAnswered: false });
+      this.end({ is: "expired", why: "the renewal arrived too late" }, { serverAnswered: false });
       return;
     }
     if (isAfter(until, this.#until)) this.#until = until;
@@ -103,7 +102,7 @@ export class LeaseTerm implements Term {
     this.startTimer();
   }
 
-  /** Ends the term, unless it has ended. `serverAnswered`: the API server answered the last request. */
+  /** Ends the term, unless it has already ended. `serverAnswered`: the API server answered the last request. */
   end(ending: TermEnding, { serverAnswered }: { readonly serverAnswered: boolean }): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
@@ -124,7 +123,7 @@ export class TermOver extends Error {
     term: number,
     end: { readonly ending: TermEnding; readonly at: Instant; readonly serverAnswered: boolean },
   ) {
-    super(`term ${term} is over: ${end.ending.why}`);
+    super(`term ${term} has ended: ${end.ending.why}`);
     this.ending = end.ending;
     this.at = end.at;
     this.serverAnswered = end.serverAnswered;

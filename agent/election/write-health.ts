@@ -2,23 +2,23 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /**
  * Whether boards can renew their Leases, as far as the leader's renewals of its own Lease show. While the API server
- * refuses writes or does not answer them, no heartbeat gets through, although watches may stay open and reads may
- * succeed: silence during that time says nothing about a board.
+ * refuses writes or does not answer them, no heartbeat arrives, although watches may stay open and reads may succeed,
+ * so silence during that time says nothing about a board.
  */
 export interface WriteHealth {
-  /** When the last successful renewal was begun; undefined: none was. */
+  /** When the last successful renewal was begun; undefined if there was none. */
   readonly writtenAt: Instant | undefined;
-  /** When the first of the renewals that have not succeeded was begun; undefined: the last one succeeded. */
+  /** When the first of the renewals that have not succeeded was begun; undefined if the last one succeeded. */
   readonly pendingSince: Instant | undefined;
-  /** How many of those renewals have failed; if none has, the answer may only be slow. */
+  /** Number of those renewals that failed. If 0, the response may just be slow. */
   readonly failures: number;
   /** How long the last successful renewal took. */
   readonly lastTook: Millis;
-  /** When writes last succeeded again after an interruption longer than a blip; undefined: they never did. */
+  /** When writes last succeeded again after an interruption longer than a blip; undefined if that has not happened. */
   readonly restoredAt: Instant | undefined;
 }
 
-/** The health of a board that does not lead: it renews nothing and judges no boards. */
+/** The health of a board that does not lead, and so neither renews the Lease nor judges boards. */
 export const neverWritten: WriteHealth = {
   writtenAt: undefined,
   pendingSince: undefined,
@@ -48,8 +48,8 @@ export const succeeded = (health: WriteHealth, began: Instant, blip: Millis, now
 });
 
 /**
- * Whether writes have been interrupted for longer than a blip. A renewal on its way counts only once it takes much
- * longer than the last one: answers may be slow on a slow link.
+ * Whether writes have been interrupted for longer than a blip. A pending renewal counts only once it takes much longer
+ * than the last one, because answers may be slow on a slow link.
  */
 export const isInterrupted = (health: WriteHealth, blip: Millis, now: Instant): boolean => {
   const since = interruptedSince(health);
@@ -59,9 +59,9 @@ export const isInterrupted = (health: WriteHealth, blip: Millis, now: Instant): 
 };
 
 /**
- * Since when writes may have been interrupted; undefined: the last renewal succeeded. One failed renewal may be a lost
- * request. After two in a row the interruption may have begun right after the last success: where renewals are as rare as a
- * blip is long, an outage of nearly twice that would otherwise pass for a blip.
+ * Since when writes may have been interrupted; undefined if the last renewal succeeded. One failed renewal may be a
+ * lost request. After two in a row, the interruption may have begun right after the last success: if the interval
+ * between renewals is as long as a blip, an outage of nearly twice that length would otherwise pass for a blip.
  */
 export const interruptedSince = ({ writtenAt, pendingSince, failures }: WriteHealth): Instant | undefined =>
   pendingSince && failures > 1 ? (writtenAt ?? pendingSince) : pendingSince;

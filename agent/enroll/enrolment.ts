@@ -14,11 +14,11 @@ import { folderBelow } from "./root-folder.ts";
 /** The settings and file contents that make a board part of its site and, optionally, of a fleet. */
 export interface Enrolment {
   readonly kubeconfig: string;
-  /** The site's name; undefined: the default. */
+  /** The site's name; undefined for the default. */
   readonly site: string | undefined;
-  /** The board's name; undefined: the host name. */
+  /** The board's name; undefined for the host name. */
   readonly board: string | undefined;
-  /** The settings of the fleet link; undefined: the board belongs to no fleet. */
+  /** The settings of the fleet link; undefined if the board belongs to no fleet. */
   readonly fleet: FleetEnrolment | undefined;
 }
 
@@ -49,7 +49,10 @@ export function places(root: string) {
 const secret = 0o600;
 const open = 0o644;
 
-/** All files of an enrolment. Credentials precede the systemd drop-in that names them: the unit needs them to start. */
+/**
+ * All files of an enrolment. Credentials precede the systemd drop-in that names them, because the unit needs them to
+ * start.
+ */
 export function enrolmentFiles(enrolment: Enrolment, root: string): readonly WantedFile[] {
   const at = places(root);
   const { fleet } = enrolment;
@@ -66,7 +69,8 @@ export function enrolmentFiles(enrolment: Enrolment, root: string): readonly Wan
 }
 
 /**
- * Files of an earlier enrolment that this one does not need. The systemd drop-in comes first, as it names the others.
+ * Files of an earlier enrolment that this one does not need. The systemd drop-in comes first, because it names the
+ * others.
  */
 export function leftovers({ fleet }: Enrolment, root: string): readonly string[] {
   const at = places(root);
@@ -74,8 +78,8 @@ export function leftovers({ fleet }: Enrolment, root: string): readonly string[]
 }
 
 /**
- * Keeps the names of an earlier enrolment unless new ones are given: a board that only gets a new token must not lose
- * the name of its site, as it would then compete for another site's Lease.
+ * Keeps the names of an earlier enrolment unless new ones are given. A board that only gets a new token must not lose
+ * the name of its site, because it would then compete for another site's Lease.
  */
 export function withFormerNames(enrolment: Enrolment, root: string): Enrolment {
   const found = readText(places(root).settings);

@@ -15,8 +15,8 @@ const temporary = (path: string): string => `${path}.enrolling`;
 
 /**
  * Writes several files as one: after a power cut, either all files are old, or `finish` completes the write. Each text
- * goes to a temporary file first, then the list of files to `ledger`, and only then the temporary files are renamed. A
- * certificate without its key would be worse than none.
+ * is first written to a temporary file, then the list of files to `ledger`, and only then are the temporary files
+ * renamed. A certificate without its key would be worse than none.
  */
 export function writeAll(files: readonly WantedFile[], ledger: string): void {
   finish(ledger);
@@ -37,7 +37,7 @@ export const isUnfinished = (ledger: string): boolean => existsSync(ledger);
 
 /**
  * Completes an interrupted run if it wrote its ledger, and returns the paths of its files. If interrupted, it can be
- * repeated.
+ * called again.
  */
 export function finish(ledger: string): readonly string[] {
   const paths = pathsIn(ledger);
@@ -47,7 +47,9 @@ export function finish(ledger: string): readonly string[] {
   return paths;
 }
 
-/** The paths in the ledger. A damaged ledger yields none: the enrolment has to be repeated, and must not fail here. */
+/**
+ * The paths in the ledger. A damaged ledger yields none, because the enrolment must be repeated and must not fail here.
+ */
 function pathsIn(ledger: string): readonly string[] {
   if (!existsSync(ledger)) return [];
   try {
@@ -59,7 +61,7 @@ function pathsIn(ledger: string): readonly string[] {
   }
 }
 
-/** Replaces the file by a new one, so that a process that has the old one open cannot read the secret. */
+/** Replaces the file with a new one, so that a process that has the old one open cannot read the secret. */
 function writeAnew(path: string, text: string, mode: number): void {
   rmSync(path, { force: true });
   writeNew(path, text, mode);

@@ -47,7 +47,7 @@ const isFlag = (name: string): boolean => name === "insecure-skip-tls-verify";
 /** Builds a kubeconfig from a server's address, its certificate authority and a token. */
 export function tokenKubeconfig(server: string, token: string, ca: string | undefined): string {
   if (!URL.canParse(server) || !/^https:\/\//.test(server))
-    throw new CredentialsError(`server ${server} is not an address`, "Write it like https://10.0.0.1:6443.");
+    throw new CredentialsError(`server ${server} is not an address`, "Write it in the form https://10.0.0.1:6443.");
   if (!/^[\w.~+/=-]+$/.test(token))
     throw new CredentialsError(
       "the token is invalid: it has spaces or other forbidden characters",

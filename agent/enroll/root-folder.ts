@@ -6,7 +6,7 @@ import { codeOf } from "../config/read-text.ts";
 /** Folders that every system has. If they are missing, the path is wrong, or the card is not mounted. */
 const requiredFolders = ["etc", "usr"];
 
-/** Why the folder is not the root of a system; undefined: it is. */
+/** Why the folder is not the root of a system; undefined if it is. */
 export function rootProblem(root: string): string | undefined {
   if (!isFolder(root)) return `${root} is not a folder: is the card mounted?`;
   const missing = requiredFolders.filter((name) => !isFolder(join(root, name)));
@@ -19,9 +19,9 @@ export function rootProblem(root: string): string | undefined {
 const mostLinks = 40;
 
 /**
- * The path of a folder below the root, with symbolic links followed as the board itself would: an absolute one begins at
- * the root, not on this machine. The folder need not exist. Throws a ConfigError if the target of a link does not exist,
- * because it may be on a partition that is not mounted, and would then hide what is written there.
+ * The path of a folder below the root, with symbolic links followed as on the board itself: an absolute link begins at
+ * that root, not at this machine's. The folder need not exist. Throws a ConfigError if the target of a link does not
+ * exist, because it may be on a partition that is not mounted, which would later hide the written files.
  */
 export function folderBelow(root: string, folder: string): string {
   const top = resolve(root);
@@ -52,7 +52,7 @@ const deadLink = (path: string, link: string, target: string): ConfigError =>
       "nothing was written",
   ]);
 
-/** The target of a symbolic link; undefined if the path is none, or if this user may not find out. */
+/** The target of a symbolic link; undefined if the path is not a link, or if this user is not allowed to find out. */
 function linkAt(path: string): string | undefined {
   try {
     return readlinkSync(path);
@@ -76,7 +76,7 @@ function existingAbove(file: string): string {
   return folder;
 }
 
-/** Whether the path is a folder; also true if this user may not find out. */
+/** Whether the path is a folder; also true if this user is not allowed to find out. */
 function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();

@@ -12,7 +12,7 @@ export interface ObjectRef {
   readonly namespace: string | undefined;
   readonly name: string;
   readonly uid: string;
-  /** Undefined if the write does not depend on the object's state, only on its uid. */
+  /** Undefined if the write depends only on the object's uid, not on its state. */
   readonly resourceVersion?: string;
 }
 
@@ -53,15 +53,15 @@ export interface Cause {
   readonly verdict: string;
   /** The rule that permits the act, as a sentence. */
   readonly rule: string;
-  /** Set if the act harms nothing even if the verdict is wrong: no kubelet has taken up the pod. */
+  /** Set if the act is harmless even if the verdict is wrong, because no kubelet has started the pod. */
   readonly isHarmless?: true;
   /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
   readonly isOrdered?: true;
 }
 
 /**
- * Whether the safety valve limits acts with this cause. It does not if the cause is an operator's word, and not for pods
- * that no kubelet has taken up: a tenant may bind any number of them to a lost board.
+ * Whether the safety valve limits acts with this cause. Acts ordered by an operator are not limited, nor are deletions
+ * of pods that no kubelet has started: a tenant may bind any number of those to a lost board.
  */
 export const isLimitedByValve = ({ verdict, isHarmless }: Cause): boolean => verdict !== "dead" && !isHarmless;
 

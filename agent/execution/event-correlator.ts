@@ -4,7 +4,7 @@ import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { EventAction } from "./actions.ts";
 
 export interface EventLimits {
-  /** Number of Events that an object may cause at once; after that, one per `refill`. */
+  /** Number of Events that an object may cause in a burst; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
   /** From this many on, Events within `similarWindow` that differ only in their message are combined into one. */

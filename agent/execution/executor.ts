@@ -109,7 +109,7 @@ export interface Acts {
 /** A pass whose actions are being executed. */
 interface Pass extends Omit<ActingPass, "by" | "patience">, Partial<ActingOrder> {
   readonly by: string | undefined;
-  /** Aborts when no further write may be sent. */
+  /** Aborts when no more writes may be sent. */
   readonly patience: AbortSignal;
 }
 
@@ -125,7 +125,7 @@ export class NotAttemptedError extends Error implements HasDisposition {
 }
 
 /**
- * Executes the decisions of controllers, as long as the term stands.
+ * Executes the decisions of controllers, as long as the term is valid.
  *
  * Every write requires the object's uid and, if the decision depends on the object's state, its resourceVersion.
  * Actions on one object run in order, and those after a failed one are not attempted. Creations of a decision start in
@@ -201,8 +201,8 @@ export class Executor {
   }
 
   /**
-   * Executes a chain and returns its first failure; undefined if there was none. If the valve holds an act, nothing of
-   * its chain is done: it prepares the act, or reports it.
+   * Executes a chain and returns its first failure; undefined if there was none. If the valve holds an act, its whole
+   * chain is skipped, because the other actions prepare the act or report it.
    */
   async #chain(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const limited = this.#valve && chain.find(({ action }) => isLimited(action, pass.by));
@@ -286,7 +286,7 @@ export class Executor {
       return undefined;
     }
     if (!(await this.#permits.acquire(patience, lane))) {
-      throw term.signal.aborted ? new FencedError(`term ${term.number} is over`) : patience.reason;
+      throw term.signal.aborted ? new FencedError(`term ${term.number} has ended`) : patience.reason;
     }
     try {
       guard();
@@ -338,7 +338,8 @@ export class Executor {
 }
 
 /**
- * Runs one creation, then two, then four, …: a quota that refuses all of them causes one failed request, not a hundred.
+ * Runs one creation, then two, then four, …, so that a quota that refuses all of them causes one failed request, not a
+ * hundred.
  */
 async function slowStart(
   chains: readonly Chain[],
@@ -360,7 +361,10 @@ const identityOf = ({ metadata: { name, namespace, uid, resourceVersion } }: Kub
   metadata: { name, uid, resourceVersion, ...(namespace !== undefined && { namespace }) },
 });
 
-/** Whether the safety valve limits an act. Marks and withdrawn endpoints are not limited: a heartbeat takes them back. */
+/**
+ * Whether the safety valve limits an act. Marking pods not ready and withdrawing endpoints are not limited, because the
+ * next heartbeat reverses them.
+ */
 function isLimited(action: Action, by: string | undefined): boolean {
   if (action.do === "event" || action.cause === undefined || !isLimitedByValve(action.cause)) return false;
   const act = actOf(action, by);
@@ -369,7 +373,7 @@ function isLimited(action: Action, by: string | undefined): boolean {
 
 const limitedActs: ReadonlySet<Act> = new Set(["board-tainted", "pod-evicted", "pod-collected", "pod-replaced"]);
 
-/** The name under which the valve recognises an act that is repeated. */
+/** The name by which the valve recognises a repeated act. */
 const nameOf = (action: Action, by: string | undefined): string =>
   `${by} ${action.do} ${"target" in action ? action.target.uid : ""}`;
 

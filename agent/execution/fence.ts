@@ -10,13 +10,13 @@ export interface Term {
   standsAt(now: Instant): boolean;
 }
 
-/** A write was not sent because its term is over, or because its decision is too old. */
+/** A write was not sent because its term has ended, or because its decision is too old. */
 export class FencedError extends Error implements HasDisposition {
   override readonly name = "FencedError";
   readonly disposition = "drop";
 }
 
-/** Throws if the term is over. Called before a write is prepared, and again right before its first byte is sent. */
+/** Throws if the term has ended. Called before a write is prepared, and again right before its first byte is sent. */
 export const fence = (clock: Clock, term: Term) => (): void => {
-  if (!term.standsAt(clock.now())) throw new FencedError(`term ${term.number} is over`);
+  if (!term.standsAt(clock.now())) throw new FencedError(`term ${term.number} has ended`);
 };

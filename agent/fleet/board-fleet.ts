@@ -43,9 +43,9 @@ export interface BoardFleetDeps {
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: ConfigKeeperDeps["leftOut"];
   readonly reload: ConfigKeeperDeps["reload"];
-  /** Validation errors of the fleet's settings on this board. They may be applied if there are none. */
+  /** Validation errors of the fleet's settings on this board. Without errors, they may be applied. */
   readonly judge: (document: Kept) => readonly Fault[];
-  /** Why a document is refused because of a bad or missing signature; undefined if it may be accepted. */
+  /** Why the signature of a document, bad or missing, makes it unacceptable; undefined if it does not. */
   readonly unsigned: (message: SignedMessage) => Fault | undefined;
   readonly clockState: () => ClockState;
   readonly status: () => Status | undefined;
@@ -171,7 +171,7 @@ export class BoardFleet implements FleetEventSink {
     return this.#reports.announce();
   }
 
-  /** The version of the fleet's settings that is in force; undefined if none is. */
+  /** The version of the fleet's settings that is in force; undefined if there is none. */
   configVersion(): number | undefined {
     return this.#keeper.versionInForce;
   }
@@ -188,7 +188,7 @@ export class BoardFleet implements FleetEventSink {
     return this.#fleet.reloadCredentials(dryRun, new AbortController().signal);
   }
 
-  /** Stores changes of the status and harmful acts as events, whether or not the broker can be reached. */
+  /** Stores changes of the status and harmful acts as events, regardless of whether the broker can be reached. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const events = new StatusEvents();

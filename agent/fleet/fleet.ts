@@ -46,7 +46,7 @@ const willDelay: Millis = 30_000;
 const connectTimeout: Millis = 30_000;
 const filesLook: Millis = 60_000;
 const clockLook: Millis = 2000;
-/** The time within which a connection must come up with new credentials. */
+/** Time limit for a connection with new credentials to come up. */
 const reloadLimit: Millis = 60_000;
 /** Pause after an error that does not come from the link, such as a storage error. */
 const storagePause: Millis = 30_000;
@@ -65,10 +65,7 @@ export class Fleet {
   #error: LinkError | undefined;
   /** The credentials of the current connection, or of the last one that came up. */
   #tls: Tls | undefined;
-  /**
-   * The credentials to use instead of the files, because no connection could be established with those now in the
-   * files.
-   */
+  /** The credentials to use instead of those in the files, with which no connection could be established. */
   #keeps: Tls | undefined;
   /** Aborted to end the current connection and open another one. */
   #again = new AbortController();
@@ -187,8 +184,8 @@ export class Fleet {
   }
 
   /**
-   * Waits before the next attempt. If the last one failed on a certificate, the clock may be wrong, so the wait then
-   * ends as soon as the clock is synchronised.
+   * Waits before the next attempt. If the last one failed because of a certificate, the clock may be wrong, so the wait
+   * also ends as soon as the clock is synchronised.
    */
   async #pause({ kind }: LinkError, pause: Millis, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
@@ -301,16 +298,16 @@ export class Fleet {
       try {
         if (isSame(used, this.#deps.credentials())) continue;
       } catch {
-        // The files may be half copied; they are read again in the next round.
+        // The files may be only partly copied; they are read again in the next round.
         continue;
       }
       const { outcome } = await this.reloadCredentials(false, signal);
-      log.info("the credential files of the fleet link changed", { outcome });
+      log.info("the credential files of the fleet link have changed", { outcome });
     }
   }
 
   #reconnect(): void {
-    this.#again.abort(new Reconnect("the credential files changed"));
+    this.#again.abort(new Reconnect("the credential files have changed"));
   }
 
   #setState(state: MqttPart["state"], error: LinkError | undefined): void {

@@ -45,13 +45,15 @@ interface Place {
  */
 const ranks = { progress: 0, reply: 1, end: 2 } as const;
 
-/** A message whose handling failed this often is acknowledged, because each failure ends the connection. */
+/**
+ * A message whose handling has failed this many times is acknowledged anyway, because each failure ends the connection.
+ */
 const mostTries = 3;
 
 /** Maximum number of answers that are kept in memory while the disk cannot be written. */
 const mostInMemory = 64;
 
-/** The longest correlation data that is kept, in bytes. It is stored with the answer; longer data is left out. */
+/** Maximum length of correlation data, in bytes. It is stored with the answer; longer data is left out. */
 const longestCorrelation = 1024;
 
 const correlationOf = ({ correlation }: Incoming): string | undefined =>
@@ -65,7 +67,7 @@ function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signatu
 /** A placeholder for the fields of a command whose topic cannot be parsed. */
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
-/** Receives messages from the broker: commands go to the desk, the desired settings to the ConfigKeeper. */
+/** Receives messages from the broker: commands are passed to the desk, the desired settings to the ConfigKeeper. */
 export class Intake {
   readonly #ambient: Ambient;
   readonly #deps: IntakeDeps;
@@ -87,7 +89,7 @@ export class Intake {
       this.#tries.delete(topic);
     } catch (error) {
       const tries = (this.#tries.get(topic) ?? 0) + 1;
-      this.#ambient.log.error("a message of the fleet could not be handled", { topic, tries, error });
+      this.#ambient.log.error("a message from the fleet could not be handled", { topic, tries, error });
       if (this.#tries.size > 100) this.#tries.clear();
       this.#tries.set(topic, tries);
       if (tries < mostTries) throw error;
@@ -98,7 +100,8 @@ export class Intake {
   async leftover(signal: AbortSignal): Promise<void> {
     const { desk, identity, standing } = this.#deps;
     for await (const answer of desk.leftover(signal)) {
-      // An unfinished site command may have been sent again to the next leader, whose retained answer must not be replaced.
+      // An unfinished site command may have been redelivered to the next leader, whose retained answer must not be
+      // replaced.
       const isLast = answer.scope !== "site" || standing().isLeader || answer.body.state === "succeeded";
       this.#respond(
         answer,
@@ -145,9 +148,9 @@ export class Intake {
   }
 
   /**
-   * Where to publish the answer. It is never retained on a response topic that the sender chose. An answer to a site
-   * command is retained only by the leader, because the broker may have queued the command for a previous leader, and
-   * the answer of the leader that executed it must not be replaced.
+   * Where to publish the answer. An answer on a response topic chosen by the sender is never retained. An answer to a
+   * site command is retained only by the leader, because the broker may have queued the command for a previous leader,
+   * and the answer of the leader that executed it must not be replaced.
    */
   #placeOf(message: Incoming, found: CommandTopic, decision: GateDecision): Place {
     const { identity, standing } = this.#deps;
@@ -190,8 +193,8 @@ export class Intake {
   }
 
   /**
-   * Sends an answer from memory because it cannot be stored. This is done for answers to reads, and to commands that
-   * are refused because nothing can be stored (docs/interfaces.md#order-of-checks, row 23).
+   * Sends an answer that cannot be stored from memory. This is done for answers to reads, and to commands that are
+   * refused because nothing can be stored (docs/interfaces.md#order-of-checks, row 23).
    */
   #respondFromMemory(message: MqttMessage, error: unknown): void {
     const { states } = this.#deps;

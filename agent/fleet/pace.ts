@@ -19,7 +19,7 @@ export interface Pace {
   readonly short: readonly Instant[];
 }
 
-/** The pace without failures. */
+/** The pace after no failures. */
 export const rested: Pace = { failures: 0, short: [] };
 
 export interface EndedLink {
@@ -32,8 +32,8 @@ export interface EndedLink {
 const stable: Millis = 60_000;
 
 /**
- * Two boards with one certificate disconnect each other. They are detected when `ends` connections ended within
- * `within` milliseconds, each less than `soon` after it came up (docs/interfaces.md#session).
+ * Two boards with the same certificate disconnect each other. This is detected when `ends` connections have ended
+ * within `within` milliseconds, each less than `soon` after it came up (docs/interfaces.md#session).
  */
 const duplicate = { ends: 4, within: 60_000, soon: 5000 } as const;
 
@@ -41,8 +41,8 @@ const duplicate = { ends: 4, within: 60_000, soon: 5000 } as const;
 const needsOperator: ReadonlySet<LinkErrorKind> = new Set(["refused", "protocol", "credentials"]);
 
 /**
- * Decides the pause after a connection ended. `chance` is a random number in [0, 1): after a restart of the broker, the
- * boards reconnect at random moments of an interval that doubles with each failure.
+ * Decides the pause after a connection ended. `chance` is a random number in [0, 1): after a restart of the broker,
+ * each board reconnects at a random moment within an interval that doubles with each failure.
  */
 export function afterEnd(
   pace: Pace,

@@ -28,7 +28,9 @@ export interface SessionDeps {
 }
 
 const look: Millis = 1000;
-/** Time limit for sending the last messages, and again for closing the connection, if the broker does not respond. */
+/**
+ * Time limit for sending the last messages, and separately for closing the connection, if the broker does not respond.
+ */
 const farewell: Millis = 1500;
 
 /**
@@ -41,8 +43,8 @@ export async function live(ambient: Ambient, deps: SessionDeps, stop: AbortSigna
   let parting: Promise<void> | undefined;
   const part = (): void => {
     tasks.stop();
-    // Started at once, because the tasks end with the connection, and their end rejects the acknowledgements awaited
-    // here.
+    // Started immediately, because the tasks end with the connection, and their end rejects the acknowledgements
+    // awaited here.
     parting = leave(ambient, deps, stop);
   };
   void link.ended.then((error) => tasks.stop(error));
@@ -118,14 +120,14 @@ async function report({ clock }: Ambient, deps: SessionDeps, signal: AbortSignal
   }
 }
 
-/** Publishes that this board is offline, because a clean DISCONNECT discards the will, and disconnects. Never rejects. */
+/** Publishes that this board is offline (a clean DISCONNECT discards the will), then disconnects. Never rejects. */
 async function leave(ambient: Ambient, deps: SessionDeps, stop: AbortSignal): Promise<void> {
   const { link, publisher, reports } = deps;
   const now = ambient.clock.now();
   const cause: PresenceCause = stop.reason instanceof Reconnect ? "reload" : "stop";
   const goodbyes = [...publisher.unwritten(), reports.resignation(now), upMessage(deps, "offline", cause, now)];
   const done = Promise.allSettled([
-    // Further site commands are for the next leader, so the broker must not queue them for this board.
+    // Later site commands are for the next leader, so the broker must not queue them for this board.
     cause === "stop" ? link.unsubscribe(filtersOf(deps.identity).site) : undefined,
     ...goodbyes.map((message) => message && link.publish(message)),
   ]);

@@ -2,8 +2,8 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Standing } from "../commands/desk/controls.ts";
 
 /**
- * Delay before a new leader subscribes. By then the previous leader, which checks the election every second, has
- * unsubscribed. During the delay the broker reports to senders that there is no subscriber.
+ * Delay before a new leader subscribes. By then, the previous leader, which checks the election every second, has
+ * unsubscribed. During the delay, the broker reports to senders that there is no subscriber.
  */
 const handOver: Millis = 2500;
 
@@ -15,14 +15,14 @@ export type GateDecision = "take" | "late" | "ignore";
 
 /**
  * Decides when this board subscribes to site commands, so that exactly one board executes and answers each command. The
- * gate is kept from one connection to the next, because the broker queues commands for a leader that is offline, even
- * commands that the next leader also receives.
+ * gate is kept from one connection to the next, because the broker queues commands for an offline leader, even those
+ * that the next leader also receives.
  */
 export class SiteCommandGate {
   /** The last term in which this board subscribed. */
   #term: number | undefined;
   #led: { readonly term: number; readonly since: Instant } | undefined;
-  /** When the present connection began. */
+  /** When the current connection began. */
   #connected: Instant | undefined;
   /** Whether this board has subscribed on the current connection. */
   #isOpen = false;

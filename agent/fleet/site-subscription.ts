@@ -59,7 +59,7 @@ export class SiteSubscription {
       linkProblems.report({
         type: trouble,
         severity: "warning",
-        message: `this leader cannot receive commands to the site: ${error.message}`,
+        message: `this leader cannot receive site commands: ${error.message}`,
         hint: aclHint(identity),
       });
     }

@@ -2,18 +2,18 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /** How many harmful acts the safety valve permits (docs/judgement.md#safety-valve). */
 export interface ActLimits {
-  /** In any hour: Infinity while an operator has released the valve. */
+  /** In any hour; Infinity while an operator has released the valve. */
   readonly acts: (now: Instant) => number;
   /** The part of the acts on pods that the pods of one namespace may use, between 0 and 1. */
   readonly shareOf: (namespace: string, now: Instant) => number;
 }
 
-/** The limit without a setting: as many acts, or this share of the site's pods if that is more. */
+/** The default limit: this number of acts, or this share of the site's pods if that is more. */
 const leastActs = 10;
 const shareOfPods = 0.2;
 /** The share of a namespace that has fewer of the site's pods. */
 const leastShare = 0.5;
-/** How long the numbers of pods are reused: the limits are asked for with each act. */
+/** How long the numbers of pods are reused, because the limits are needed for each act. */
 const countedFor: Millis = 10_000;
 
 /**

@@ -1,7 +1,7 @@
 import { elapsed, type Instant, isAfter } from "../base/clock.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** Numbers of acts that are held: boards that wait for their taint, and pods that wait for their deletion. */
+/** Numbers of held acts: boards waiting for their taint, and pods waiting for their deletion. */
 export interface HeldCounts {
   readonly boards: number;
   readonly pods: number;

@@ -30,7 +30,7 @@ export interface QuietHours {
 export interface HoldBookDeps {
   /** This board's own copy of the holds. */
   readonly memory: HoldMemory;
-  /** How long evictions go slowly after a freeze. */
+  /** How long evictions proceed slowly after a freeze. */
   readonly recovery: Millis;
   /** The quiet hours in force at this time; undefined if this board has none configured. */
   readonly quietHoursAt: ((now: Instant) => QuietHours | undefined) | undefined;
@@ -74,7 +74,8 @@ const patience: Millis = 15_000;
  */
 const freshness: Millis = 30_000;
 /**
- * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was deleted too.
+ * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was also
+ * deleted.
  */
 const checkpoint: Millis = 600_000;
 /** How often the quiet hours are checked. */
@@ -105,11 +106,11 @@ export class HoldBook {
   /** The uid of the Lease of this term, or of the last one. */
   #lease = "";
   /**
-   * The holds are from this board's own copy, which may belong to another cluster: they are in force, but are not
-   * written to the Lease.
+   * True if the holds are from this board's own copy, which may belong to another cluster: they are in force, but are
+   * not written to the Lease.
    */
   #isUndecided = false;
-  /** Holds that ended by this instant have been reported. */
+  /** All holds that ended by this instant have been reported. */
   #reportedUntil: Instant | undefined;
   #term = 0;
   #leads = false;
@@ -130,7 +131,7 @@ export class HoldBook {
     const now = clock.now();
     const found = decodeHolds(text, written);
     if (text !== undefined && found === undefined) log.warn("the Lease's annotation of holds cannot be read", {});
-    // Confirmations and releases permit harm and may be over, so they are not taken from this board's own copy.
+    // Confirmations and releases permit harm and may have ended, so they are not taken from this board's own copy.
     const isOlder = this.#memory.isOlder(text, lease);
     const home = this.#memory.home(lease);
     const remembered = home === "elsewhere" ? noHolds : { ...this.#memory.read(now), ...permitting };
@@ -178,7 +179,7 @@ export class HoldBook {
     if (found) this.#memory.note(found, lease, now);
   }
 
-  /** Ends the term: the next leader reads the holds from the Lease. */
+  /** Ends the term. The next leader reads the holds from the Lease. */
   end(): void {
     this.#term++;
     this.#leads = false;
@@ -203,14 +204,17 @@ export class HoldBook {
     const { quietHoursAt } = this.#deps;
     if (quietHoursAt === undefined) return undefined;
     const before = this.#quiet;
-    // Cached for a second: this is called for every pod that is due, and the calendar takes time.
+    // Cached for a second, because this is called for every pod that is due, and the calendar takes time.
     if (before && elapsed(before.at, now) < 1000) return before.quiet;
     const quiet = quietHoursAt(now);
     this.#quiet = { at: now, quiet, last: quiet ? now : before?.last };
     return quiet;
   }
 
-  /** The text for the Lease's annotation; undefined if there never was a hold, and the annotation is not written. */
+  /**
+   * The text for the Lease's annotation; undefined if there has never been a hold, in which case the annotation is not
+   * written.
+   */
   carried(): string | undefined {
     const now = this.#ambient.clock.now();
     const holds = this.#pending ?? this.#holds;
@@ -277,7 +281,7 @@ export class HoldBook {
       const before = this.#holds;
       if (this.#reportEnded(now) || isQuiet !== wasQuiet) this.#deps.changed(this.#holds);
       wasQuiet = isQuiet;
-      // Ended holds are removed from the copy, since otherwise a reboot would restart them.
+      // Ended holds are removed from the copy, because otherwise a reboot would restart them.
       if (this.#holds === before && elapsed(storedAt, now) < checkpoint) continue;
       storedAt = now;
       this.#store(now);
@@ -297,8 +301,8 @@ export class HoldBook {
   }
 
   /**
-   * Reports the holds that have ended since the last call, and drops those without further effect. Returns true if any
-   * ended.
+   * Reports the holds that have ended since the last call, and drops those that no longer have any effect. Returns true
+   * if any ended.
    */
   #reportEnded(now: Instant): boolean {
     const since = this.#reportedUntil ?? now;

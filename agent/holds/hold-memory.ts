@@ -18,9 +18,9 @@ export interface HoldMemoryDeps {
 }
 
 /**
- * This board's own copy of the holds, in case the Lease is deleted. It is stored with the uid of the Lease that it
- * belongs to, and with that Lease's cluster if it is known: a board may come from another cluster with a Lease of the
- * same name, and the changes of two Leases cannot be compared.
+ * This board's own copy of the holds, in case the Lease is deleted. It is stored with the uid of the Lease to which it
+ * belongs, and with that Lease's cluster if it is known, because a board may come from another cluster that has a Lease
+ * with the same name, and the change counts of two Leases cannot be compared.
  */
 export class HoldMemory {
   readonly #ambient: Ambient;
@@ -29,13 +29,13 @@ export class HoldMemory {
   /** The key of the copy. It includes the Lease, because holds belong to a site. */
   readonly #key: string;
   /**
-   * The key under which this board notes that the Lease was restored from a backup, and so is older than this copy. The
-   * value is the annotation as first read after the restore.
+   * The key under which this board records that the Lease was restored from a backup, and so is older than this copy.
+   * The value is the annotation as first read after the restore.
    */
   readonly #olderKey: string;
   /** The content of the copy; undefined if it has not been read or written yet. */
   #stored: Holds | undefined;
-  /** The cluster that this process runs in; undefined if not identified yet. */
+  /** The cluster that this process runs in; undefined if it has not been identified yet. */
   #cluster: string | undefined;
 
   constructor(ambient: Ambient, { facts, bootId, lease }: HoldMemoryDeps) {
@@ -60,7 +60,7 @@ export class HoldMemory {
     }
   }
 
-  /** Writes the copy for the Lease with the uid `lease`. If this fails no hold is lost, since the Lease has them. */
+  /** Writes the copy for the Lease with the uid `lease`. If this fails, no hold is lost, because the Lease has them. */
   write(holds: Holds, lease: string, now: Instant): void {
     this.#stored = holds;
     try {
@@ -82,7 +82,7 @@ export class HoldMemory {
 
   /**
    * Whether this Lease and the copy belong to the same cluster. They do if the Lease has the uid of the copy's Lease,
-   * even if it was restored. A copy from an unknown cluster counts as one from this cluster, because deleting a Lease
+   * even after a restore. A copy from an unknown cluster counts as belonging to this cluster, because deleting a Lease
    * must not end a freeze.
    */
   home(lease: string): "here" | "elsewhere" | "undecided" {
@@ -91,16 +91,16 @@ export class HoldMemory {
     return this.#cluster === undefined ? "undecided" : "elsewhere";
   }
 
-  /** Called when the Lease was restored from a backup: this copy is newer, until another board leads. */
+  /** Called when the Lease was restored from a backup. This copy is then newer until another board leads. */
   restored(): void {
     this.#facts.set(area, this.#olderKey, unread);
   }
 
   /**
-   * Whether the Lease's annotation is older than this copy. After a restore the annotation is older until its text
+   * Whether the Lease's annotation is older than this copy. After a restore, the annotation is older until its text
    * changes, or until it counts more changes than this copy, which means that another board has led since. An
-   * annotation that counts fewer changes is older too: the Lease was restored while this board was off, or was unable
-   * to notice it. The annotation of a Lease with another uid than the copy's is never older.
+   * annotation that counts fewer changes is also older, because the Lease was restored while this board was off or
+   * unable to notice it. The annotation of a Lease whose uid differs from the copy's is never older.
    */
   isOlder(text: string | undefined, lease: string): boolean {
     const stored = this.#facts.get(area, this.#olderKey) ?? "";
@@ -133,7 +133,7 @@ export class HoldMemory {
     return found !== undefined && found.changes < this.read(now).changes;
   }
 
-  /** Stores holds that were read from the Lease, if they or its uid differ from the copy. */
+  /** Stores holds that were read from the Lease, if they or the Lease's uid differ from the copy. */
   note(found: Holds, lease: string, now: Instant): void {
     this.#stored ??= this.read(now);
     const origin = this.#origin();

@@ -20,14 +20,16 @@ export type HoldScope =
   | { readonly scope: "site"; readonly target?: undefined }
   | { readonly scope: "zone" | "board"; readonly target: string };
 
-/** Stops evictions in its scope. After its end, by time or by command, evictions there go slowly until `slowEnd`. */
+/**
+ * Stops evictions in its scope. After its end, by time or by command, evictions there proceed slowly until `slowEnd`.
+ */
 export type Freeze = Hold & HoldScope & { readonly slowEnd: Instant };
 
-/** An operator's word that the boards of a zone that were silent at that time are dead. */
+/** An operator's statement that those boards of a zone are dead that were silent at the time. */
 export interface Confirmation extends Hold {
   /**
-   * The last signs of life of those boards, as `digestOfSign` has them. A board that gives another sign is no longer
-   * confirmed, for good: this holds under every later leader.
+   * The last signs of life of those boards, as digests (see `digestOfSign`). Once a board gives another sign, it is
+   * permanently no longer confirmed, even under later leaders.
    */
   readonly lastSigns: ReadonlySet<string>;
 }
@@ -43,9 +45,9 @@ export interface Holds {
   readonly pauses: ReadonlyMap<string, Hold>;
   /** Confirmations that the silent boards of a zone are dead, by zone. */
   readonly confirmed: ReadonlyMap<string, Confirmation>;
-  /** While it runs, the safety valve holds nothing back; undefined if none was ordered. */
+  /** A release, during which the safety valve holds nothing back; undefined if none was ordered. */
   readonly release: Hold | undefined;
-  /** How often operators have changed the holds: the copy with more changes is the newer one. */
+  /** How often operators have changed the holds. The copy with more changes is the newer one. */
   readonly changes: number;
   readonly foreign: Foreign;
 }
@@ -62,7 +64,7 @@ export const noHolds: Holds = {
 export const isNothing = (holds: Holds): boolean => sizeOf(holds) === 0;
 
 /**
- * Whether two copies have the same holds. Their ends may differ by up to `within`, since only remaining times are
+ * Whether two copies have the same holds. Their ends may differ by up to `within`, because only remaining times are
  * stored.
  */
 export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
@@ -82,13 +84,13 @@ export function isAlike(a: Holds, b: Holds, within: Millis): boolean {
 
 export const freezeKey = ({ scope, target }: HoldScope): string => (scope === "site" ? scope : `${scope}/${target}`);
 
-/** A board and its zone. If the zone is unknown, it may be any zone. */
+/** A board and its zone. An unknown zone may be any zone. */
 export interface Place {
   readonly board: string;
   readonly zone: string | undefined;
 }
 
-/** The freeze that covers a board and ends last; undefined if none does. */
+/** Of the freezes that cover a board, the one that ends last; undefined if there is none. */
 export const freezeOn = ({ freezes }: Holds, place: Place, now: Instant): Freeze | undefined =>
   latest([...freezes.values()].filter((freeze) => isRunning(freeze, now) && covers(freeze, place)));
 
@@ -108,7 +110,7 @@ export const slowAfter = ({ freezes }: Holds, zone: string, now: Instant): Freez
 
 /**
  * The operator who confirmed that a board of this zone is dead; undefined if none has, or the board has given a sign of
- * life since. `lastSign`: the digest of its last one.
+ * life since. `lastSign`: the digest of its last sign of life.
  */
 export function confirmedBy(
   { confirmed }: Holds,
@@ -120,12 +122,15 @@ export function confirmedBy(
   return hold && isRunning(hold, now) && hold.lastSigns.has(lastSign()) ? hold.by : undefined;
 }
 
-/** The length of a digest, with which one in ten million signs of life of 5000 boards is taken for an older one. */
+/**
+ * The length of a digest. With this length, one in ten million signs of life of 5000 boards is mistaken for an older
+ * one.
+ */
 const digestLength = 6;
 
 /**
- * A digest of what identifies a board's sign of life. Only digests are stored, because the Lease has to hold those of
- * all boards of a zone.
+ * A digest of what identifies a board's sign of life. Only digests are stored, because the Lease must have room for all
+ * boards of a zone.
  */
 export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
@@ -174,7 +179,7 @@ export function pruned(holds: Holds, now: Instant): Holds {
 const sizeOf = ({ freezes, pauses, confirmed, release }: Holds): number =>
   freezes.size + pauses.size + confirmed.size + (release ? 1 : 0);
 
-/** The next end of a hold; undefined if none runs. */
+/** The next end of a hold; undefined if no hold is running. */
 export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
   const { freezes, pauses, confirmed } = holds;
   const all = [freezes, pauses, confirmed, releaseOf(holds)];
@@ -187,12 +192,13 @@ export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
 
 /**
  * Limits of the annotation, in holds and bytes: all annotations of an object together may have 256 KiB, and a larger
- * Lease could not be renewed. A command that would exceed the limits is refused; a longer text was not written by us.
+ * Lease could not be renewed. A command that would exceed the limits is refused; a longer text was not written by
+ * siteward.
  */
 const mostHolds = 100;
 const longestText = 64 * 1024;
 const longestWritten = 48 * 1024;
-/** Longest hold that is read; a longer one, written by hand, is cut to it. */
+/** Maximum length of a hold; a longer one, which must have been written by hand, is cut to it. */
 const longestHold: Millis = 7 * 86_400_000;
 export const longestBy = 128;
 export const longestReason = 256;
@@ -236,7 +242,7 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
 
 /**
  * Decodes an annotation that was written before `written`, and leaves out invalid entries. Undefined if there is no
- * text, or it has another version.
+ * text, or if it has another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
   const found = recordIn(text ?? "", longestText) ?? {};
@@ -283,7 +289,7 @@ function freezeOf({ slow, ...entry }: Foreign, key: string, written: Instant): F
   return hold && scope && { ...hold, ...scope, slowEnd: shifted(hold.end, duration(slow) ?? 0) };
 }
 
-/** Undefined for the entry of an older program, which does not say which boards were silent. */
+/** Undefined for an entry written by an older program, which does not say which boards were silent. */
 function confirmationOf({ lastSigns, ...entry }: Foreign, written: Instant): Confirmation | undefined {
   const hold = holdOf(entry, written);
   if (hold === undefined || typeof lastSigns !== "string") return undefined;

@@ -35,14 +35,14 @@ export interface ValveBookDeps {
   readonly changed: (isHolding: boolean) => void;
 }
 
-/** The valve holds the act: it was not sent, and is decided again later. */
+/** The valve holds the act, which was not sent and will be decided again later. */
 export class ValveError extends PostponedError {
   override readonly name = "ValveError";
 }
 
 /**
- * What became of an admitted act. uncertain: it was sent, and may take effect although it failed. none: it certainly has
- * no effect.
+ * The outcome of an admitted act. uncertain: it was sent, and may take effect although it failed. none: it certainly
+ * has no effect.
  */
 export type ActEffect = "done" | "uncertain" | "none";
 
@@ -58,7 +58,7 @@ export interface ValveView {
   readonly of: "acts" | "pods" | "share";
   /** The acts on pods of the namespace; undefined if the view is not that of one. */
   readonly used: number | undefined;
-  /** When the valve admits an act again; undefined if that does not only take time. */
+  /** When the valve admits an act again; undefined if the passage of time alone does not lead to that. */
   readonly opensAt: Instant | undefined;
 }
 
@@ -71,24 +71,24 @@ const mostUncertain = 256;
 
 /**
  * The safety valve while this board leads: counts harmful acts, and admits no more than the limit permits. An act is on
- * the Lease before it is sent, so each later leader counts it, however this one ends.
+ * the Lease before it is sent, so each later leader counts it, regardless of how this leader ends.
  */
 export class ValveBook {
   readonly #ambient: Ambient;
   readonly #deps: ValveBookDeps;
-  /** The acts that were done or may have been. `admitted` and `total` are set when it is encoded. */
+  /** The acts that were done or may have been. `admitted` and `total` are set when the valve is encoded. */
   #valve: Valve = newValve;
   /** Acts under way. */
   #sent = 0;
-  /** Acts that the Lease has and that were not sent: they may be sent at once. */
+  /** Acts that are on the Lease but were not sent, and so may be sent immediately. */
   #free = 0;
   /** Acts that are being written to the Lease. */
   #asked = 0;
   #asking: Promise<void> | undefined;
-  /** Callers of `admit` that wait, by namespace. */
+  /** Waiting callers of `admit`, by namespace. */
   readonly #waiting = new Map<string | undefined, number>();
   #total = 0;
-  /** The total that the Lease certainly had. */
+  /** The highest total that was certainly on the Lease. */
   #writtenTotal = 0;
   /** Uncertain acts, with the time at which they were counted. */
   readonly #uncertain = new Map<string, Instant>();
@@ -109,7 +109,7 @@ export class ValveBook {
 
   /**
    * Begins a term of this board. `text`: the annotation of the Lease with the uid `lease`, which was written before
-   * `written`. `isFirst`: nothing shows that the site had a leader before.
+   * `written`. `isFirst`: whether nothing shows that the site had a leader before.
    */
   begin(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">, isFirst: boolean): void {
     const { clock, log } = this.#ambient;
@@ -119,7 +119,7 @@ export class ValveBook {
     if (text !== undefined && found === undefined) log.warn("the Lease's annotation of harmful acts is invalid", {});
     const valve = valveAtStart({ found, own: this.#own, lease, isFirst, isRestored: memory.wasRestored }, now);
     if (found !== undefined && valve !== found)
-      log.warn("the Lease was restored: this board's copy of the harmful acts counts too", {});
+      log.warn("the Lease was restored, so the harmful acts in this board's copy count as well", {});
     if (isUnknown(valve, now)) log.warn("the harmful acts of the last hour are unknown", {});
     this.#term++;
     this.#leads = true;
@@ -170,7 +170,7 @@ export class ValveBook {
   /**
    * Admits an act: resolves once the Lease has it, with a function to be called with its effect. Rejects with a
    * ValveError if the limit is reached. `act` names the act and its object: an act that is repeated because its effect
-   * is uncertain counts once. `namespace`: that of the pod; undefined if the act is the taint of a board.
+   * is uncertain counts only once. `namespace`: that of the pod; undefined if the act is the taint of a board.
    */
   async admit(act: string, limits: ActLimits, namespace?: string): Promise<(effect: ActEffect) => void> {
     const term = this.#term;
@@ -180,7 +180,7 @@ export class ValveBook {
     return (effect) => {
       if (this.#term !== term) return;
       if (effect === "none" && namespace !== undefined && takenAt) this.#byNamespace.remove(namespace, takenAt);
-      // After a conflict, the earlier attempt may still be what took effect.
+      // After a conflict, it may have been the earlier attempt that took effect.
       this.#settle(act, isRepeated && effect === "none" ? "uncertain" : effect);
     };
   }
@@ -206,12 +206,12 @@ export class ValveBook {
     return this.#byNamespace.most(count, now);
   }
 
-  /** Since when acts have been held; undefined if none is. */
+  /** Since when acts have been held; undefined if none are held. */
   get holdingSince(): Instant | undefined {
     return this.#holdingSince;
   }
 
-  /** Called regularly while this board leads. `isHeld`: a controller holds an act because of this valve. */
+  /** Called regularly while this board leads. `isHeld`: whether a controller holds an act because of this valve. */
   observe(isHeld: boolean): void {
     const now = this.#ambient.clock.now();
     const wasRefused = this.#refusedAt !== undefined && elapsed(this.#refusedAt, now) < retriedWithin;
@@ -317,7 +317,7 @@ export class ValveBook {
     const now = this.#ambient.clock.now();
     this.#sent--;
     if (effect === "none") {
-      // The Lease has it, so that another act may be sent for it.
+      // The Lease has already counted it, so another act may be sent in its place.
       this.#free++;
       return;
     }

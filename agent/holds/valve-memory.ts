@@ -5,7 +5,7 @@ import type { KeyValueStore } from "../base/key-value-store.ts";
 import { decodeValve, encodeValve, isCounted, type OwnCopy } from "./valve.ts";
 
 const area = "valve";
-/** How often a follower stores what it reads on the Lease, at most. */
+/** Minimum interval at which a follower stores what it reads on the Lease. */
 const storeEvery: Millis = 60_000;
 
 export interface ValveMemoryDeps {
@@ -33,7 +33,7 @@ export class ValveMemory {
     this.#restoredKey = `restored ${lease}`;
   }
 
-  /** The stored copy. After a reboot, whose duration is unknown, its acts count as if done just now. */
+  /** The stored copy. After a reboot, whose duration is unknown, its acts count as if they had just been done. */
   read(): OwnCopy | undefined {
     const found = recordIn(this.#facts.get(area, this.#key) ?? "") ?? {};
     const { lease, valve: text } = found;
@@ -42,11 +42,11 @@ export class ValveMemory {
     const at = this.#stamped(found, now);
     const valve = decodeValve(text, at ?? now);
     this.#storedTotal = valve?.total;
-    // How old a copy from before a reboot is cannot be known.
+    // The age of a copy from before a reboot is unknown.
     return valve && { valve, lease, at: at ?? shifted(now, Number.NEGATIVE_INFINITY) };
   }
 
-  /** Stores the copy if acts were admitted since; on a calm site nothing is written. */
+  /** Stores the copy if acts have been admitted since; on a calm site, nothing is written. */
   write({ valve, lease }: OwnCopy, when: "at once" | "when due"): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
@@ -61,7 +61,7 @@ export class ValveMemory {
     }
   }
 
-  /** Called when the API server was restored from a backup: the Lease may lack acts of the last hour. */
+  /** Called when the API server was restored from a backup, because the Lease may then lack acts of the last hour. */
   restored(): void {
     this.#facts.set(area, this.#restoredKey, JSON.stringify(this.#stamp(this.#ambient.clock.now())));
   }
@@ -72,7 +72,7 @@ export class ValveMemory {
     if (text === "") return false;
     const now = this.#ambient.clock.now();
     const at = this.#stamped(recordIn(text) ?? {}, now);
-    // The hour begins anew after a reboot.
+    // After a reboot, the hour begins again.
     if (at === undefined) this.restored();
     if (at === undefined || isCounted(at, now)) return true;
     this.#facts.set(area, this.#restoredKey, "");

@@ -14,12 +14,13 @@ export interface CountedActs {
 export interface Valve {
   /** Oldest first. */
   readonly acts: readonly CountedActs[];
-  /** Acts that were admitted and are not among `acts` yet: they are about to be sent, or under way. */
+  /** Acts that were admitted but are not among `acts` yet, because they are about to be sent or are in flight. */
   readonly admitted: number;
-  /** How many acts were ever admitted, by all leaders: the copy with more of them is the newer one. */
+  /** How many acts all leaders have ever admitted. The copy with more of them is the newer one. */
   readonly total: number;
   /**
-   * Acts before this instant are not known, and no further act is admitted within an hour of it; undefined if all are.
+   * Acts before this instant are unknown, so no more acts are admitted within an hour of it; undefined if all acts are
+   * known.
    */
   readonly unknown: Instant | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
@@ -30,7 +31,10 @@ export const newValve: Valve = { acts: [], admitted: 0, total: 0, unknown: undef
 
 const minute: Millis = 60_000;
 const hour: Millis = 3_600_000;
-/** An act is counted for at least an hour, by the slowest clock of the site, wherever in its minute it was done. */
+/**
+ * How long an act is counted: at least an hour by the slowest clock of the site, regardless of when within its minute
+ * it was done.
+ */
 const counts: Millis = 1.01 * hour + minute;
 
 /** The valve with one more act that was done. */
@@ -59,15 +63,15 @@ export const withoutOne = (acts: readonly CountedActs[], at: Instant): readonly 
 /** Whether an act that was counted at that instant is still counted. */
 export const isCounted = (at: Instant, now: Instant): boolean => elapsed(at, now) < counts;
 
-/** The acts of the last hour, and those that may follow at any moment. */
+/** The number of acts of the last hour, including those that may follow at any moment. */
 export const actsWithin = ({ acts, admitted }: Pick<Valve, "acts" | "admitted">, now: Instant): number =>
   recent(acts, now).reduce((sum, { count }) => sum + count, admitted);
 
-/** Whether the acts of the last hour are known in part only. */
+/** Whether the acts of the last hour are only partly known. */
 export const isUnknown = ({ unknown }: Valve, now: Instant): boolean =>
   unknown !== undefined && isCounted(unknown, now);
 
-/** How many further acts the limit permits now. Without a limit, it does not matter that acts are unknown. */
+/** How many more acts the limit permits now. Without a limit, it does not matter if acts are unknown. */
 export const roomIn = (valve: Valve, limit: number, now: Instant): number =>
   isUnknown(valve, now) && limit < Number.POSITIVE_INFINITY ? 0 : Math.max(0, limit - actsWithin(valve, now));
 
@@ -90,7 +94,10 @@ export function roomInShare(open: number, { used, share }: { readonly used: numb
   return Math.max(0, own - used);
 }
 
-/** When the limit permits an act again: `now` if it does, undefined if that does not only take time. */
+/**
+ * When the limit permits an act again: `now` if it already does, undefined if the passage of time alone does not lead
+ * to that.
+ */
 export function roomAt(valve: Valve, limit: number, now: Instant): Instant | undefined {
   const known = valve.unknown && isUnknown(valve, now) ? shifted(valve.unknown, counts) : now;
   let left = actsWithin(valve, now) - limit;
@@ -119,9 +126,9 @@ export interface KnownValve {
   readonly own: OwnCopy | undefined;
   /** The uid of the Lease. */
   readonly lease: string;
-  /** Neither this board nor the API server knows of an earlier term of the site. */
+  /** Whether neither this board nor the API server knows of an earlier term of the site. */
   readonly isFirst: boolean;
-  /** This board noticed that the API server was restored within the last hour. */
+  /** Whether this board has noticed that the API server was restored within the last hour. */
   readonly isRestored: boolean;
 }
 
@@ -129,19 +136,19 @@ export interface OwnCopy {
   readonly valve: Valve;
   /** The uid of the Lease that it belongs to. */
   readonly lease: string;
-  /** When it was last known to be the same as on the Lease. */
+  /** When it was last known to match the Lease. */
   readonly at: Instant;
 }
 
 /**
- * How long the copy of a board counts as recent, which may lack what another leader did since. A follower reads the Lease
- * about once a minute.
+ * How long a board's copy counts as recent, although it may lack what another leader has done since. A follower reads
+ * the Lease about once a minute.
  */
 const trusted: Millis = 180_000;
 
 /**
  * The valve with which a term begins. The annotation applies. If this board remembers more acts on the same Lease, the
- * Lease was restored from a backup, and the acts of both are counted, since other boards may have led in between.
+ * Lease was restored from a backup, and the acts of both are counted, because other boards may have led in between.
  * Without an annotation, or after a restore, this board's own copy applies if it is recent; otherwise the acts of the
  * last hour are unknown, except on a site that has never had a leader.
  */
@@ -163,7 +170,7 @@ export function valveAtStart({ found, own, lease, isFirst, isRestored }: KnownVa
 const withActsOf = (valve: Valve, other: Valve | undefined): Valve =>
   other === undefined ? valve : { ...valve, acts: inOrder([...valve.acts, ...other.acts]) };
 
-/** The valve with the admitted acts as done: whether they were is not known any more. */
+/** The valve with the admitted acts counted as done, because it is no longer known whether they were. */
 export const withAdmittedDone = (valve: Valve, now: Instant): Valve =>
   valve.admitted === 0
     ? valve
@@ -172,7 +179,7 @@ export const withAdmittedDone = (valve: Valve, now: Instant): Valve =>
 const inOrder = (acts: readonly CountedActs[]): readonly CountedActs[] =>
   acts.toSorted((a, b) => a.at.mono - b.at.mono);
 
-/** Limits of the annotation: an hour has few minutes, and a longer text was not written by us. */
+/** Limits of the annotation: an hour has few minutes, and a longer text was not written by siteward. */
 const mostEntries = 100;
 const longestText = 4096;
 const mostActs = 1_000_000_000;
@@ -181,8 +188,8 @@ const mostActs = 1_000_000_000;
 export const valveAnnotation = "siteward.dev/valve";
 
 /**
- * Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count too briefly.
- * Unknown fields are left out if the next leader could not read the text with them.
+ * Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count for too
+ * short a time. Unknown fields are left out if the next leader could not read the text with them.
  */
 export function encodeValve(valve: Valve, now: Instant): string {
   const text = textOf(valve, now);
@@ -208,8 +215,9 @@ function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant
 const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elapsed(at, now)) / minute);
 
 /**
- * Decodes an annotation that was written before `written`. Acts that had been admitted count as done then. Undefined if
- * there is no text, it has another version, or a member is invalid: an act that is left out would not be counted.
+ * Decodes an annotation that was written before `written`. Acts that had been admitted by then count as done. Undefined
+ * if there is no text, if it has another version, or if a member is invalid, because an act that is left out would not
+ * be counted.
  */
 export function decodeValve(text: string | undefined, written: Instant): Valve | undefined {
   const found = recordIn(text ?? "", longestText) ?? {};

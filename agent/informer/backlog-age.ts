@@ -6,22 +6,22 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
  */
 export class BacklogAge {
   #since: Instant | undefined;
-  /** Number of changes that were pending at `#since` and are not handled yet. */
+  /** Number of changes that were pending at `#since` and have not been handled yet. */
   #left = 0;
 
-  /** Changes were added, and `depth` are pending now. */
+  /** Call after changes were added; `depth` are now pending. */
   added(depth: number, now: Instant): void {
     if (this.#since === undefined && depth > 0) this.#begin(depth, now);
   }
 
-  /** The oldest `count` changes were handled, and `depth` are left. */
+  /** Call after the oldest `count` changes were handled; `depth` are left. */
   handled(count: number, depth: number, now: Instant): void {
     this.#left -= count;
     if (depth === 0) this.#since = undefined;
     else if (this.#left <= 0) this.#begin(depth, now);
   }
 
-  /** The earliest time since which changes are known to be pending; undefined if none is. */
+  /** The earliest time since which changes are known to have been pending; undefined if none are pending. */
   get since(): Instant | undefined {
     return this.#since;
   }

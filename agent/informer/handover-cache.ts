@@ -3,7 +3,7 @@ import { type KubeObject, keyOf } from "../api/meta.ts";
 import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Lister } from "./lister.ts";
 
-/** Objects are dropped after this time. A watch without a backlog reports an object earlier. */
+/** Objects are dropped after this time, within which any watch without a backlog reports them. */
 const longestHandover: Millis = 10_000;
 /** Maximum length of the JSON of all objects, in characters. */
 const mostText = 4 * 2 ** 20;
@@ -18,10 +18,10 @@ interface Held {
 
 /**
  * Objects that move from one watch to another: the first has reported that they are gone, but the second has not
- * reported them yet. A controller that counts objects must find them during that time, because otherwise it would
- * create them again.
+ * reported them yet. A controller that counts objects must find them in the meantime, because otherwise it would
+ * recreate them.
  *
- * A tenant's objects may be many and large, so if they exceed the bound, the largest are dropped.
+ * A tenant's objects may be numerous and large, so if they exceed the limit, the largest are dropped.
  */
 export class HandoverCache<T extends KubeObject> implements Lister<T> {
   readonly #clock: Clock;

@@ -39,7 +39,7 @@ export interface InformerSettings {
   /** Budget for decoded objects in memory, in bytes, for all resources together. */
   readonly decodedBytes: number;
   readonly limits: WatchLimits;
-  /** How Leases of boards are read. "list": polled, which transfers less data and shows renewals later. */
+  /** How Leases of boards are read. "list": polled, which transfers less data but shows renewals later. */
   readonly heartbeats?: "watch" | "list";
 }
 
@@ -64,7 +64,7 @@ export interface CacheWait {
 }
 
 const syncPollPeriod: Millis = 25;
-/** How long the proof of a stored position is kept in memory only. */
+/** How long the proof of a stored position is kept only in memory. */
 const proofPeriod: Millis = 30_000;
 /** Parts of the budget for decoded objects. Every other resource gets a twentieth. */
 const shares = new Map([
@@ -80,8 +80,8 @@ const heartbeatPollPeriod: Millis = 20_000;
 
 /**
  * The caches of a site: one informer per resource, shared by all its users. Informers are requested before `run`. After
- * a run has ended, another one continues from the stored positions: a standby keeps its caches on disk and its watches
- * closed.
+ * a run has ended, another run continues from the stored positions; in between, a standby keeps its caches on disk and
+ * its watches closed.
  */
 export class InformerSet {
   readonly #ambient: Ambient;
@@ -133,16 +133,17 @@ export class InformerSet {
   }
 
   /**
-   * Ends when the caches of these resources are filled and each of their watches has been connected since the call, or
-   * when the signal aborts. A cache filled by an earlier run may still be a day old at that point: see `caughtUp`.
+   * Ends when the caches of these resources are filled and each of their watches has been connected at some time since
+   * the call, or when the signal aborts. A cache filled by an earlier run may still be a day old at that point: see
+   * `caughtUp`.
    */
   synced(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
     return this.#eachOnce(resources, ({ health }) => health.connected, signal);
   }
 
   /**
-   * Ends when each of these caches is known, since the call, to include everything that happened before this run began,
-   * or when the signal aborts.
+   * Ends when each of these caches has been found, at some time since the call, to include everything that happened
+   * before this run began, or when the signal aborts.
    */
   caughtUp(resources: readonly Resource<KubeObject>[], signal: AbortSignal): CacheWait {
     return this.#eachOnce(resources, ({ isCurrent }) => isCurrent, signal);
@@ -256,7 +257,7 @@ export class InformerSet {
               selection: notBound,
               name: prefix,
               decodedBytes: (settings.decodedBytes * shareOf(resource)) / fewestBoards,
-              // Called synchronously when the pod leaves the cache, so that at any time the pod is in the cache or in
+              // Called synchronously when the pod leaves the cache, so that the pod is always either in the cache or in
               // `handovers`.
               isGone: async (object, signal) => {
                 handovers.add(object);
@@ -307,7 +308,9 @@ export class InformerSet {
     return new PolledWatch(this.#ambient.clock, { client, period, pageSize, mirrored, admits });
   }
 
-  /** Queries the API. Also false if it does not respond; the object then counts as released, which is harmless. */
+  /**
+   * Queries the API. Also false if it does not respond; in that case, the object counts as released, which is harmless.
+   */
   async #isGone<T extends KubeObject>(resource: Resource<T>, object: T, signal: AbortSignal): Promise<boolean> {
     const { name, namespace, uid } = object.metadata;
     try {

@@ -24,7 +24,7 @@ export interface InformerStats {
   readonly depth: number;
   /** Lower bound of the age of the oldest pending delta; undefined if none is pending. */
   readonly behind: Millis | undefined;
-  /** Number of deltas merged into newer ones because too many of one object were pending. */
+  /** Number of deltas merged into newer ones because too many deltas of one object were pending. */
   readonly merged: number;
   /** Number of stored objects. */
   readonly objects: number;
@@ -32,7 +32,10 @@ export interface InformerStats {
   readonly position: string | undefined;
 }
 
-/** Combines the stats of several watches of one resource. `boards`: the stats of the watch on Nodes, on which they depend. */
+/**
+ * Combines the stats of several watches of one resource. `boards`: the stats of the watch on Nodes, on which the others
+ * depend.
+ */
 export function sumOf(
   resource: string,
   boards: InformerStats,

@@ -7,8 +7,8 @@ import type { Lister } from "./lister.ts";
 import type { WatchHealth } from "./watch-health.ts";
 
 /**
- * A change as listeners get it. `released`: the object left the selection and was dropped from the cache, but may still
- * exist. Listeners must not treat it as deleted.
+ * A change as passed to listeners. `released`: the object left the selection and was dropped from the cache, but may
+ * still exist, so listeners must not treat it as deleted.
  */
 export interface Notice<T> extends Change<T> {
   readonly released?: true;
@@ -16,7 +16,7 @@ export interface Notice<T> extends Change<T> {
 
 /**
  * A listener, called synchronously with at most 64 changes. It enqueues keys and does no work. If even that takes long,
- * it returns a promise, and no listener gets further changes until it resolves.
+ * it returns a promise, and no listener is called again until that resolves.
  */
 export type Listen<T> = (changes: readonly Notice<T>[]) => unknown;
 
@@ -27,29 +27,31 @@ export type InformerPart = Pick<Informer<KubeObject>, "health" | "isCurrent">;
 export interface Informer<T extends KubeObject> {
   readonly resource: Resource<T>;
   readonly lister: Lister<T>;
-  /** The cache holds at least the first list, and listeners have received it. It then stays true. */
+  /** Whether the cache holds at least the first list, and listeners have received it. Never becomes false again. */
   readonly hasSynced: boolean;
-  /** The cache includes everything that happened before the current run began, and listeners have received it. */
+  /**
+   * Whether the cache includes everything that happened before the current run began, and listeners have received it.
+   */
   readonly isCurrent: boolean;
   readonly health: WatchHealth;
-  /** The resourceVersion up to which everything is in the cache; undefined if not known. */
+  /** The resourceVersion up to which everything is in the cache; undefined if unknown. */
   readonly position: string | undefined;
-  /** The watches of this informer, one by one: `health` and `isCurrent` are those of all together. */
+  /** The individual watches of this informer; its `health` and `isCurrent` are those of all together. */
   readonly parts: readonly InformerPart[];
   /** Adds a listener. The returned function removes it. */
   onChange(listen: Listen<T>): () => void;
-  /** Updates the cache until the signal aborts. May be run again, when it continues from the stored position. */
+  /** Updates the cache until the signal aborts. May be called again; it then continues from the stored position. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Reports that the last run was ended on purpose at this instant, so that the time until the next run is not an
+   * Reports that the last run was ended deliberately at this instant, so that the time until the next run is not an
    * outage.
    */
   pause(since: Instant): void;
   /** Writes what is only in memory: heartbeats and the position. */
   flush(): void;
-  /** Stores the proof of the stored position if it became known only after the position was stored. */
+  /** Stores the proof of the stored position if the proof became known only after the position was stored. */
   storeProof(): void;
-  /** Frees memory: drops decoded objects, which are decoded again when they are read. */
+  /** Frees memory: drops decoded objects, which are decoded again when needed. */
   shed(): void;
   stats(): InformerStats;
 }

@@ -1,8 +1,9 @@
 import { untilAborted } from "./until-aborted.ts";
 
 /**
- * Runs one list at a time, however many resources lost their position. After an outage, parallel lists would share a
- * slow link, so that each would take longer than the server keeps its snapshot, and all would be in memory together.
+ * Runs one list at a time, regardless of how many resources have lost their position. After an outage, parallel lists
+ * would share a slow link, so that each could take longer than the server keeps its snapshot, and all of them would be
+ * in memory at the same time.
  */
 export class ListTurns {
   #last: Promise<void> = Promise.resolve();
@@ -10,8 +11,8 @@ export class ListTurns {
   async take(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
     const before = this.#last;
     const turn = Promise.withResolvers<void>();
-    // Waits for `before` too, because a caller that stops waiting must not let the next one run beside the running
-    // list.
+    // Waits for `before` as well, because a caller that stops waiting must not let the next one start while a list is
+    // still running.
     this.#last = before.then(() => turn.promise);
     try {
       await untilAborted(before, signal);

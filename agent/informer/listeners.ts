@@ -4,7 +4,7 @@ import type { Listen, Notice } from "./informer.ts";
 
 /**
  * The listeners of one informer. An error of one is logged and does not affect the others. Only errors that must end
- * the current run, such as a damaged cache, are thrown again after all listeners were called.
+ * the current run, such as a damaged cache, are rethrown after all listeners have been called.
  */
 export class Listeners<T> {
   readonly #log: Logger;

@@ -37,8 +37,8 @@ const quickly: Millis = 5000;
 
 /**
  * The pages of one list, in order. If a page arrives quickly, the next one is requested while it is still being read:
- * its continue token comes first, and the server prepares the next page at the same time. The next response is not read
- * before its turn, so at most one receive window of it is in memory.
+ * its continue token arrives first, so the server can prepare the next page in the meantime. The next response is not
+ * read before its turn, so at most one receive window of it is in memory.
  */
 export class Pages<T extends KubeObject> {
   readonly #clock: Clock;
@@ -54,8 +54,8 @@ export class Pages<T extends KubeObject> {
   }
 
   /**
-   * Reads the page for a token, and returns after `each` was called for all its objects. A caller that stops before the
-   * last page must abort the signal.
+   * Reads the page for a token, and returns after `each` has been called for all its objects. A caller that stops
+   * before the last page must abort the signal.
    */
   async take(token: string | undefined, signal: AbortSignal): Promise<ListResult> {
     const begun = this.#clock.now();

@@ -23,14 +23,14 @@ export interface PerBoardInformerDeps<T extends KubeObject> {
   /** The boards with stored objects, including those of earlier runs. */
   readonly stored: () => readonly string[];
   /**
-   * Opens the watch of objects that are on no board yet. An object that is then bound to a board stays in `handovers`
-   * until the watch of that board has reported it.
+   * Opens the watch of objects that are not on any board yet. An object that is then bound to a board stays in
+   * `handovers` until the watch of that board has reported it.
    */
   readonly onNone?: ((handovers: HandoverCache<T>) => Informer<T>) | undefined;
   readonly indices: IndexFunctions<T>;
   /** Deletes everything stored for a board. */
   readonly forget: (board: string) => void;
-  /** Queries the API for the board. Rejects if the API does not respond. */
+  /** Asks the API whether the board exists. Rejects if the API does not respond. */
   readonly exists: (board: string, signal: AbortSignal) => Promise<boolean>;
 }
 
@@ -38,11 +38,11 @@ interface Part<T extends KubeObject> {
   readonly informer: Informer<T>;
   /** Ends this board's watch, once it runs. */
   stop: () => Promise<void>;
-  /** When the API was last queried for the board. */
+  /** When the API was last asked about the board. */
   asked: Instant | undefined;
 }
 
-/** A placeholder for the board of objects that are on no board. */
+/** A placeholder for the board of objects that are not on any board. */
 const none = "";
 const askAgainAfter: Millis = 10_000;
 const syncPollPeriod: Millis = 25;
@@ -54,7 +54,7 @@ const batchSize = 64;
  *
  * When a board leaves the selection, its objects are reported as released and dropped. A board that was deleted is
  * watched until it has no objects left, because this site still has to clean them up. A query to the API shows which of
- * the two happened; until it responds, the board's objects are kept.
+ * the two has happened; until it responds, the board's objects are kept.
  */
 export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
   readonly #ambient: Ambient;
@@ -80,7 +80,7 @@ export class PerBoardInformer<T extends KubeObject> implements Informer<T> {
     return this.#deps.resource;
   }
 
-  /** True once every known board's objects are listed. Stays true when boards join later. */
+  /** True once every known board's objects are listed. Remains true if boards join later. */
   get hasSynced(): boolean {
     const { boards } = this.#deps;
     const isComplete = (): boolean =>

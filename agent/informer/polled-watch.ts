@@ -44,7 +44,7 @@ export class PolledWatch implements ReflectorClient {
     return this.#deps.client.list(resource, options, each, signal, inLine);
   }
 
-  /** Resolves once the first poll has got a response. The stream of events never ends by itself. */
+  /** Resolves once the first poll has been answered. The stream of events never ends by itself. */
   async watch<T extends KubeObject>(
     resource: Resource<T>,
     { resourceVersion, timeoutSeconds, ...selection }: WatchOptions,

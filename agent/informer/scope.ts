@@ -39,21 +39,21 @@ export function selectionOf(resource: Resource<KubeObject>, { nodeSelector, name
 }
 
 /**
- * Pods do not carry the labels of their board, so a site that is not the whole cluster watches them board by board,
- * because a site's link could not carry the pods of a cluster of a thousand boards.
+ * A site that is not the whole cluster watches pods board by board: they do not carry the labels of their board, and a
+ * site's link could not carry all pods of a cluster of a thousand boards.
  */
 export const isByBoard = (resource: Resource<KubeObject>, { nodeSelector }: SiteScope): boolean =>
   nodeSelector !== undefined && isSame(resource, pods);
 
 export const onBoard = (board: string): Selection => ({ fieldSelector: `spec.nodeName=${board}` });
 
-/** Unbound pods. They are watched because those of the site's namespaces will run on its boards. */
+/** Unbound pods, which are watched because those in the site's namespaces will run on its boards. */
 export const notBound = onBoard("");
 
 /** Whether the site has its own namespaces, so that unbound pods may belong to it. */
 export const hasNamespaces = ({ namespaceSelector }: SiteScope): boolean => namespaceSelector !== undefined;
 
-/** Whether the objects of a resource belong to a site by their namespace. */
+/** Whether the namespace of a resource's objects decides to which site they belong. */
 export const isWorkload = (resource: Resource<KubeObject>): boolean => workloads.some((one) => isSame(one, resource));
 
 const workloads: readonly Resource<KubeObject>[] = [
@@ -75,8 +75,8 @@ export const isOfBoards = (resource: Resource<KubeObject>, { nodeSelector }: Sit
 export const mayBeReleased = ({ labelSelector }: Selection): boolean => labelSelector !== undefined;
 
 /**
- * The name under which the cache stores a resource. Another scope has another name, because its position and objects
- * differ. For a resource that is watched board by board, the name of the board is appended.
+ * The name under which the cache stores a resource. Each scope has its own name, because positions and objects differ
+ * between scopes. For a resource that is watched board by board, the name of the board is appended.
  */
 export function storedName(resource: Resource<KubeObject>, scope: SiteScope): string {
   const { labelSelector } = selectionOf(resource, scope);

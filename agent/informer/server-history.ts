@@ -17,8 +17,8 @@ export interface Witness {
   /** The resourceVersion of that state. */
   readonly version: string;
   /**
-   * The renewTime as milliseconds since 1970; undefined without a valid one. Two histories may assign one
-   * resourceVersion twice, but not to the same renewal.
+   * The renewTime as milliseconds since 1970; undefined if there is no valid one. Two histories may both assign a
+   * resourceVersion, but not to the same renewal.
    */
   readonly renewal: number | undefined;
 }
@@ -27,7 +27,7 @@ export interface Witness {
 export const afterRestore =
   "No action is needed on this board. After a restore, restart every API server, and use etcdutl snapshot restore --bump-revision 1000000000 --mark-compacted so that all clients notice it.";
 
-/** The API server's store was restored to an earlier state, so nothing in the cache is reliable. */
+/** The API server's store was restored to an earlier state, so nothing in the cache can be relied on. */
 export class ServerRestoredError extends Error implements HasDisposition {
   override readonly name = "ServerRestoredError";
   readonly disposition = "rebuild";
@@ -50,30 +50,30 @@ export interface ServerHistoryDeps {
   /** Called once, before the error is thrown. */
   readonly restored: (error: ServerRestoredError) => void;
   /**
-   * A restore was noticed recently. An API server that has not been restarted since may still serve its watch cache
-   * from before the restore.
+   * Whether a restore was noticed recently. An API server that has not been restarted since may still serve its watch
+   * cache from before the restore.
    */
   readonly wasRestored: boolean;
-  /** Called when the restore is long enough ago to be forgotten. */
+  /** Called when the restore happened long enough ago to be forgotten. */
   readonly restoreForgotten: () => void;
 }
 
 const pauseAfterFailure: Millis = 10_000;
 /**
- * The wait after a list was stored: other lists usually follow at once, and one new version of the Lease proves them
- * all.
+ * The wait after a list was stored, because other lists usually follow immediately, and one new version of the Lease
+ * proves them all.
  */
 const pauseAfterList: Millis = 500;
 /** How long a restore is remembered. After this time every API server should have been restarted. */
 const restoreMemory: Millis = 3_600_000;
 /**
- * At most this many lost connections cause lists while a restore is remembered, because an agent with an unstable link
- * would otherwise do nothing but list.
+ * Maximum number of lost connections that cause lists while a restore is remembered; without a limit, an agent with an
+ * unstable link would do nothing but list.
  */
 const mostListingDoubts = 8;
 
 /**
- * Checks whether the API server's store still has the history that the cache was filled from. A watch position cannot
+ * Checks whether the API server's store still has the history from which the cache was filled. A watch position cannot
  * show this: a store restored from a backup accepts the position as soon as its own revision has passed it.
  *
  * The site's Lease is the witness. It is renewed every few seconds, it is read from the store, never from a watch
@@ -81,16 +81,16 @@ const mostListingDoubts = 8;
  * version of the Lease also has everything written before it. Versions of the Lease are compared only with each other,
  * because events and other kinds may live in another store.
  *
- * A chain is a sequence of versions known to belong to one history: either this board wrote each on top of the one
- * before, or the server proved to have both. If neither holds and a restore is not proven, a new chain begins, and
+ * A chain is a sequence of versions known to belong to one history: this board wrote each on top of the previous one,
+ * or the server was shown to have both. If neither holds and a restore is not proven, a new chain begins, and
  * everything cached in the old one is listed again.
  *
  * A doubt is a moment after which the server may have another history: the start, a lost connection, or a version of
- * the Lease that is not linked to the chain. A proof answers all doubts before it.
+ * the Lease that is not linked to the chain. A proof answers all earlier doubts.
  *
  * The Lease proves nothing about an API server's watch cache, because a server that was not restarted with its store
- * keeps serving the old history under versions of the current one. Therefore, while a restore is remembered, each lost
- * connection begins a new chain too: the next server may be the first that was restarted.
+ * continues to serve the old history under versions of the current one. Therefore, while a restore is remembered, each
+ * lost connection also begins a new chain, because the next server may be the first that was restarted.
  */
 export class ServerHistory {
   readonly #ambient: Ambient;
@@ -101,27 +101,27 @@ export class ServerHistory {
   readonly #restoreFound = Promise.withResolvers<never>();
   /** The newest version of the current chain; undefined before the first. */
   #known: Witness | undefined;
-  /** The newest version of the chain at a time without an unanswered doubt. */
+  /** The newest version of the chain when there was last no unanswered doubt. */
   #steady: Witness | undefined;
   #chain: string;
-  /** The newest version seen, whether or not it is linked to the chain. */
+  /** The newest version seen, even if it is not linked to the chain. */
   #latest: Witness | undefined;
   /** Number of doubts so far; the start of the process is the first. */
   #doubts = 1;
-  /** Number of doubts that are answered. */
+  /** Number of answered doubts. */
   #answered = 0;
   #mayBeFormer: boolean;
   /** How many more lost connections begin a new chain while a restore is remembered. */
   #listingDoubts: number;
-  /** The check of the server that is in progress, shared by all callers of `prove`. */
+  /** The running check of the server, shared by all callers of `prove`. */
   #asking: Promise<void> | undefined;
   #restored: ServerRestoredError | undefined;
   #isClusterConfirmed = false;
   /** Aborts when the chain is abandoned although no connection was lost. */
   #abandonment = new AbortController();
   /**
-   * Restores suggested by a Lease with another uid. They are reported once the cluster is confirmed, because another
-   * cluster has another Lease of the same name, and does not prove a restore.
+   * Restores suggested by a Lease with another uid. They are reported once the cluster is confirmed, because a Lease
+   * with the same name in another cluster does not prove a restore.
    */
   readonly #undecided: (() => void)[] = [];
 
@@ -162,7 +162,10 @@ export class ServerHistory {
     return this.#chain;
   }
 
-  /** Whether lists and watches may show a history that a restore undid: true while a restore is remembered. */
+  /**
+   * Whether lists and watches may show a history that a restore has undone, which is the case while a restore is
+   * remembered.
+   */
   get mayBeFormer(): boolean {
     return this.#mayBeFormer;
   }
@@ -176,8 +179,8 @@ export class ServerHistory {
   }
 
   /**
-   * Takes the Lease as just read. Reads and writes must be reported in the order in which they happened. Throws if it
-   * proves a restore.
+   * Takes note of the Lease as just read. Reads and writes must be reported in the order in which they happened. Throws
+   * if it proves a restore.
    */
   observe(found: Witness): void {
     this.#compare(found, this.#latest);
@@ -191,9 +194,9 @@ export class ServerHistory {
   }
 
   /**
-   * Takes the Lease that this board just wrote. The write was based on version `from`, which the server therefore had;
-   * `from` is undefined if the Lease was created. `doubts`: their number when the write was sent. Throws if the version
-   * proves a restore.
+   * Takes note of the Lease that this board has just written. The write was based on version `from`, which the server
+   * therefore had; `from` is undefined if the Lease was created. `doubts`: the number of doubts when the write was
+   * sent. Throws if the version proves a restore.
    */
   wrote(from: string | undefined, written: Witness, doubts: number): void {
     const before = this.#latest;
@@ -254,7 +257,10 @@ export class ServerHistory {
     await Promise.all([untilAborted(this.#restoreFound.promise, signal), this.#forgetRestoreLater(signal)]);
   }
 
-  /** While this board mirrors the site: links versions of the Lease that others wrote to the chain, until aborted. */
+  /**
+   * While this board mirrors the site, links versions of the Lease that others wrote to the chain, until the signal
+   * aborts.
+   */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#ambient;
     while (!signal.aborted) {
@@ -277,9 +283,9 @@ export class ServerHistory {
   }
 
   /**
-   * Proves stored lists soon, because if the link breaks before that, they have to be listed again. `renew` writes a
-   * new version of the Lease, because earlier versions do not prove a later list; `proven` is called after it. Ends
-   * when the signal aborts.
+   * Proves stored lists soon, because if the link breaks before that, they must be listed again. `renew` writes a new
+   * version of the Lease, because earlier versions do not prove a later list; `proven` is called after that. Ends when
+   * the signal aborts.
    */
   async proveLists(
     signal: AbortSignal,
@@ -300,7 +306,7 @@ export class ServerHistory {
   }
 
   /**
-   * Forgets a restore after some time. It then begins a new chain, so that data received over a connection that never
+   * Forgets a restore after some time. Then begins a new chain, so that data received over a connection that never
    * broke is listed once more.
    */
   async #forgetRestoreLater(signal: AbortSignal): Promise<void> {
@@ -335,7 +341,7 @@ export class ServerHistory {
     }
     if (known !== undefined) {
       this.#ambient.log.info(
-        "the API server may have lost the history that the cache was filled from, so the site is listed again",
+        "the API server may have lost the history from which the cache was filled, so the site is listed again",
       );
       this.#chain = this.#newChain();
       if (link === "forgotten") this.#abandonStreams();
@@ -362,7 +368,7 @@ export class ServerHistory {
 
   /**
    * Whether the server has the version `known` in its history. forgotten: it has another version, or its history no
-   * longer goes back that far. unknown: the server cannot tell, and repeating the request would not help.
+   * longer reaches back that far. unknown: the server cannot tell, and repeating the request would not help.
    */
   async #linkOf(known: Witness, now: Witness, signal: AbortSignal): Promise<"linked" | "forgotten" | "unknown"> {
     const { client, at } = this.#deps;
@@ -395,8 +401,8 @@ export class ServerHistory {
   }
 
   /**
-   * Throws a ServerRestoredError: at once if the Lease has the same uid, which is unique among clusters; otherwise when
-   * the cluster is confirmed.
+   * Throws a ServerRestoredError: immediately if the Lease has the same uid, which is unique among clusters; otherwise,
+   * once the cluster is confirmed.
    */
   #suspectRestore(how: string, isSameLease: boolean): void {
     if (isSameLease || this.#isClusterConfirmed) throw this.#restoredError(how);

@@ -50,8 +50,8 @@ export interface SharedInformerDeps<T extends KubeObject> {
   /** See ReflectorDeps. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /**
-   * Checks in the API whether an object no longer exists; if it does exist, or the API does not respond, the object is
-   * reported as released. Set only where DELETED may mean that an object left the selection.
+   * Checks in the API whether an object no longer exists; if it still exists, or the API does not respond, the object
+   * is reported as released. Set only where DELETED may mean that an object left the selection.
    */
   readonly isGone?: ((object: T, signal: AbortSignal) => Promise<boolean>) | undefined;
 }
@@ -66,13 +66,13 @@ const resyncPeriod: Millis = 12 * 3_600_000;
 const resyncPause: Millis = 50;
 
 /**
- * One selection of one resource. The Reflector's deltas are applied to the Indexer and reported at once if nothing is
- * pending. Otherwise (a list, a burst, the rest of an earlier run) they wait in the DeltaFIFO, and the pump applies and
- * reports them.
+ * One selection of one resource. If nothing is pending, the Reflector's deltas are applied to the Indexer and reported
+ * immediately. Otherwise (a list, a burst, the rest of an earlier run) they wait in the DeltaFIFO, and the pump applies
+ * and reports them.
  *
- * Guarantees: listeners are called once the change can be read; changes of one object arrive in order; an error of one
- * listener does not affect the others. Not every change is reported: a power cut between applying and reporting loses
- * the report, and quiet changes are never reported. A listener therefore reads all objects when it starts.
+ * Guarantees: listeners are called only once the change can be read; changes of one object arrive in order; an error of
+ * one listener does not affect the others. Not every change is reported: a power cut between applying and reporting
+ * loses the report, and quiet changes are never reported. A listener therefore reads all objects when it starts.
  */
 export class SharedInformer<T extends KubeObject> implements Informer<T> {
   readonly lister: Lister<T>;
@@ -168,7 +168,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /**
-   * Stores the proof of the position. Without it a power cut would cost a list, although the position has since been
+   * Stores the proof of the position. Without it, a power cut would cost a list, although the position has since been
    * proven.
    */
   storeProof(): void {
@@ -252,7 +252,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
-  /** Calls the listeners. If they do not finish at once, the pump waits for them and handles their errors. */
+  /** Calls the listeners. If they do not finish immediately, the pump waits for them and handles their errors. */
   #report(notices: readonly Notice<T>[]): void {
     this.#reporting = this.#listeners.notify(notices);
     if (this.#reporting === undefined) return;
@@ -285,7 +285,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
 
   /**
    * Reports every object again, at most twice a day, in case a controller has missed something. No controller depends
-   * on it, because each reads all objects when a term begins and when an outage is over.
+   * on it, because each reads all objects when a term begins and when an outage has ended.
    */
   async #resync(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
@@ -296,7 +296,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  /** Queues one batch after another, so that few objects are pending on disk at once. */
+  /** Queues one batch after another, so that few objects are pending on disk at any time. */
   async #reportAgain(signal: AbortSignal): Promise<void> {
     let after: Key | undefined = "";
     while (after !== undefined && !signal.aborted) {
@@ -317,7 +317,8 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
     if (this.#reporting) await this.#reported();
     while (this.#fifo.depth > 0 && !signal.aborted) {
       if (this.#listeners.isEmpty) this.#fifo.skipReport();
-      // Without isGone, nothing is awaited between pop and report, since otherwise newer changes would be reported first.
+      // Without isGone, nothing is awaited between pop and report, because otherwise newer changes would be reported
+      // first.
       const pending = this.#fifo.depth;
       const changes = this.#fifo.pop(batchSize);
       this.#backlog.handled(pending - this.#fifo.depth, this.#fifo.depth, this.#ambient.clock.now());

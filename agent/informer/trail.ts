@@ -2,7 +2,7 @@ import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
 import type { ServerHistory, Witness } from "./server-history.ts";
 
-/** Where a watch resumes. */
+/** Compares the events that the watch must first redeliver; undefined if there are none. */
 export interface Resumption {
   /** The resourceVersion. */
   readonly from: string;
@@ -12,7 +12,7 @@ export interface Resumption {
 
 type KnownHistory = Pick<ServerHistory, "known" | "steady" | "chain" | "lease">;
 
-/** One event after the witness. */
+/** An event received after the witness (a version of the site's Lease). */
 interface Step {
   /** The event's resourceVersion. */
   readonly version: string;
@@ -52,7 +52,7 @@ export class Trail {
   /** The events after the witness, received in an earlier run; dropped as soon as a new event arrives. */
   #earlier: Sum | undefined;
   /**
-   * At least one event up to this resourceVersion is missing from the steps, so only a later witness proves the
+   * A resourceVersion up to which at least one event is missing from the steps, so that only a later witness proves the
    * position.
    */
   #gap: string | undefined;
@@ -114,7 +114,7 @@ export class Trail {
       this.#steps = this.#steps.filter(({ version }) => compareVersions(version, position) <= 0);
   }
 
-  /** The stored objects belong to the current chain. */
+  /** Whether the stored objects belong to the current chain. */
   get isOfChain(): boolean {
     return this.#chain === this.#history.chain;
   }
@@ -141,8 +141,8 @@ export class Trail {
   }
 
   /**
-   * Where the watch resumes; undefined if the stored objects are not proven and a list has to replace them. Called when
-   * the history has no unanswered doubt.
+   * Where the watch resumes; undefined if the stored objects are not proven and must be replaced with a list. Call only
+   * while the history has no unanswered doubt.
    */
   resume(position: string): Resumption | undefined {
     const witness = this.#witness?.version;
@@ -166,7 +166,7 @@ export class Trail {
     if (!this.#isLive || known === undefined || known === this.#witness || chain !== this.#chain) return;
     if (this.#witness !== undefined && compareVersions(known.version, this.#witness.version) < 0) return;
     if (this.#earlier !== undefined) {
-      // Only one checksum of all events of an earlier run is known, so the witness must prove all of these events or
+      // For the events of an earlier run, only a combined checksum is known, so the witness must prove all of them or
       // none.
       if (compareVersions(known.version, this.#earlier.until) < 0) return;
       this.#earlier = undefined;

@@ -3,8 +3,8 @@ import { compareVersions } from "../api/resource-version.ts";
 import type { Lister } from "./lister.ts";
 
 /**
- * Several caches of one resource, read as one. If two hold the same key (a pod was recreated on another board, and the
- * watch of the previous board has not reported its deletion yet), the newer object is used.
+ * Several caches of one resource, read as one. If two caches hold the same key, because a pod was recreated on another
+ * board and the watch of the previous board has not reported its deletion yet, the newer object is used.
  */
 export class UnionLister<T extends KubeObject> implements Lister<T> {
   readonly #parts: () => Iterable<Lister<T>>;

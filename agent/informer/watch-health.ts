@@ -14,12 +14,13 @@ export interface WatchHealth {
   /**
    * The moment up to which everything has been received: when the last proof arrived; undefined if none has. An event
    * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
-   * bookmark that repeats its resourceVersion proves nothing, because a server that has lost its etcd keeps sending it.
+   * bookmark that repeats the previous resourceVersion proves nothing, because a server that has lost its etcd keeps
+   * sending such bookmarks.
    */
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if it never has. */
   readonly restoredAt: Instant | undefined;
-  /** When the watch stopped being live; undefined while it is live. At the start, this is the first failed attempt. */
+  /** When the watch stopped being live; undefined while it is live. Initially, this is the first failed attempt. */
   readonly notLiveSince: Instant | undefined;
   /** When the current delivery without a pause longer than `blip` began; undefined before the first event. */
   readonly flowingSince?: Instant | undefined;
@@ -29,7 +30,7 @@ export interface WatchHealth {
   readonly lastNews?: Instant | undefined;
   /** When a watch was first opened after the last news; undefined once a watch opened since then has delivered news. */
   readonly newslessSince?: Instant | undefined;
-  /** When the received changes that wait to be applied to the cache began to wait; undefined if none wait. */
+  /** Since when received changes have been waiting to be applied to the cache; undefined if none are waiting. */
   readonly behindSince?: Instant | undefined;
 }
 
@@ -40,7 +41,7 @@ export interface WatchLimits {
   readonly blip: Millis;
 }
 
-/** Longest normal interruption: after the server ends a watch, the next one is opened at once. */
+/** Longest normal interruption: after the server ends a watch, the next one is opened immediately. */
 const moment: Millis = 1000;
 /** Within this time, a resumed watch delivers the events of the interruption. */
 const catchUp: Millis = 10_000;
@@ -62,8 +63,8 @@ export const isLive = (health: WatchHealth, limits: WatchLimits, now: Instant): 
   health.connected && health.lastReceived !== undefined && elapsed(health.lastReceived, now) < limits.stall;
 
 /**
- * Whether the cache shows the server's state, at most a second late. False while the cache cannot be written, because a
- * watch whose events cannot be stored is closed and opened again.
+ * Whether the cache shows the server's state with a delay of at most a second. False while the cache cannot be written,
+ * because a watch whose events cannot be stored is closed and reopened.
  */
 export const isInStep = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   isLive(health, limits, now) &&
@@ -78,7 +79,7 @@ export function opened(health: WatchHealth, limits: WatchLimits, now: Instant): 
   return received({ ...health, connected: true, newslessSince: health.newslessSince ?? now }, limits, now);
 }
 
-/** The health once a first list delivers objects: an attempt that failed before is forgotten. */
+/** The health once a first list delivers objects, which makes earlier failed attempts irrelevant. */
 export const delivering = (health: WatchHealth): WatchHealth =>
   health.lastReceived === undefined && health.notLiveSince !== undefined
     ? { ...health, notLiveSince: undefined }
@@ -121,7 +122,7 @@ const isPaused = ({ lastReceived }: WatchHealth, { blip }: WatchLimits, now: Ins
 
 /**
  * Whether an event received now is a proof. After a pause it may be the first of many delayed events, and a later one
- * may be the renewal of a board that seems silent.
+ * may be the renewal of a board that appears silent.
  */
 export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant): boolean =>
   !isPaused(health, limits, now) &&
@@ -130,7 +131,7 @@ export const isFlowing = (health: WatchHealth, limits: WatchLimits, now: Instant
 
 /**
  * The health after the watch ended. If it was closed because it stalled, it stopped being live at its last delivery;
- * otherwise it stops now.
+ * otherwise, it stops now.
  */
 export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): WatchHealth {
   const { lastReceived } = health;
@@ -139,7 +140,7 @@ export function closed(health: WatchHealth, limits: WatchLimits, now: Instant): 
 }
 
 /**
- * The health after the run was ended on purpose at `since`. If the watch was live until then, or has never been live,
+ * The health after the run was ended deliberately at `since`. If the watch was live until then, or has never been live,
  * the time until the next run is not an outage, and the next run begins like the first one, but `restoredAt` is kept.
  */
 export function paused(health: WatchHealth, since: Instant): WatchHealth {
@@ -150,7 +151,7 @@ export function paused(health: WatchHealth, since: Instant): WatchHealth {
   return { ...health, lastNews: undefined, newslessSince: undefined };
 }
 
-/** Several watches as one: as healthy as the worst of them, and restored when the last of them is. */
+/** Several watches as one: as healthy as the worst of them, and restored when the last of them is restored. */
 export function worstOf(healths: readonly WatchHealth[]): WatchHealth {
   const earliest = (instants: readonly (Instant | undefined)[]): Instant | undefined =>
     instants.reduce((a, b) => (a && b ? (isAfter(a, b) ? b : a) : undefined));

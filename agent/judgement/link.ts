@@ -3,7 +3,7 @@ import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-he
 
 /** The health of the Node and Lease watches taken together, as a value. */
 export interface Link {
-  /** Both watches are live. */
+  /** Whether both watches are live. */
   readonly live: boolean;
   /** When the first of the watches stopped being live; undefined if both are live, or the time is unknown. */
   readonly notLiveSince: Instant | undefined;
@@ -11,7 +11,7 @@ export interface Link {
   readonly restoredAt: Instant | undefined;
   /** The times up to which the silence of Nodes, and of Leases, is proven; undefined if it is not proven at all. */
   readonly proof: { readonly nodes: Instant | undefined; readonly leases: Instant | undefined };
-  /** When the last change of any Lease arrived; undefined: none has, or the time is unknown. */
+  /** When the last change of any Lease arrived; undefined if none has, or if the time is unknown. */
   readonly lastBeat?: Instant | undefined;
 }
 
@@ -42,8 +42,8 @@ export const isOutdated = (
 
 /**
  * The quarantine after an outage. Harmful acts are held until every known board has reported, or until the watches have
- * been live for a full grace period, enough time for every living board to report. After that, evictions go slowly for
- * a while.
+ * been live for a full grace period, which is enough time for every living board to report. After that, evictions
+ * proceed slowly for a while.
  */
 export interface Quarantine {
   /** The end of the outage that this quarantine follows; undefined if there was none. */
@@ -79,7 +79,7 @@ export function nextQuarantine(
   if (quarantine.releasedAt !== undefined || !link.live) return { ...quarantine, countedAt: undefined };
   const liveFor = quarantine.liveFor + (quarantine.countedAt ? elapsed(quarantine.countedAt, now) : 0);
   const ended = { ...quarantine, liveFor, countedAt: now };
-  // The quarantine may have ended long ago: no pass runs while another board leads.
+  // The quarantine may have ended long ago, because no pass runs while another board leads.
   if (liveFor >= gracePeriod) return { ...ended, releasedAt: shifted(now, gracePeriod - liveFor) };
   return { ...ended, releasedAt: allReported ? now : undefined };
 }
@@ -91,11 +91,11 @@ const beginning = (restoredAt: Instant): Quarantine => ({
   releasedAt: undefined,
 });
 
-/** Whether the quarantine is going on. */
+/** Whether the quarantine is still going on. */
 export const isHeld = ({ restoredAt, releasedAt }: Quarantine): boolean =>
   restoredAt !== undefined && releasedAt === undefined;
 
-/** Whether a quarantine ended so recently that evictions go at the secondary rate. */
+/** Whether a quarantine ended so recently that evictions proceed at the secondary rate. */
 export const isRecovering = ({ releasedAt }: Quarantine, recovery: Millis, now: Instant): boolean =>
   releasedAt !== undefined && elapsed(releasedAt, now) < recovery;
 

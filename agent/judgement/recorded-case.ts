@@ -116,8 +116,8 @@ const given = record({
 });
 
 /**
- * A recorded decision as a case: what it rested on, and what was decided (docs/interfaces.md#decision-records). `expect`
- * may be left out, and so may each of its members.
+ * A recorded decision as a case: what it was based on, and what was decided (docs/interfaces.md#decision-records).
+ * `expect` may be left out, and so may each of its members.
  */
 export const recordedCase = record({
   id: words,
@@ -146,8 +146,8 @@ export interface WrittenCase {
 
 /**
  * The latest decision of a record as a case; undefined if an earlier version wrote the record, without all that the
- * decision weighed. If the act was held back and has lapsed, the decision is that to hold it back. The sentence of the
- * rule is not expected: a later version may word it differently.
+ * decision weighed. If the act was held back and has lapsed, the case is about the decision to hold it back. The
+ * sentence of the rule is not compared, because a later version may word it differently.
  */
 export function caseOf(
   { act, board, because, gate, state, restraints }: DecisionRecord,
@@ -182,7 +182,7 @@ function evidenceOf<T extends SilenceFacts>({ verdict, rule, ...evidence }: T): 
   return evidence.silentMs === undefined ? { verdict, rule, ...evidence } : evidence;
 }
 
-/** A part of a decision that differs from the expected one. */
+/** A part of a decision that differs from what is expected. */
 export interface DecisionDifference {
   readonly member: keyof RepeatedDecision;
   readonly expected: string;
@@ -190,7 +190,7 @@ export interface DecisionDifference {
   readonly found: string | undefined;
 }
 
-/** Decides the case again, by the rules that controllers follow, and compares. */
+/** Decides the case again, by the rules that controllers follow, and compares the result with the expected one. */
 export function replayed({ given, expect = {} }: RecordedCase): {
   readonly decision: RepeatedDecision;
   readonly differences: readonly DecisionDifference[];

@@ -11,13 +11,13 @@ export interface Respite {
   /** How long it had lasted when a pass last found the link live. */
   readonly length: Millis;
   /**
-   * For how much of it boards were heard: from its beginning to the last heartbeat of any of them. 0: fewer than half of
-   * those that do not count as lost have sent one.
+   * How long any board was heard in this respite: from its start to the last heartbeat received. 0 if fewer than half
+   * of the boards not counted as lost have sent one.
    */
   readonly heard: Millis;
 }
 
-/** The time that a board missed in the respites before the present one, which began at `since`. */
+/** The time that a board missed in the respites before the current one, which began at `since`. */
 export interface Missed {
   readonly since: Instant;
   readonly length: Millis;
@@ -63,8 +63,8 @@ export const shareOf = (gracePeriod: Millis): Millis => Math.min(gracePeriod, Ma
 const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= Math.max(gracePeriod / 4, leastRespite);
 
 /**
- * What a board missed whose silence began at `probe`; undefined if it missed nothing, or other boards are not
- * heard in the present respite either.
+ * What a board missed whose silence began at `probe`; undefined if it missed nothing, or if no other boards are heard
+ * in the current respite either.
  */
 export function missedSince(
   probe: Instant,
@@ -84,7 +84,7 @@ export function missedSince(
 export const isPresent = ({ since }: Pick<Respite, "since">, { restoredAt }: Pick<Link, "restoredAt">): boolean =>
   restoredAt === undefined || !isAfter(restoredAt, since);
 
-/** The link flaps if the last respites, so many of them, were all shorter than a grace period. */
+/** The link flaps if this many of the last respites were all shorter than a grace period. */
 const flaps = 4;
 
 /** When the link began to flap, as far as is remembered; undefined if it does not. */

@@ -44,7 +44,8 @@ type JudgedBy = Pick<SilenceFacts, "verdict">;
 export type HarmConditions = Pick<GateFacts, "policy" | "notLive" | "quarantine">;
 
 /**
- * Why our verdict about a board permits no harm now; undefined if it does. Without a verdict, this agent judges none.
+ * Why our verdict about a board permits no harm now; undefined if it permits harm. Without a verdict, this agent does
+ * not judge any board.
  */
 export function restraintBy(
   verdict: JudgedBy | undefined,
@@ -62,15 +63,18 @@ const freezeOf = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | undefin
 export const isLimited = (verdict: JudgedBy | undefined): boolean => verdict?.verdict !== "dead";
 
 /**
- * Whether the safety valve holds an act. It does not limit the deletion of pods that no kubelet has taken up: a tenant
- * may bind any number of them to a lost board.
+ * Whether the safety valve holds an act. It does not limit the deletion of pods that no kubelet has started, because a
+ * tenant may bind any number of those to a lost board.
  */
 const valveOn = (
   verdict: JudgedBy | undefined,
   { valve, newPod }: Pick<GateFacts, "valve" | "newPod">,
 ): "valve" | undefined => (valve !== undefined && !newPod && isLimited(verdict) ? "valve" : undefined);
 
-/** Why a board gets no NoExecute taint now, whatever its zone allows. `silence`: undefined if its kubelet reports. */
+/**
+ * Why a board must not be tainted NoExecute now, regardless of what its zone allows. `silence`: undefined if its
+ * kubelet reports.
+ */
 export const restraintOnTaint = (
   silence: JudgedBy | undefined,
   gate: HarmConditions & Pick<GateFacts, "frozenMs" | "valve">,

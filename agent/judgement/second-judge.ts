@@ -29,7 +29,7 @@ interface Reading {
   readonly at: Instant;
 }
 
-/** Pause after the first read of a board. That read finds nothing: only later changes show another judge. */
+/** Pause after the first read of a board. That read finds nothing, because only later changes show another judge. */
 const firstPause: Millis = 5_000;
 /** Pause after any other read. */
 const pause: Millis = 30_000;
@@ -42,8 +42,8 @@ const reportFor: Millis = 86_400_000;
 
 /**
  * Finds another node lifecycle controller that writes to our boards. Our holds do not stop its evictions, and the two
- * undo each other's work. Informers keep no managedFields, so the metadata of single Nodes is read: about 1 MB a day,
- * and another read each time that a board's taints or readiness change.
+ * undo each other's work. Informers do not keep managedFields, so the metadata of individual Nodes is read: about 1 MB
+ * a day, and additionally each time a board's taints or readiness change.
  */
 export class SecondJudge {
   readonly #ambient: Ambient;
@@ -51,7 +51,7 @@ export class SecondJudge {
   readonly #readings = new Map<string, Reading>();
   /** The last known write of each other judge, by the name of its field manager. */
   readonly #found = new Map<string, OtherJudge>();
-  /** Boards whose cached Node differed from the one that the last read returned; the other boards are read first. */
+  /** Boards whose cached Node differed from the result of the last read; all other boards are read first. */
   readonly #later = new Set<string>();
   #routineAt: Instant | undefined;
 

@@ -5,11 +5,11 @@ import { shareOf } from "./respites.ts";
 /**
  * Our conclusion about a board.
  *
- * alive: its grace period, counted from its last heartbeat or from when the leader began to receive them, is not over.
- * unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and nothing
- * shows that the board runs. cut-off: silent, but a witness shows that the board runs: its own word, or the leader that
- * runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator confirmed it.
- * self-isolated: we ourselves reach no witness; no rule produces it yet.
+ * alive: its grace period, counted from its last heartbeat or from when the leader began to receive them, has not
+ * ended. unknown: our watches are not live, or the silence is not proven. unproven: silent past the grace period, and
+ * nothing shows that the board runs. cut-off: silent, but a witness shows that the board runs: its own word, or the
+ * leader that runs on it. unmanaged: silent; it says that it runs without its kubelet. dead: silent, and an operator
+ * confirmed it. self-isolated: this board itself reaches no witness; no rule produces this verdict yet.
  */
 export interface Verdict {
   readonly verdict: VerdictName;
@@ -19,7 +19,7 @@ export interface Verdict {
 
 /** The facts about a board's silence that the verdict rests on. Ages are in whole milliseconds. */
 export interface Evidence {
-  /** Both watches, of Nodes and of their Leases, were live. */
+  /** Whether both watches, of Nodes and of their Leases, were live. */
   readonly live: boolean;
   /** How long the board has been silent, counted over time in which it could be heard. */
   readonly silentMs: Millis;
@@ -29,7 +29,7 @@ export interface Evidence {
   readonly missedMs?: Millis | undefined;
   /** The age of the last proof that no sign of life was missed; undefined if there is none. */
   readonly provenMs: Millis | undefined;
-  /** The leader runs on this board, and the policy counts it as a witness. */
+  /** Whether the leader runs on this board and the policy counts it as a witness. */
   readonly own: boolean;
   /** What the board's own word shows; undefined if there is none, or the policy does not ask for it. */
   readonly heard: Heard | undefined;
@@ -39,13 +39,13 @@ export interface Evidence {
 
 export type Policy = "evidence" | "kubernetes";
 
-/** Constants, so that the boards share them: the leader remembers a verdict for each of up to 5 000 boards. */
+/** Constants, so that boards share them, because the leader remembers a verdict for each of up to 5 000 boards. */
 export const notLive: Verdict = { verdict: "unknown", rule: "the watches of Nodes and their Leases are not live" };
-const onTime: Verdict = { verdict: "alive", rule: "its grace period is not over" };
+const onTime: Verdict = { verdict: "alive", rule: "its grace period has not ended" };
 const unconfirmed: Verdict = { verdict: "unknown", rule: "the API did not confirm the silence" };
 const silent: Verdict = {
   verdict: "unproven",
-  rule: "silent past its grace period; nothing but the API shows whether it runs",
+  rule: "silent past its grace period, and no other source can say whether it runs",
 };
 const missing: Verdict = {
   verdict: "unproven",
@@ -53,15 +53,15 @@ const missing: Verdict = {
 };
 const answering: Verdict = {
   verdict: "cut-off",
-  rule: "silent past its grace period, but it answers on the LAN, and its kubelet runs",
+  rule: "silent past its grace period, but it answers on the LAN, and its kubelet is running",
 };
 const answeringPartly: Verdict = {
   verdict: "cut-off",
-  rule: "silent past its grace period, but it answers on the LAN; whether its kubelet runs is not known",
+  rule: "silent past its grace period, but it answers on the LAN; whether its kubelet is running is unknown",
 };
 const unmanaged: Verdict = {
   verdict: "unmanaged",
-  rule: "silent past its grace period; it answers on the LAN, but its kubelet does not run",
+  rule: "silent past its grace period; it answers on the LAN, but its kubelet is not running",
 };
 const abandoned: Verdict = {
   verdict: "unproven",
@@ -69,14 +69,14 @@ const abandoned: Verdict = {
 };
 const idle: Verdict = {
   verdict: "unproven",
-  rule: "silent past its grace period; it answers on the LAN, but it was restarted and no kubelet has reported since",
+  rule: "silent past its grace period; it answers on the LAN, but it was restarted and its kubelet has not reported since",
 };
 const leading: Verdict = {
   verdict: "cut-off",
   rule: "silent past its grace period, but the leader runs on this board",
 };
 
-/** The verdicts on a silent board by what its word shows. */
+/** The verdict on a silent board for each finding of its word. */
 const spoken: Readonly<Record<Heard, Verdict>> = {
   "kubelet ok": answering,
   "kubelet unknown": answeringPartly,
@@ -86,8 +86,8 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
 };
 
 /**
- * A board that missed so many grace periods between outages gets a quarter of one after the next outage. An operator's
- * word replaces them if the board missed any time.
+ * A board that has missed this many grace periods between outages is allowed only a quarter of one after the next
+ * outage. An operator's confirmation has the same effect if the board missed any time at all.
  */
 const missedPeriods = 3;
 
@@ -107,16 +107,17 @@ export function verdictOf(evidence: Evidence): Verdict {
   const said = heard && spoken[heard];
   if (said && isWitnessed(said)) return said;
   if (confirmedBy === undefined) return said ?? (silentMs > graceMs ? silent : missing);
-  return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} says it is dead` };
+  return { verdict: "dead", rule: `silent past its grace period, and ${confirmedBy} confirmed that it is dead` };
 }
 
 /**
- * The silence is proven, so the Node's conditions become Unknown, whether or not a witness shows that the board runs.
+ * Whether the silence is proven, so that the Node's conditions become Unknown, regardless of whether a witness shows
+ * that the board runs.
  */
 export const isSilent = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
   verdict === "unproven" || verdict === "dead" || verdict === "cut-off" || verdict === "unmanaged";
 
-/** The board is silent, but a witness shows that it runs. */
+/** Whether the board is silent, but a witness shows that it runs. */
 export const isWitnessed = ({ verdict }: Pick<Verdict, "verdict">): boolean =>
   verdict === "cut-off" || verdict === "unmanaged";
 

@@ -12,18 +12,19 @@ export type KubeletState =
 
 /** The signed answer to a question of the leader, from a board that sends the API no heartbeats. */
 export interface Word {
-  /** When the question was sent: the board ran at that time or later. */
+  /** When the question was sent: the board was running at that time or later. */
   readonly askedAt: Instant;
-  /** How many questions to the board followed. */
+  /** The number of questions sent to the board since. */
   readonly asked: number;
   readonly kubelet: KubeletState;
-  /** The board was restarted after its kubelet last reported to the API server. */
+  /** Whether the board was restarted after its kubelet last reported to the API server. */
   readonly isRebooted?: true;
 }
 
 /**
- * How long a word shows that its board runs, and how many later questions must also have stayed unanswered. Time in which
- * no question was sent, because the leader was suspended, is not silence of the board.
+ * How long a word proves that its board is running, and how many later questions must also have gone unanswered before
+ * it stops doing so. The second condition is needed because time in which the leader was suspended, and so sent no
+ * questions, is not silence of the board.
  */
 export const wordLasts: Millis = 30_000;
 const fewestQuestions = 6;
@@ -33,7 +34,7 @@ export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Ins
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
   if (age > wordLasts && word.asked >= fewestQuestions) return undefined;
-  // Containers outlive their kubelet, but not the boot: nothing runs until a kubelet starts it (D172).
+  // Containers outlive their kubelet, but not the boot: after a reboot, nothing runs until a kubelet starts it (D172).
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {
     case "ok":

@@ -41,11 +41,11 @@ export interface TermLoopsDeps extends ControllerDeps {
 
 export interface TermLoops {
   readonly loops: readonly Loop[];
-  /** Returns the node lifecycle controller's memory; undefined: that controller is turned off. */
+  /** Returns the node lifecycle controller's memory; undefined if that controller is turned off. */
   readonly judgeMemory?: () => SiteMemory | undefined;
-  /** Counts the pods with an eviction timer; undefined: taint eviction is turned off. */
+  /** Counts the pods with an eviction timer; undefined if taint eviction is turned off. */
   readonly timers?: (now: Instant) => TimerCounts;
-  /** Counts the pods of these boards that have an eviction timer; undefined: taint eviction is turned off. */
+  /** Counts the pods of these boards that have an eviction timer; undefined if taint eviction is turned off. */
   readonly leaving?: (boards: ReadonlySet<string>) => ReadonlyMap<string, LeavingPods>;
 }
 
@@ -76,7 +76,7 @@ export function controlLoops(ambient: Ambient, deps: TermLoopsDeps): TermLoops {
         large,
         turns,
       });
-  // Controllers of boards do not see boards that another site claims. Workload controllers see all boards, because this
+  // Board controllers do not see boards that another site claims. Workload controllers see all boards, because this
   // site's services keep their endpoints there.
   const ofBoards = opened(deps.uncontested, "boards");
   const ofPods = opened(deps.uncontested, "pods");

@@ -8,7 +8,7 @@ import type { LeavingPods } from "./leaving-pods.ts";
 
 /**
  * The control loops of the current term; none while another board leads. TermWork begins and ends the term. Other parts
- * only read this object or wake its loops, and so need not load the controllers.
+ * only read this object or wake its loops, so they need not load the controllers.
  */
 export class CurrentTerm {
   readonly #clock: Clock;
@@ -16,7 +16,7 @@ export class CurrentTerm {
   #term: Term | undefined;
   #running: TermLoops | undefined;
 
-  /** `statusChanged` is called after each change that must appear in the status file at once. */
+  /** `statusChanged` is called after each change that must appear in the status file immediately. */
   constructor(clock: Clock, statusChanged: () => void) {
     this.#clock = clock;
     this.#statusChanged = statusChanged;
@@ -32,12 +32,12 @@ export class CurrentTerm {
     this.#running = undefined;
   }
 
-  /** The current term. All work writes only while it stands; undefined: another board leads. */
+  /** The current term. All work writes only while the term is valid; undefined if another board leads. */
   get term(): Term | undefined {
     return this.#term;
   }
 
-  /** The control loops; empty: another board leads. */
+  /** The control loops; empty if another board leads. */
   get loops(): readonly Loop[] {
     return this.#running?.loops ?? [];
   }
@@ -48,8 +48,8 @@ export class CurrentTerm {
   }
 
   /**
-   * The node lifecycle controller's memory; undefined: that controller is turned off or has not begun, or another board
-   * leads.
+   * The node lifecycle controller's memory; undefined if that controller is turned off or has not started, or if
+   * another board leads.
    */
   get site(): SiteMemory | undefined {
     return this.#running?.judgeMemory?.();
@@ -60,7 +60,7 @@ export class CurrentTerm {
     return this.#running?.judgeMemory === undefined ? "no judge" : this.#running.judgeMemory();
   }
 
-  /** Counts of the eviction timers; undefined: taint eviction is turned off, or another board leads. */
+  /** Counts of the eviction timers; undefined if taint eviction is turned off, or if another board leads. */
   timers(now: Instant): TimerCounts | undefined {
     return this.#running?.timers?.(now);
   }

@@ -18,9 +18,8 @@ interface Watches {
 }
 
 /**
- * A leader is deaf while it renews its Lease, and its lists or watches of Nodes or Leases fail or are stuck: it keeps
- * the other boards from leading, but does not notice boards that fall silent or return
- * (docs/judgement.md#unwell-boards).
+ * A leader is deaf if it renews its Lease, but its lists or watches of Nodes or Leases fail or are stuck. It keeps the
+ * other boards from leading, but does not notice boards that fall silent or return (docs/judgement.md#unwell-boards).
  */
 export class Deafness {
   readonly #ambient: Ambient;
@@ -35,7 +34,8 @@ export class Deafness {
   }
 
   /**
-   * Called every few seconds during a term. Renewals are not checked here: the term ends by itself once none succeeds.
+   * Called every few seconds during a term. Renewals are not checked here, because the term ends by itself once none
+   * succeeds.
    */
   look(watches: Watches, now: Instant): void {
     this.#since = deafSince(this.#since, { watches, limits: this.#deps.limits }, now);
@@ -43,7 +43,7 @@ export class Deafness {
     this.#ambient.log.warn("the watches of boards deliver nothing, so the next requests open a new connection");
   }
 
-  /** Called when the term is over. */
+  /** Called when the term has ended. */
   end(): void {
     this.#since = undefined;
   }
@@ -60,8 +60,8 @@ const shortest: Millis = 1000;
 
 /**
  * When the leader became deaf; undefined if it is not. `before`: the result of the last check. Deafness counts from the
- * first check that finds it, not from the moment when a watch stalled, because that watch is first opened again. A
- * watch that is opened and ends at once does not interrupt it.
+ * first check that finds it, not from the moment when a watch stalled, because that watch is first reopened. A watch
+ * that is opened and ends immediately does not interrupt deafness.
  */
 function deafSince(
   before: Instant | undefined,
@@ -83,8 +83,8 @@ function hasWorked(watch: WatchHealth, before: Instant, limits: WatchLimits, now
 }
 
 /**
- * A stuck server repeats its bookmarks, or sends nothing to any watch that is opened. One that works sends a bookmark at
- * least every 75 s, and each renewal of the site's own Lease moves the resourceVersion in it.
+ * A stuck server repeats its bookmarks, or sends nothing over new watches. A working server sends a bookmark at least
+ * every 75 s, and each renewal of the site's own Lease moves the resourceVersion in it.
  */
 function stuckSince(leases: WatchHealth, { stall }: WatchLimits, now: Instant): Instant | undefined {
   const since = leases.newslessSince ?? leases.lastNews;

@@ -24,14 +24,17 @@ export interface FitnessDeps {
   readonly leader: Pick<Config["leader"], "duration" | "sickFor">;
   /** How the last terms of this board ended. */
   readonly terms: Pick<LeaderMemo, "brokenTerms" | "termHeld" | "deferred">;
-  /** Why this board may not lead, even if no other board can; undefined: it may. */
+  /** Why this board must not lead, even if no other board can; undefined if it may. */
   readonly barred: () => string | undefined;
 }
 
 /** Number of Lease durations for which an unwell board does not stand for election. */
 const restDurations = 2;
 
-/** A process that has run for this long is not in a crash loop, and may again leave the Lease because of its API server. */
+/**
+ * A process that has run for this long is not in a crash loop, and may leave the Lease to others again because of its
+ * API server.
+ */
 const calm: Millis = 3_600_000;
 
 /**
@@ -58,7 +61,7 @@ export class Fitness {
     this.#self = self;
   }
 
-  /** Connects the caches that show the other boards of the site; undefined: they were never filled. */
+  /** Connects the caches that show the other boards of the site; undefined if they have never been filled. */
   meet(peers: () => Iterable<Peer> | undefined): void {
     this.#peers = peers;
   }
@@ -77,7 +80,7 @@ export class Fitness {
     return this.#deps.barred() ?? this.#self?.sickness()?.why ?? reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
   }
 
-  /** Why this board should not stand for election; undefined: it may. */
+  /** Why this board should not stand for election; undefined if it may. */
   whyNotToStand(leaderlessFor: Millis): string | undefined {
     const barred = this.#deps.barred();
     if (barred !== undefined) return barred;
@@ -93,8 +96,8 @@ export class Fitness {
   }
 
   /**
-   * Why this board, which leads, should step down; undefined: it may continue. `deafness`, `incapacity`: see the classes
-   * of these names.
+   * Why this board, which leads, should step down; undefined if it may continue. `deafness`, `incapacity`: see the
+   * classes with these names.
    */
   whyToLeave(
     now: Instant,
@@ -111,21 +114,21 @@ export class Fitness {
   }
 
   /**
-   * Whether a leader that is deaf or unable to act may leave the Lease for that reason. A process does so at most once an
-   * hour: if every API server is at fault, passing the Lease around does not help.
+   * Whether a leader that is deaf or unable to act may leave the Lease for that reason. A process does so at most once
+   * an hour, because if every API server is at fault, passing the Lease around does not help.
    */
   mayLeaveDeaf(now: Instant): boolean {
     return this.#leftDeaf === undefined || elapsed(this.#leftDeaf, now) >= calm;
   }
 
-  /** Why a deaf leader should step down, if its cache does not show the board that it found to stand by. */
+  /** Why a deaf leader should step down in favour of a standby that it found, but that its cache does not show. */
   whyToLeaveTo(found: Peer, deafness: Sickness | undefined, now: Instant): string | undefined {
     return this.#leftFor(reasonToStepDown(deafness, [found], { now, sickFor: this.#deps.leader.sickFor }), now);
   }
 
   /**
    * Why a deaf leader should step down. A leader that has never listed the boards judges none, so it steps down even if
-   * it knows no board that stands by.
+   * it knows of no standby.
    */
   #whyToLeaveDeaf(
     deafness: Sickness | undefined,
@@ -148,13 +151,13 @@ export class Fitness {
     this.#forgetBroken();
   }
 
-  /** Forgets broken terms once this process has run for long enough, whether or not it led. */
+  /** Forgets broken terms once this process has run for long enough, regardless of whether it led. */
   async run(signal: AbortSignal): Promise<void> {
     await sleep(this.#ambient.clock, calm, signal);
     if (!signal.aborted) this.#forgetBroken();
   }
 
-  /** Broken terms count only if another board stands by: on a site of one board, that board leads again at once. */
+  /** Broken terms count only if another board stands by; on a single-board site, that board leads again immediately. */
   #whyToDefer(): string | undefined {
     const why = reasonOfBrokenTerms(this.#deps.terms.brokenTerms);
     return why !== undefined && standingBy(this.#peers() ?? []) !== undefined ? why : undefined;

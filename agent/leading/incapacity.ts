@@ -18,8 +18,8 @@ export interface IncapacityDeps {
 const leastFailures = 3;
 
 /**
- * A leader is unable while it renews its Lease and hears the boards, and all its requests of one kind that judging and
- * evicting need fail: it keeps the other boards from leading, but does not act (docs/judgement.md#unwell-boards).
+ * A leader is unable to act if it renews its Lease and receives heartbeats, but all its requests of a kind needed for
+ * judging or evicting fail. It keeps the other boards from leading, but does not act (docs/judgement.md#unwell-boards).
  */
 export class Incapacity {
   readonly #ambient: Ambient;
@@ -32,18 +32,18 @@ export class Incapacity {
     this.#connections = new NewConnections(lastingFor(deps.leader), deps.renewConnection);
   }
 
-  /** Called at the beginning of a term: what failed before says nothing about it. */
+  /** Called at the beginning of a term, because earlier failures say nothing about it. */
   begin(): void {
     this.#deps.failing.forget(() => true);
   }
 
-  /** Called every few seconds during a term. What an outage made fail is not counted. */
+  /** Called every few seconds during a term. Failures caused by an outage are not counted. */
   look(watches: { readonly nodes: WatchHealth; readonly leases: WatchHealth }, now: Instant): void {
     const { failing, limits } = this.#deps;
     const link = linkOf(watches, limits, now);
     failing.forget(({ since }) => isOutdated(link, since, limits, now));
     const [first] = failing.list(now);
-    // Up to the last failure: the kind may have had no request since.
+    // Counted up to the last failure, because there may have been no request of this kind since.
     if (!this.#connections.renewIfDue(first?.since, first?.last ?? now)) return;
     this.#ambient.log.warn("requests of one kind fail, so the next requests open a new connection", {
       requests: first?.kind,
@@ -51,14 +51,13 @@ export class Incapacity {
     });
   }
 
-  /** The kind of requests that has failed for long enough to count; undefined: there is none. */
+  /** The kind of requests that has failed for long enough to count; undefined if there is none. */
   failing(now: Instant): FailingKind | undefined {
     return this.#deps.failing.list(now).find((kind) => this.#lasts(kind));
   }
 
   /**
-   * Why this leader should step down; undefined if it is able to act, or something may be at fault that another leader
-   * would meet too.
+   * Why this leader should step down; undefined if it is able to act, or if another leader might meet the same problem.
    */
   sickness(now: Instant): Sickness | undefined {
     for (const { kind, ofServer } of this.#deps.failing.list(now)) {

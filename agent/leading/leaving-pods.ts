@@ -1,10 +1,10 @@
 import type { EvictionTimer } from "../controllers/taint-eviction/timer.ts";
 
-/** The pods of a board whose tolerations of its NoExecute taints are limited. */
+/** The pods of a board that tolerate its NoExecute taints only for a limited time. */
 export interface LeavingPods {
   /** Pods that will be evicted. */
   readonly staying: number;
-  /** Pods that were evicted and still exist, as they do until the board's kubelet ends them. */
+  /** Pods that were evicted but still exist, because the board's kubelet has not terminated them yet. */
   readonly evicted: number;
 }
 

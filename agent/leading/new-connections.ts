@@ -2,15 +2,15 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Config } from "../config/settings.ts";
 
 /**
- * How long a trouble of the leader with its API server must last before another board should lead: at least the renew
- * deadline, because a leader whose whole link is down also leads for that long.
+ * How long a leader's problem with its API server must last before another board should lead: at least the renew
+ * deadline, because a leader whose entire link is down also leads for that long.
  */
 export const lastingFor = ({ sickFor, renewDeadline }: Pick<Config["leader"], "sickFor" | "renewDeadline">): Millis =>
   Math.max(sickFor, renewDeadline);
 
 /**
- * Opens new connections during a trouble that another API server may not have: the first after a quarter of the time
- * after which another board should lead, and further ones whenever that time has doubled.
+ * Opens new connections during a problem that another API server may not have: the first after a quarter of the time
+ * after which another board should lead, and then another one each time the elapsed time has doubled.
  */
 export class NewConnections {
   readonly #first: Millis;
@@ -25,7 +25,7 @@ export class NewConnections {
     this.#after = this.#first;
   }
 
-  /** Returns whether a new connection was opened. `since`: when the trouble began; undefined: there is none. */
+  /** Returns whether a new connection was opened. `since`: when the trouble began; undefined if there is none. */
   renewIfDue(since: Instant | undefined, now: Instant): boolean {
     if (since?.mono !== this.#since?.mono) this.#after = this.#first;
     this.#since = since;

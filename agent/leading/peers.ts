@@ -11,7 +11,7 @@ export const peerOf = (node: Node): Peer => ({
   standby: node.metadata.annotations?.[standbyAnnotation],
 });
 
-/** The other boards of the site; undefined: the cache of Nodes was never filled. */
+/** The other boards of the site; undefined if the cache of Nodes has never been filled. */
 export const peersOf = (
   { hasSynced, lister }: Pick<Informer<Node>, "hasSynced" | "lister">,
   own: string,

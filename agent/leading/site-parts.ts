@@ -33,9 +33,9 @@ import type {
 } from "../status/parts.ts";
 import type { CurrentTerm } from "./current-term.ts";
 
-/** The limits of the safety valve, whether or not an operator released it. */
+/** The limits of the safety valve, regardless of whether an operator has released it. */
 export interface ValveLimits extends ActLimits {
-  /** Boards that may be tainted at a time. */
+  /** Boards that may be tainted at the same time. */
   readonly boards: ValveNow["boards"];
 }
 
@@ -44,7 +44,7 @@ export interface ReportedSite {
   readonly current: Pick<CurrentTerm, "site" | "timers" | "leaving">;
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
-  /** The safety valve and its limits; undefined: there is none. */
+  /** The safety valve and its limits; undefined if there is none. */
   readonly valve: Pick<ValveBook, "view" | "mostUsed" | "holdingSince"> | undefined;
   readonly limits: ValveLimits | undefined;
   readonly holds: Holds;
@@ -84,8 +84,8 @@ function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly Z
 }
 
 /**
- * Whether the board counts as silent. Its Ready condition does not show that while it cannot be written, for example
- * because the agent lacks the permission.
+ * Whether the board counts as silent. Its Ready condition does not show that as long as it cannot be written, for
+ * example because the agent lacks the permission.
  */
 const isMute = ({ verdict, unwritten }: BoardRecord): boolean => unwritten || isSilent(verdict);
 
@@ -117,12 +117,12 @@ function notBegun(of: ReportedSite): JudgementPart {
 const isPaused = ({ controllers }: ReportedSite): boolean =>
   controllers.some(({ name, state }) => name === "node-lifecycle" && state === "paused");
 
-/** A silent board is reported as postponed after so many grace periods. */
+/** A silent board is reported as postponed after this many grace periods. */
 const postponedPeriods = 3;
 
 /**
- * The boards that have been silent since before the link began to flap, and that count as alive because each outage
- * begins a new grace period, or that keep their pods because it begins a new quarantine.
+ * The boards that have been silent since before the link began to flap, and either count as alive because each outage
+ * begins a new grace period, or keep their pods because it begins a new quarantine.
  */
 function postponed(site: SiteMemory, gracePeriod: Millis, now: Instant): JudgementPart["postponed"] {
   const since = flappingSince(site.respites, gracePeriod);
@@ -144,7 +144,7 @@ function isStopped(
   now: Instant,
 ): boolean {
   if (quiet !== undefined) return true;
-  // The empty name matches no freeze of a single board.
+  // The empty name does not match a freeze of any single board.
   return freezeOn(holds, { board: board ?? "", zone: zoneName(zone) }, now) !== undefined;
 }
 
@@ -203,7 +203,10 @@ function valvePart(
   };
 }
 
-/** Counts of all reasons for which acts can be held: a reason that appears with its first hold would hide that hold. */
+/**
+ * Counts for all reasons for which acts can be held, even if 0; if a reason appeared only with its first hold,
+ * monitoring would miss that hold.
+ */
 function ofEachReason(counts: ReturnType<DecisionBook["heldCounts"]>): EvictionPart["heldActs"] {
   const known = new Map(counts.map((count) => [count.why, count]));
   return reasons.map((why) => known.get(why) ?? { why, now: 0, total: 0 });

@@ -23,30 +23,30 @@ const period: Millis = 300_000;
 /** Minimum interval after the end of a search whose list failed. */
 const retryPeriod: Millis = 60_000;
 
-/** The longest time that a search takes. */
+/** Time limit of a search. */
 const patience: Millis = 60_000;
 
-/** The part of it that the list may take, so that some time is left to read Nodes singly. */
+/** The part of it that the list may take, so that some time is left to read individual Nodes. */
 const listPatience: Millis = 40_000;
 
 /** The number of Nodes in a page. */
 const page = 100;
 
-/** The number of Nodes that a search reads singly. The next search continues after them. */
+/** The maximum number of individual Nodes that a search reads. The next search continues after them. */
 const mostReads = 32;
 
 /**
- * Searches the API for a board that stands by. A deaf leader needs it, because its cache is older than what boards have
- * announced since (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce
- * themselves until one is ready: a board that died does not take its announcement back. Where the list fails, which it
- * may for the same reason for which the leader is deaf, reads the Nodes in the cache one by one.
+ * Searches the API for a board that stands by. A deaf leader needs it, because its cache lacks what boards have
+ * announced since (docs/judgement.md#unwell-boards). Lists only metadata, and reads the Nodes that announce themselves
+ * until one is ready, because a dead board does not withdraw its announcement. If the list fails, perhaps for the same
+ * reason for which the leader is deaf, reads the Nodes in the cache one by one.
  */
 export class StandbySearch {
   readonly #ambient: Ambient;
   readonly #deps: StandbySearchDeps;
   /** When the next search may begin. */
   #next: Instant | undefined;
-  /** The last Node that was read singly. */
+  /** The last Node that was read individually. */
   #lastRead = "";
 
   constructor(ambient: Ambient, deps: StandbySearchDeps) {
@@ -54,7 +54,10 @@ export class StandbySearch {
     this.#deps = deps;
   }
 
-  /** The board that was found; undefined if there is none, the API does not show one, or the last search was just now. */
+  /**
+   * The board that was found; undefined if there is none, if the API does not show one, or if the last search was too
+   * recent.
+   */
   async find(signal: AbortSignal): Promise<Peer | undefined> {
     const { clock, log } = this.#ambient;
     const began = clock.now();
@@ -106,7 +109,7 @@ export class StandbySearch {
       if (signal.aborted) return undefined;
       this.#lastRead = name;
       try {
-        // The metadata first, because a whole Node may have ten times their size.
+        // Reads the metadata first, because a whole Node may be ten times as large.
         if (!announces(await client.get(nodes, { name, metadataOnly: true }, signal))) continue;
         const peer = peerOf(await client.get(nodes, { name }, signal));
         if (standingBy([peer]) !== undefined) return peer;

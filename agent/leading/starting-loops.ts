@@ -6,13 +6,13 @@ interface Starting {
   readonly waitsFor: () => readonly string[];
 }
 
-/** Control loops that have not started, and wait for the same. */
+/** Control loops that have not started because they wait for the same caches. */
 export interface LateLoops {
   readonly names: readonly string[];
   readonly waitFor: readonly string[];
 }
 
-/** A loop that takes longer to start is reported. Mostly its caches are in sync within seconds. */
+/** A loop that takes longer to start is reported. Usually, its caches are in sync within seconds. */
 const tolerated: Millis = 60_000;
 
 /** The control loops of the term that have not started, and what they wait for. */
@@ -24,17 +24,17 @@ export class StartingLoops {
     this.#loops.set(name, { since: now, waitsFor });
   }
 
-  /** The loop has started, or the term is over. */
+  /** The loop has started, or the term has ended. */
   over(name: string): void {
     this.#loops.delete(name);
   }
 
-  /** What a loop waits for; empty: it has started, or is not part of the term. */
+  /** What a loop waits for; empty if it has started or is not part of the term. */
   waitsFor(name: string): readonly string[] {
     return this.#loops.get(name)?.waitsFor() ?? [];
   }
 
-  /** The loops that have waited for too long; undefined: there are none. */
+  /** The loops that have waited for too long; undefined if there are none. */
   late(now: Instant): { readonly since: Instant; readonly loops: readonly LateLoops[] } | undefined {
     const late = [...this.#loops].filter(([, { since }]) => elapsed(since, now) >= tolerated);
     const [first] = late;

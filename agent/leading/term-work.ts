@@ -61,14 +61,14 @@ export interface TermWorkDeps {
   readonly uncontested: Caches;
   readonly executor: Executor;
   readonly decisions: DecisionBook;
-  /** Undefined: silent boards are not asked on the LAN. */
+  /** Undefined if silent boards are not asked on the LAN. */
   readonly questioner: Questioner | undefined;
   readonly verdictDeps: BoardVerdictDeps;
   readonly history: Pick<ServerHistory, "mayBeFormer">;
   readonly workloads: readonly WorkloadName[];
   readonly controllers: LoadControllers;
   readonly holds: HoldBook;
-  /** undefined: policy `kubernetes` has no safety valve. */
+  /** Undefined under policy `kubernetes`, which has no safety valve. */
   readonly valve: ValveBook | undefined;
   readonly mirrored: readonly Resource<KubeObject>[];
   readonly current: CurrentTerm;
@@ -77,19 +77,19 @@ export interface TermWorkDeps {
   readonly home: Pick<Home, "listen">;
   /** Makes the next requests use a new connection, which may reach another API server. */
   readonly renewConnection: () => void;
-  /** The requests of `client` that fail. */
+  /** The failing requests of `client`. */
   readonly failing: FailingRequests;
-  /** Called after each change that must appear in the status file at once. */
+  /** Called after each change that must appear in the status file immediately. */
   readonly statusChanged: () => void;
 }
 
-/** Loads the controllers when the board first leads: boards that only follow use less memory without them. */
+/** Loads the controllers when the board first leads, because boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
 /** How often the leader checks its own fitness. */
 const fitnessCheck: Millis = 5000;
 
-/** The number of a site's first term, before which nothing was done. */
+/** The number of a site's first term, before which no act was done. */
 const firstTerm = 0;
 /** How often the leader checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
@@ -129,34 +129,38 @@ export class TermWork {
     return this.#held.mostSince(outage);
   }
 
-  /** When this leader became deaf; undefined if it is not, has not been for long enough to count, or does not lead. */
+  /**
+   * When this leader became deaf; undefined if it is not deaf, has not been for long enough to count, or does not lead.
+   */
   deafSince(now: Instant): Instant | undefined {
     return this.#deafness.sickness(now)?.since;
   }
 
-  /** The requests that this leader needs and that all fail; undefined: there are none, or it does not lead. */
+  /**
+   * A kind of requests that this leader needs but that all fail; undefined if there is none, or if it does not lead.
+   */
   failing(now: Instant): FailingKind | undefined {
     return this.#deps.current.isActing ? this.#incapacity.failing(now) : undefined;
   }
 
-  /** What a controller of the current term waits for before it starts; empty: it has started, or there is none. */
+  /** What a controller of the current term waits for before it starts; empty if it has started or there is none. */
   waitsFor(controller: string): readonly string[] {
     return this.#starting.waitsFor(controller);
   }
 
-  /** The controllers that should have started in this term, and have not; undefined: there are none. */
+  /** The controllers that should have started in this term but have not; undefined if there are none. */
   late(now: Instant): ReturnType<StartingLoops["late"]> {
     return this.#starting.late(now);
   }
 
-  /** The zone budgets as text for the Lease, from which the next leader reads them; undefined: there are none yet. */
+  /** The zone budgets as text for the Lease, from which the next leader reads them; undefined if there are none yet. */
   budget(): string | undefined {
     const memory = this.#deps.current.site;
     return memory && encodeBudget(memory, this.#ambient.clock.now());
   }
 
   /**
-   * Does the work of a term until the term is over. Each controller starts once its caches are in sync with the site.
+   * Does the work of a term until the term has ended. Each controller starts once its caches are in sync with the site.
    */
   async lead(term: Term, { lease, annotations, written }: Found): Promise<void> {
     const { config, holds, valve, controllers, current, statusChanged } = this.#deps;
@@ -237,7 +241,10 @@ export class TermWork {
     if (mirrored.includes(namespaces)) tasks.start("namespaces", wakeOnNamespaces);
   }
 
-  /** Steps down if this board stays unwell, deaf or unable to act, and another one can lead (docs/judgement.md#unwell-boards). */
+  /**
+   * Steps down if this board remains unwell, deaf or unable to act, and another one can lead
+   * (docs/judgement.md#unwell-boards).
+   */
   async #whileFit(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const { fitness, elector } = this.#deps;
@@ -255,7 +262,7 @@ export class TermWork {
     }
   }
 
-  /** Why this deaf leader should step down, although its cache shows no board that stands by. */
+  /** Why this deaf leader should step down, although its cache shows no standby. */
   async #whyToLeaveDeaf(signal: AbortSignal): Promise<string | undefined> {
     const { clock } = this.#ambient;
     const { fitness } = this.#deps;
@@ -280,7 +287,7 @@ export class TermWork {
     const { clock, log } = this.#ambient;
     const { informers, mirrored, statusChanged } = this.#deps;
     const begun = clock.now();
-    // Until the namespaces are cached, none counts as belonging to the site.
+    // Until the namespaces are cached, no namespace counts as belonging to the site.
     const selected = mirrored.includes(namespaces) ? [namespaces] : [];
     const filled = informers.synced([...loop.reads, ...selected], term.signal);
     const caughtUp = informers.caughtUp(loop.restsOn.length > 0 ? [...loop.restsOn, ...selected] : [], term.signal);
@@ -301,8 +308,8 @@ export class TermWork {
   }
 
   /**
-   * Drops the stored toleration times if another board led since this board's last term: that board may have removed a
-   * taint of ours and added it again.
+   * Drops the stored toleration times if another board led since this board's last term: that board may have removed
+   * one of our taints and added it again.
    */
   #dropOutdatedTimers({ number }: Term): void {
     const { leaderMemo, identity, memo } = this.#deps;
@@ -332,7 +339,10 @@ export class TermWork {
     valve?.observe(decisions.heldCounts().some(({ why, now }) => why === "valve" && now > 0));
   }
 
-  /** The boards that are asked on the LAN, as the judge remembers them, and where the cached Nodes say they answer. */
+  /**
+   * The boards to ask on the LAN, as remembered by the judge, and the addresses at which they answer, according to the
+   * cached Nodes.
+   */
   get #doubts(): Doubts {
     const { current, caches, verdictDeps } = this.#deps;
     const { settings } = verdictDeps;
@@ -350,7 +360,9 @@ export class TermWork {
     };
   }
 
-  /** Processes every key again after an outage: work that failed during it must not wait for the next change. */
+  /**
+   * Processes every key again after an outage, because work that failed during it must not wait for the next change.
+   */
   async #afterOutages(signal: AbortSignal): Promise<void> {
     const { mirrored, caches, current } = this.#deps;
     const restored = (): number =>

@@ -12,8 +12,8 @@ export interface WritableLeasesDeps {
 }
 
 /**
- * The caches, with a watch of Leases that is live only while Leases can be written: a watch that stays open shows no
- * heartbeat that the API server refuses. An interruption of writes is an outage like one of the watch
+ * The caches, with a watch of Leases that is live only while Leases can be written, because a watch that stays open
+ * does not show heartbeats that the API server refuses. An interruption of writes is an outage like one of the watch
  * (docs/judgement.md#outages).
  */
 export class WritableLeases implements Caches {

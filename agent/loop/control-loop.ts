@@ -47,8 +47,8 @@ export interface ControlLoopDeps<State, Memory> {
    */
   readonly sweeps?: Permits;
   /**
-   * The permit for passes over large keys, one at a time among all loops that share it, because together they would
-   * fill the heap.
+   * The permit for passes over large keys. Among all loops that share it, only one such pass runs at a time, because
+   * several would fill the heap.
    */
   readonly large?: Permits;
   /**
@@ -60,7 +60,7 @@ export interface ControlLoopDeps<State, Memory> {
 
 /** Delay after a conflict, in which the watch can deliver the other writer's change. */
 const refreshDelay: Millis = 1000;
-/** How soon a large key is tried again while another one is processed. */
+/** How soon a large key is retried while another one is being processed. */
 const largeAgain: Millis = 200;
 
 /**
@@ -144,8 +144,8 @@ export class ControlLoop<State, Memory> {
   }
 
   /**
-   * The last progress of the running pass that has gone longest without any. If no pass runs, the time at which the
-   * oldest waiting key was added.
+   * The last progress of the running pass that has gone longest without any. If no pass is running, the time at which
+   * the oldest waiting key was added.
    */
   progress(now: Instant): Progress {
     const leastRecent = [...this.#running].reduce<Instant | undefined>(
@@ -157,7 +157,7 @@ export class ControlLoop<State, Memory> {
     return { name: this.#deps.controller.name, at };
   }
 
-  /** Takes no further key until `resume`. Running passes are completed. */
+  /** Takes no more keys until `resume`. Running passes are completed. */
   pause(): void {
     this.#gate.shut();
   }
@@ -198,7 +198,7 @@ export class ControlLoop<State, Memory> {
     this.#queue = queue;
     this.#state = "starting";
     this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
-    // Objects with a stored memory may be gone, so a sweep would not find their keys.
+    // Objects with a stored memory may no longer exist, in which case a sweep would not find their keys.
     for (const key of this.#memories.keys()) queue.add(key);
     const unsubscribe = mapper.listen();
     try {
@@ -220,8 +220,8 @@ export class ControlLoop<State, Memory> {
   async #sweep(mapper: EventMapper, queue: WorkQueue, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       for (const key of this.#deps.controller.firstKeys ?? []) queue.add(key);
-      // Avoids an await if possible, because while the sweep waits, workers would process keys that it is about to add,
-      // and then process them again.
+      // Avoids an await if possible, because workers would process keys while the sweep waits, and process them again
+      // once it has added them.
       if (!this.#sweeps.take() && !(await this.#sweeps.acquire(signal))) return;
       let isWhole = false;
       try {
@@ -253,7 +253,7 @@ export class ControlLoop<State, Memory> {
         if (turn && !(await turn)) return;
         if (this.#gate.isShut) queue.add(key);
         else if (!this.#isLarge(key, term)) await this.#reconcile(key, queue, term);
-        // Requeued instead of waiting here, because otherwise large keys would keep all workers from the others.
+        // Requeued instead of waiting here, because otherwise large keys would occupy all workers.
         else if (!this.#large.take(this.#lane)) queue.addAfter(key, largeAgain);
         else await this.#reconcile(key, queue, term).finally(() => this.#large.release(this.#lane));
       } finally {
@@ -312,9 +312,12 @@ export class ControlLoop<State, Memory> {
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
   }
 
-  /** Keeps the memory that a pass decided on. A failure to store it is only reported, since the actions are done. */
+  /**
+   * Keeps the memory that a pass decided on. A failure to store it is only reported, because the actions are already
+   * done.
+   */
   #remember(key: string, decision: Decision<Memory> | undefined, term: Term, now: Instant): readonly Error[] {
-    // The memory may include actions that were not sent. The next term decides afresh.
+    // The memory may include actions that were not sent. The next term decides again.
     if (decision !== undefined && !term.standsAt(this.#ambient.clock.now())) return [];
     if (decision === undefined) this.#memories.delete(key);
     else this.#memories.set(key, decision.memory);

@@ -14,9 +14,9 @@ export interface ControllerStats {
   readonly name: string;
   /** standby: another board leads. starting: the sweep over the caches is running. paused: by an operator. */
   readonly state: "standby" | "starting" | "running" | "paused";
-  /** Number of keys that wait. */
+  /** Number of waiting keys. */
   readonly queue: number;
-  /** How long the first key has been waiting; undefined if none waits. */
+  /** How long the first key has been waiting; undefined if none is waiting. */
   readonly oldestWait: Millis | undefined;
   /** Number of passes since the control loop was built, at the beginning of the term. */
   readonly syncs: number;

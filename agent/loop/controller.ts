@@ -16,7 +16,7 @@ export interface Decision<Memory> {
   readonly due?: readonly DueAct[];
 }
 
-/** A change of an object. `before` is undefined if the object is new, `after` if it is gone. */
+/** A change of an object. `before` is undefined if the object is new, `after` if it no longer exists. */
 export interface Seen<T> {
   readonly key: string;
   readonly before: T | undefined;
@@ -35,7 +35,7 @@ export interface WatchSpec {
   keys(change: Seen<KubeObject>, site: SiteView): Iterable<string | undefined>;
   /** Delay before the keys are processed; changes within it are processed together. */
   readonly after?: Millis;
-  /** Whether the keys of a change precede all others, because something waits for their result. */
+  /** Whether the keys of a change precede all others, because something is waiting for their result. */
   isUrgent?(change: Seen<KubeObject>): boolean;
   /** Sweeps skip this resource, so that only changes wake its keys. */
   readonly onlyOnChange?: true;
@@ -62,18 +62,19 @@ export const wakeOnChange = <T extends KubeObject>(
  * A controller: the resources that it reads, and the functions that observe and decide. It writes nothing itself: the
  * control loop executes its actions.
  *
- * It has a memory per key, in the process, for the length of a term. Losing the memory must be safe.
+ * It has a memory per key, which is kept in the process for the length of a term. Losing the memory must be safe.
  */
 export interface Controller<State, Memory> {
   readonly name: string;
   /**
-   * All resources that it reads. It starts once all are cached, because an incomplete view of the site would lead to
-   * wrong conclusions.
+   * All resources that it reads. It starts only once all of them are cached, because an incomplete view of the site
+   * would lead to wrong conclusions.
    */
   readonly reads: readonly Resource<KubeObject>[];
   /**
-   * The resources on which actions rest that no precondition protects: actions on another object, or on any version of
-   * the same one. The controller starts only after the caches of these resources have caught up with the API.
+   * The resources on which actions without a protecting precondition are based: actions on another object, or on any
+   * version of the same one. The controller starts only after the caches of these resources have caught up with the
+   * API.
    */
   readonly restsOn?: readonly Resource<KubeObject>[];
   readonly wakes: readonly WatchSpec[];
@@ -98,7 +99,7 @@ export interface Controller<State, Memory> {
   deciding?(state: State, memory: Memory, now: Instant): Steps<Decision<Memory>>;
   /**
    * Decides again once the outcomes of a round are known, at the same `now`; pure. The result is the memory to keep, or
-   * another round of actions: zones, for example, are judged only after the conditions of their Nodes were written.
+   * another round of actions: for example, zones are judged only after the conditions of their Nodes have been written.
    * Without this function, the decided memory is kept if every action succeeded, and the old one if any failed.
    */
   remember?(decision: Decision<Memory>, outcomes: readonly Outcome[], now: Instant): Decision<Memory>;
@@ -110,7 +111,7 @@ export interface Controller<State, Memory> {
 export interface Durable<Memory> {
   /**
    * Returns the text to store; undefined if nothing is worth storing. Times of the monotonic clock mean nothing after a
-   * reboot. Equal memories must give the same text, or every pass would write to flash.
+   * reboot. Equal memories must give the same text, because otherwise every pass would write to flash.
    */
   save(memory: Memory, now: Instant): string | undefined;
   /** Throws if the text cannot be read; the key then begins with the initial memory. */
@@ -123,14 +124,15 @@ export interface SiteView {
   readonly now: Instant;
   lister<T extends KubeObject>(resource: Resource<T>): Lister<T>;
   /**
-   * Reads an object from the API instead of the cache; undefined if it does not exist. For decisions that would destroy
-   * something if the cache were stale. Rejects if there is no response; the pass is then repeated later.
+   * Reads an object from the API instead of the cache; undefined if it does not exist. Used for decisions that would
+   * destroy something if the cache were stale. Rejects if there is no response, in which case the pass is repeated
+   * later.
    */
   fetch<T extends KubeObject>(resource: Resource<T>, key: string): Promise<T | undefined>;
   /** Runs a long computation in steps, and lets other work run in between. */
   inTurns<T>(steps: Steps<T>): T | Promise<T>;
   /** The health of a resource's watch. */
   watch(resource: Resource<KubeObject>): WatchHealth;
-  /** The resourceVersion up to which everything of a resource is in the cache; undefined if not known. */
+  /** The resourceVersion up to which everything of a resource is in the cache; undefined if unknown. */
   position(resource: Resource<KubeObject>): string | undefined;
 }

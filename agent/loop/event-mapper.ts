@@ -15,7 +15,10 @@ export interface EventMapperDeps {
   readonly caches: Caches;
   readonly queue: WorkQueue;
   readonly site: () => SiteView;
-  /** Shares the event loop, because one change may concern thousands of keys, and many changes may arrive at once. */
+  /**
+   * Shares the event loop, because one change may concern thousands of keys, and many changes may arrive at the same
+   * time.
+   */
   readonly turns: FairTurns;
   readonly lane: Lane;
   readonly signal: AbortSignal;
@@ -77,7 +80,7 @@ export class EventMapper {
 
   /**
    * Adds the keys of one change. An error is logged, so that it does not affect other objects and controllers. An
-   * unreadable cache is fatal, since the keys are then unknown.
+   * unreadable cache is fatal, because the keys are then unknown.
    */
   *#wake(wake: WatchSpec, change: Seen<KubeObject>, site: SiteView): Steps<undefined> {
     const { queue } = this.#deps;

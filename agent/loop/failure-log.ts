@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf, isUnforeseen } from "../base/errors.ts";
 import type { Logger } from "../base/logger.ts";
 
-/** Minimum interval between two warnings, because while the link is interrupted, the passes of all keys fail. */
+/** Minimum interval between two warnings, because the passes of all keys fail while the link is interrupted. */
 const warnEvery: Millis = 60_000;
 
 /** Logs the failed passes of one controller. */

@@ -5,10 +5,10 @@ import { type Lane, Lanes } from "../base/concurrency/lanes.ts";
 const slice: Millis = 10;
 
 /**
- * Shares the event loop among long computations. Within the first 10 ms of a turn every caller continues; after that
- * all callers wait in lanes, and each further turn begins with the first of them. Timers and I/O run between the turns.
+ * Shares the event loop among long computations. Within the first 10 ms of a turn, every caller continues; after that,
+ * all callers wait in lanes, and each new turn begins with the first of them. Timers and I/O run between the turns.
  *
- * On a clock that does not advance during a turn, such as a fake one, no caller ever waits.
+ * On a clock that does not advance during a turn, such as a fake clock, no caller ever waits.
  */
 export class FairTurns {
   readonly #clock: Clock;
@@ -21,8 +21,8 @@ export class FairTurns {
   }
 
   /**
-   * Returns undefined if the caller may continue at once. Otherwise the caller awaits the promise, which resolves to
-   * false if the signal aborts first.
+   * Returns undefined if the caller may continue immediately. Otherwise the caller awaits the promise, which resolves
+   * to false if the signal aborts first.
    */
   take(lane: Lane, signal: AbortSignal): Promise<boolean> | undefined {
     const isOver = this.#isOver();
@@ -53,7 +53,7 @@ export class FairTurns {
     }
   }
 
-  /** Runs steps to the end, or until the caller has to wait for a turn. */
+  /** Runs steps to the end, or until the caller must wait for a turn. */
   #continue<T>(
     steps: Iterator<undefined, T>,
     lane: Lane,
@@ -62,7 +62,7 @@ export class FairTurns {
     for (;;) {
       const step = steps.next();
       if (step.done) return { value: step.value };
-      // Steps are small. Waiting for a turn of the event loop before each would take minutes.
+      // Steps are small, so waiting for a turn of the event loop before each would take minutes.
       const turn = this.#isOver() ? this.take(lane, signal) : undefined;
       if (turn) return { turn };
     }

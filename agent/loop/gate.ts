@@ -1,4 +1,4 @@
-/** Lets workers pass while it is open. While it is shut, all workers wait. */
+/** Lets workers pass while it is open, and makes them wait while it is shut. */
 export class Gate {
   readonly #waiting = new Set<() => void>();
   #isShut = false;

@@ -44,7 +44,7 @@ export class KeptMemories<Memory> {
     return memories;
   }
 
-  /** Stores the memory of a key if its text changed; Deletes it if `memory` is undefined. */
+  /** Stores the memory of a key if its text changed; deletes it if `memory` is undefined. */
   save(key: string, memory: Memory | undefined, now: Instant): void {
     const text = memory === undefined ? undefined : this.#durable.save(memory, now);
     if (text === this.#written.get(key)) return;

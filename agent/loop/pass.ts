@@ -24,7 +24,7 @@ interface KeyPass<Memory> {
   readonly now: Instant;
   /** Called when the pass made progress. */
   readonly moved: () => void;
-  /** Receives the error of each failed read of a single object without which the pass continued. */
+  /** Receives the error of each failed read of a single object, without which the pass continued. */
   readonly unread: (error: unknown) => void;
 }
 
@@ -34,7 +34,7 @@ interface PassResult<Memory> {
   readonly errors: readonly Error[];
 }
 
-/** Maximum number of rounds of one pass. A controller that decides more would probably never end. */
+/** Maximum number of rounds of one pass. A controller that decides more often would probably never end. */
 const mostRounds = 10;
 
 class TooManyRoundsError extends Error implements HasDisposition {

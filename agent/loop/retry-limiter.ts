@@ -2,7 +2,7 @@ import { type BackoffLimits, backoff } from "../base/backoff.ts";
 import type { Instant, Millis } from "../base/clock.ts";
 import { fullBucket, type Rate, reserve, type TokenBucket } from "../base/token-bucket.ts";
 
-/** The backoff of each key, and the rate of retries of all keys of a queue together. */
+/** The backoff of each key, and the combined rate of retries of all keys of a queue. */
 export interface RetryLimits extends BackoffLimits, Rate {}
 
 /** The same limits as client-go's default rate limiter for controllers. */

@@ -39,15 +39,15 @@ export interface ApiReader {
 }
 
 /**
- * The parameters of a pass. After `patience` aborts, it does not begin another request; if undefined, only `signal`
- * ends it.
+ * The parameters of a pass. After `patience` aborts, the pass does not begin another request; if undefined, only
+ * `signal` ends it.
  */
 export interface PassView extends RequestWait {
   readonly now: Instant;
   readonly signal: AbortSignal;
-  /** Shares the thread with other passes; undefined if steps run at once. */
+  /** Shares the thread with other passes; undefined if steps run without a break. */
   readonly turns?: FairTurns;
-  /** Receives the error of each failed read of a single object, because the pass may go on without that object. */
+  /** Receives the error of each failed read of a single object, because the pass may continue without that object. */
   readonly unread?: (error: unknown) => void;
 }
 

@@ -13,17 +13,17 @@ interface Delayed {
 const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
 
 /**
- * The keys that a controller has to process, as in client-go's workqueue.
+ * The keys that a controller must process, as in client-go's workqueue.
  *
- * A key is never processed by two workers at once. A key that is added while it waits has one entry; a key that is
- * added while it is processed is queued again after `done`. No added key is lost before the shutdown. Keys are taken in
- * the order in which they became ready, preferred ones first.
+ * A key is never processed by two workers at the same time. A key that is added while it waits has a single entry; a
+ * key that is added while it is being processed is queued again after `done`. No added key is lost before the shutdown.
+ * Keys are taken in the order in which they became ready, preferred ones first.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Keys that precede those in `#ready`. A key that is also in `#ready` stays there, and is skipped later. */
+  /** Keys that precede those in `#ready`. A key that is also in `#ready` remains there, and is skipped later. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
   /**
@@ -72,7 +72,7 @@ export class WorkQueue {
     if (!this.#processing.has(key)) this.#enter(key);
   }
 
-  /** Puts the key ahead of all others until it is forgotten, because something waits for its result. */
+  /** Puts the key ahead of all others until it is forgotten, because something is waiting for its result. */
   prefer(key: string): void {
     if (this.#closed || this.#preferred.has(key)) return;
     this.#preferred.add(key);
@@ -101,7 +101,7 @@ export class WorkQueue {
     this.addAfter(key, Math.max(least, this.#limiter.delay(key, this.#clock.now())));
   }
 
-  /** Cancels the key's delay, unless the delay was set after the key was taken. */
+  /** Cancels the key's delay, unless it was set after the key was taken. */
   undelay(key: string): void {
     if (!this.#delayedMeanwhile.has(key)) this.#due.delete(key);
   }
@@ -166,7 +166,7 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** The Fifo with the next key; undefined if no key waits. */
+  /** The Fifo with the next key; undefined if no key is waiting. */
   #nextFifo(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {

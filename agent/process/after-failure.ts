@@ -4,7 +4,7 @@ import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { dispositionOf } from "../base/errors.ts";
 
 /**
- * The reaction to a failure. again: the agent starts again at once, with recreated files. wait: it starts again after a
+ * The reaction to a failure. again: the agent restarts immediately, with recreated files. wait: it restarts after a
  * pause, because the obstacle may pass or an operator may remove it. end: the process exits. `rebuild`: the cache is
  * deleted first.
  */
@@ -28,8 +28,8 @@ const hour: Millis = 3_600_000;
 const pauses = { first: 2000, most: 60_000 };
 
 /**
- * Decides the reaction to a failure. If a new process would meet the same obstacle, such as a full disk, this one stays
- * and retries at growing intervals.
+ * Decides the reaction to a failure. If a new process would meet the same obstacle, such as a full disk, this process
+ * continues and retries at growing intervals.
  */
 export function afterFailure(error: unknown, before: readonly FailedRun[], now: Instant): AfterFailure {
   const recent = before.filter(({ at }) => elapsed(at, now) < hour);

@@ -32,11 +32,11 @@ export interface AgentRunDeps {
   readonly config: Config;
   readonly controls: ProcessControls;
   readonly status: StatusFile;
-  /** Opens the state folder, or a temporary folder in memory in its place (a makeshift). */
+  /** Opens the state folder or, in its place, a temporary folder in memory (a makeshift). */
   readonly open: () => StateFolder;
   /** Why the cache was deleted before this run; undefined if it was not. */
   readonly rebuilt: Error | undefined;
-  /** Called when the configured folder was opened, not a makeshift. */
+  /** Called when the configured folder, not a makeshift, was opened. */
   readonly opened: (state: OpenedState) => void;
   /** Called when all parts exist and the status shows them. The links may still be down. */
   readonly begun: () => void;
@@ -100,7 +100,10 @@ export class AgentRun {
     for (const companion of this.#beside) companion.written?.(status);
   }
 
-  /** The progress of the agent's loops and of state.db, which is probed here and progresses if it accepts a write. */
+  /**
+   * The progress of the agent's loops and of state.db, which is probed here and counts as progressing if it accepts a
+   * write.
+   */
   progress(now: Instant): readonly Progress[] {
     if (!this.#agent) return [];
     try {
@@ -122,7 +125,10 @@ export class AgentRun {
     this.#agent?.shed();
   }
 
-  /** Reads the credentials again for the next request. Rejects on invalid credentials, and then changes nothing. */
+  /**
+   * Reads the credentials again for the next request. Rejects, without changing anything, if the credentials are
+   * invalid.
+   */
   async renewConnection(): Promise<void> {
     await this.#checkCredentials();
     this.#transport.renew();
@@ -191,22 +197,22 @@ export class AgentRun {
       const { file, why } = setAside;
       log.error("state.db was damaged and was moved aside", { file, error: why });
     }
-    if (cache.rebuilt) log.warn("the cache cannot be used and is filled again", { error: cache.rebuilt });
+    if (cache.rebuilt) log.warn("the cache cannot be used and is refilled", { error: cache.rebuilt });
     this.#deps.opened(state);
   }
 }
 
 /**
- * The configuration of a run on a makeshift, which is small and in memory: no objects are cached. Events are not stored
- * but counted as dropped, because a power cut would lose their numbers and they would be used twice; the count is
- * reported to the fleet later.
+ * The configuration of a run on a makeshift, which is small and in memory, so no objects are cached. Events are not
+ * stored but counted as dropped, because a power cut would lose their sequence numbers, which would then be used twice;
+ * the count is reported to the fleet later.
  */
 const reduced = (config: Config): Config => {
   const { mqtt } = config;
   return { ...config, standby: "cold", mqtt: { ...mqtt, outbox: { ...mqtt.outbox, eventRows: 0 } } };
 };
 
-/** The original error inside those of task groups, which only name the task that failed. */
+/** The original error inside the errors of task groups, which only name the failed task. */
 function causeOf(error: unknown): unknown {
   let at = error;
   while (at instanceof Error && !("disposition" in at) && at.cause !== undefined) at = at.cause;

@@ -43,7 +43,7 @@ export interface AgentSupervisorDeps extends ConfigInForceDeps {
 const mostRemembered = 16;
 
 /**
- * Runs the agent in this process: normally once. Another run (life) begins when the configuration changes, or when the
+ * Runs the agent in this process, normally once. Another run (life) begins if the configuration changes, or if the
  * agent fails in a way that a restart can fix. The status is still written between two runs.
  */
 export class AgentSupervisor implements ProcessControls {
@@ -198,10 +198,10 @@ export class AgentSupervisor implements ProcessControls {
       if (next.do === "wait") await this.#without(error, next.pause);
       else if (next.rebuild) {
         rebuilt = error instanceof Error ? error : undefined;
-        log.warn("the cache is deleted and filled again", { error });
+        log.warn("the cache is deleted and refilled", { error });
         removeCache(join(this.#config.config.state.folder, "cache.db"));
       } else
-        log.error("state.db is damaged, so it is moved aside, and a new one begins empty", {
+        log.error("state.db is damaged, so it is moved aside, and an empty one is created", {
           error,
           hint: hintOf(error),
         });
@@ -259,7 +259,7 @@ export class AgentSupervisor implements ProcessControls {
     } else if (found === "elsewhere") {
       this.restart({
         cause: "storage",
-        message: `${folder} is writable again, but this process still sees it read-only`,
+        message: `${folder} is writable again, but this process still sees it as read-only`,
       });
     }
   }
@@ -269,7 +269,7 @@ export class AgentSupervisor implements ProcessControls {
     if (!(this.#isBeginning || error instanceof ConfigError) || !this.#config.goBack(error)) return false;
     this.#deps.log.configure(this.#config.config);
     this.#isBeginning = true;
-    const message = "the agent cannot start with the new configuration, and returns to the previous one";
+    const message = "the agent cannot start with the new configuration, so it returns to the previous one";
     this.#ambient.log.error(message, { error });
     return true;
   }
@@ -285,9 +285,9 @@ export class AgentSupervisor implements ProcessControls {
   /** Waits without an agent. The status is still written, with the reason and a hint. */
   async #held(error: unknown, pause: Millis): Promise<void> {
     const { clock, log } = this.#ambient;
-    log.error("the agent cannot run now, and tries again", { error, hint: hintOf(error), pauseMs: pause });
+    log.error("the agent cannot run now and will try again", { error, hint: hintOf(error), pauseMs: pause });
     const ends = AbortSignal.any([this.#end.signal, this.#nextLife.signal]);
-    const over = deadline(clock, pause, ends, () => new Error("the pause is over"));
+    const over = deadline(clock, pause, ends, () => new Error("the pause has ended"));
     this.#isHeld = true;
     this.#status.write();
     // Reports success to the service manager, because a new process would meet the same obstacle.
@@ -311,7 +311,7 @@ export class AgentSupervisor implements ProcessControls {
     if (!(error instanceof StorageError && error.kind === "busy")) this.#status.write();
     const stack = isUnforeseen(error) && error instanceof Error ? error.stack : undefined;
     const isRead = formatOf(io, this.#config.config) === "text";
-    if (!isRead) this.#ambient.log.error("the agent has failed and ends", { error, hint, stack });
+    if (!isRead) this.#ambient.log.error("the agent has failed and is exiting", { error, hint, stack });
     else {
       io.stderr.line(`siteward: ${message}`);
       if (hint !== undefined) io.stderr.line(`  ${hint}`);

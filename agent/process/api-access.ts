@@ -27,7 +27,7 @@ export const proxiesOf = ({ env }: Pick<Io, "env">, configured: string | undefin
 export const credentialsOf = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
   resolvedCredentials(ambient, { api, asker: "agent", places: { env, etc } });
 
-/** The credentials of this board's agent, for a command that an operator runs. */
+/** The credentials of this board's agent, for a command run by an operator. */
 export const askedCredentials = ({ env }: Pick<Io, "env">, { api }: Config, ambient: Ambient): Credentials =>
   resolvedCredentials(ambient, { api, asker: "person", places: { env, etc } });
 

@@ -7,9 +7,9 @@ import type { LoadedConfig } from "./load-config.ts";
 import { userMessageOf } from "./user-message.ts";
 
 /**
- * What a reload changed. level: only the log level, which a running agent can change. other: the agent has to be
- * restarted within this process. refused: the new configuration is invalid, or would leave out settings of the fleet
- * that are in force; the previous one stays in force.
+ * What a reload changed. level: only the log level, which a running agent can change. other: the agent must be
+ * restarted within this process. refused: the new configuration is invalid, or would leave out fleet settings that are
+ * in force; the previous one remains in force.
  */
 export type ConfigChange = "nothing" | "level" | "other" | "refused";
 
@@ -45,7 +45,7 @@ export class ConfigInForce {
     return this.#refused;
   }
 
-  /** Reads the configuration again. `isProven`: an agent has started with the configuration in force. */
+  /** Reads the configuration again. `isProven`: whether an agent has started with the configuration in force. */
   reload(isProven: boolean): ConfigChange {
     let next: LoadedConfig;
     try {
@@ -79,7 +79,7 @@ export class ConfigInForce {
     return true;
   }
 
-  /** The faults that the fleet's settings have on this board; none if all of them can take effect. */
+  /** The faults of the fleet settings on this board; empty if all of them can take effect. */
   faultsOf(remote: Kept): readonly Fault[] {
     return this.#load({ ...blank, current: remote }).leftOut?.faults ?? [];
   }

@@ -13,14 +13,14 @@ import { blank, inForce, type RemoteRecord } from "../config/remote-record.ts";
 /** The default folder of the agent's status and socket. */
 export const runFolder = ({ env }: Pick<Io, "env">): string => env.SITEWARD_RUN_FOLDER || "/run/siteward";
 
-/** The folder of profiles that an operator added; upgrades do not change it. */
+/** The folder for profiles added by an operator, which upgrades do not change. */
 export const ownProfiles = `${etc}/profiles.d`;
 
 export interface LoadedConfig extends Loaded {
   readonly profile: Profile | undefined;
   /** The version of the fleet's settings if all of them are in force; otherwise undefined. */
   readonly remoteVersion: number | undefined;
-  /** Stored settings of the fleet that are not in force; undefined if there are none. */
+  /** Stored fleet settings that are not in force; undefined if there are none. */
   readonly leftOut: LeftOut | undefined;
 }
 
@@ -52,13 +52,15 @@ export function configOf(
   return { ...withRemote(again, load(again), { load, recordIn }), profile };
 }
 
-/** All profiles: the installed ones in profiles.d (in a source tree: firmware-profiles), and those of an operator. */
+/**
+ * All profiles: the installed ones in profiles.d (in a source tree: firmware-profiles), and those added by an operator.
+ */
 export function profilesOf({ home }: Pick<Io, "home">): Profiles {
   const installed = join(home, "profiles.d");
   return readProfiles(existsSync(installed) ? installed : join(home, "firmware-profiles"), ownProfiles);
 }
 
-/** The facts that select a profile. */
+/** The facts by which a profile is selected. */
 export function factsOf(read: ReadFact): BoardFacts {
   const ram = ramBytes(read);
   return { compatible: compatibles(read), ramMiB: ram && Math.round(ram / 2 ** 20) };
@@ -66,7 +68,7 @@ export function factsOf(read: ReadFact): BoardFacts {
 
 type Load = (sources: Sources) => Loaded;
 
-/** Adds those of the fleet's settings that fit this board's own. */
+/** Adds those fleet settings that fit this board's own. */
 function withRemote(
   sources: Sources,
   own: Loaded,

@@ -8,10 +8,10 @@ import type { LoadControllers } from "../leading/term-work.ts";
 class ProgramReplaced extends Error implements HasDisposition {
   readonly disposition = "exit";
   readonly hint =
-    "Restart the service, which loads the files that are installed now. If that fails too, reinstall the package.";
+    "Restart the service, so that it loads the files that are now installed. If that fails too, reinstall the package.";
 
   constructor(cause: unknown) {
-    super("the controllers cannot be loaded, because the program has been replaced or damaged since its start", {
+    super("the controllers cannot be loaded, because the program has been replaced or damaged since it started", {
       cause,
     });
     this.name = "ProgramReplaced";

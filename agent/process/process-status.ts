@@ -27,12 +27,12 @@ export interface ProcessView {
   readonly startedAt: Instant;
   readonly loaded: LoadedConfig;
   readonly life: AgentRun | undefined;
-  /** The error that ended the agent's last run, or that forced its state into memory; undefined without one. */
+  /** The error that ended the agent's last run, or that forced its state into memory; undefined if there is none. */
   readonly failure: { readonly error: unknown } | undefined;
   /** True while the agent waits for its next run, or while it runs with its state in memory. */
   readonly isHeld: boolean;
   readonly setAside: OpenedState["setAside"];
-  /** Where a damaged remote.json was put. */
+  /** Where a damaged remote.json was moved. */
   readonly remoteSetAside: string | undefined;
   /** The problems of a new configuration that was refused. */
   readonly refused: readonly string[];
@@ -62,7 +62,7 @@ export function processStatus(
     last: former?.last,
     limits: config.status,
     replace: (path, text) => {
-      // The folder may be removed while the agent runs, by a clean-up of its tmpfs.
+      // The folder may be removed while the agent is running, for example by a clean-up of its tmpfs.
       makeFolder(config.run.folder);
       replaceFile(path, text);
       if (!file.last) return;
@@ -139,7 +139,7 @@ const asideProblem = ({ file, why }: NonNullable<OpenedState["setAside"]>): Prob
   };
 };
 
-/** The problem of a state.db that was removed, replaced or truncated while the agent has it open. */
+/** The problem of a state.db that was removed, replaced or truncated while the agent had it open. */
 export const lossProblems = (loss: AgentRun["stateLoss"]): readonly ProblemPart[] =>
   loss === undefined
     ? []
@@ -147,8 +147,8 @@ export const lossProblems = (loss: AgentRun["stateLoss"]): readonly ProblemPart[
         {
           type: "StateLost",
           severity: "warning",
-          message: `state.db was ${loss} while the agent was using it; what the agent has stored since its start is lost when it ends`,
-          hint: "find out which program did that, then restart the service: a new state.db begins empty, so running toleration times start over, and unsent messages, answers to commands and reasons of decisions are lost",
+          message: `state.db was ${loss} while the agent was using it; everything that the agent has stored since it started is lost when it ends`,
+          hint: "find out which program did this, then restart the service; its new state.db will be empty, so running toleration times start over, and unsent messages, answers to commands and reasons of decisions are lost",
         },
       ];
 
@@ -163,7 +163,7 @@ function ends({ failure, isHeld, life }: ProcessView): readonly ProblemPart[] {
   return [{ type: isHeld ? "AgentHeld" : "AgentEnded", severity: "critical", message: `${message}${rest}`, hint }];
 }
 
-/** How long after the start the end of the previous process is reported. */
+/** How long after a start the end of the previous process is reported. */
 const recent: Millis = 3_600_000;
 
 function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
@@ -173,7 +173,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
     subject: name,
     severity: "critical",
     message: `${name} has made no progress for ${formatDuration(elapsed(since, now))}`,
-    hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; report this, with the log: it is a bug in the agent`,
+    hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; this is a bug in the agent: report it, with the log`,
   }));
   const [first, ...more] = refused;
   if (first !== undefined) {
@@ -199,7 +199,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
       type: "MemoryAboveLimit",
       severity: "warning",
       message:
-        "the agent uses more memory than memory.hard, and did so soon after its start, so a restart would not help",
+        "the agent uses more memory than memory.hard, and did so soon after it started, so a restart would not help",
       hint: "raise memory.hard and the unit's MemoryMax, if the board can spare it",
     });
   }
@@ -217,7 +217,7 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
 /** Descriptions of the causes that end the process without a request. */
 const endings: Readonly<Record<string, string>> = {
   memory: "the previous process used too much memory and ended",
-  storage: "the previous process made way for one that can write the state folder",
+  storage: "the previous process ended to make way for one that can write the state folder",
   failure: "the previous process ended with an error",
   watchdog: "systemd's watchdog ended the previous process",
   unclean: "the previous process ended without giving a reason",

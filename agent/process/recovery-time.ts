@@ -10,7 +10,7 @@ const longStart: Millis = 45_000;
 
 /**
  * An estimate of the time that opening a state folder takes; undefined if it is short. SQLite reads logs left by a
- * power cut, and reads a damaged file as a whole. Opening blocks the process, so the estimate is sent to the service
+ * power cut, and the whole of a damaged file. Opening blocks the process, so the estimate is sent to the service
  * manager first.
  */
 export function recoveryTime(folder: string): Millis | undefined {

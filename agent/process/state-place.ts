@@ -15,8 +15,8 @@ const pauses = { first: 2000, most: 60_000 };
 
 /**
  * Where the folder became writable again. usable: for this process. elsewhere: only outside this process's mount
- * namespace. A service has its own mount namespace, so a mount that was read-only when the service started stays
- * read-only there, even after a remount outside.
+ * namespace. A service has its own mount namespace, so a mount that was read-only when the service started remains
+ * read-only there, even after it is remounted outside.
  */
 export type Regained = "usable" | "elsewhere";
 
@@ -34,7 +34,7 @@ interface Avoided {
 export class StatePlace {
   readonly #ambient: Ambient;
   readonly #isSupervised: boolean;
-  /** The configured folder while it is not used. */
+  /** The configured folder, if it is currently not used. */
   #avoided: Avoided | undefined;
   #makeshift: Makeshift | undefined;
   /**
@@ -51,7 +51,8 @@ export class StatePlace {
 
   /**
    * Makes the next run of the agent use a makeshift (a folder in memory). Returns false if the error does not come from
-   * the disk, or if the failed run already used a makeshift: the next run then tries the configured folder again.
+   * the disk, or if the failed run already used a makeshift, in which case the next run tries the configured folder
+   * again.
    */
   avoid({ state }: Config, error: unknown, pause: Millis): boolean {
     const isAvoided = this.#avoided?.folder === state.folder;
@@ -95,7 +96,7 @@ export class StatePlace {
       if (!isOurs) this.#makeshift = makeMakeshift(at, state.folder);
       return openMakeshift(at, { pragmas: cache.sqlite, stamp: this.#stamp, standsIn: userMessageOf(error).message });
     } catch (failure) {
-      this.#ambient.log.warn("no temporary state folder can be made in memory", { at, error: failure });
+      this.#ambient.log.warn("no temporary state folder can be created in memory", { at, error: failure });
       throw error;
     }
   }
@@ -113,15 +114,15 @@ export class StatePlace {
       wasReadOnly ||= mount?.isReadOnly === true && !mount.isOnlyHere;
       await sleep(clock, pause, signal);
       if (signal.aborted) return undefined;
-      // Exit only if the mount was also read-only outside this process before, because a mount that is read-only for
-      // the service alone stays so after a restart.
+      // Exit only if the mount was previously read-only outside this process as well, because a mount that is read-only
+      // for the service alone remains so after a restart.
       if (this.#isSupervised && wasReadOnly && mountOf(files, folder)?.isOnlyHere) return "elsewhere";
       if (obstacleAt(existingFolder(folder) ?? folder) !== undefined) continue;
       try {
         this.#found = { of: folder, folder: this.#openUsable(config) };
       } catch (error) {
         log.debug("the state folder is not usable yet", { error });
-        // Errors that do not come from the disk are left to the agent's next run, which will meet and report them.
+        // Errors that do not come from the disk are left to the agent's next run, which will encounter and report them.
         if (isOfDisk(error)) continue;
       }
       this.#avoided = undefined;

@@ -15,9 +15,9 @@ const ownKeys: readonly string[] = Object.values(taintKeys);
 export const ownPrefix = "siteward.dev/";
 
 /**
- * The parts that a release removes from this Node. The taints of node lifecycle are siteward's verdicts, and the next
- * controller sets its own. The out-of-service taint is removed only if an annotation says that a command of siteward
- * set it.
+ * The parts that a release removes from this Node. The node lifecycle taints are siteward's verdicts; the next
+ * controller sets its own. The out-of-service taint is removed only if an annotation says that a siteward command set
+ * it.
  */
 export function leavingOf(node: Node): NodeRemovals {
   const { annotations = {} } = node.metadata;
@@ -46,7 +46,7 @@ export function metadataPatch(node: Node, { taints, annotations }: NodeRemovals)
   };
 }
 
-/** The patch that removes conditions: a strategic merge, so that those of kubelets and others stay. */
+/** The patch that removes conditions: a strategic merge, so that conditions set by kubelets and others are kept. */
 export const statusPatch = ({ metadata: { uid } }: Node, { conditions }: NodeRemovals): object => ({
   metadata: { uid },
   status: { conditions: conditions.map((type) => ({ type, $patch: "delete" })) },

@@ -59,13 +59,13 @@ class ReleaseError extends Error implements HasDisposition {
 const heldFor = 30;
 const renewEvery: Millis = 8_000;
 const readInterval: Millis = 1_000;
-/** Attempts to change a Node: kubelets and others change Nodes often, so conflicts are normal. */
+/** Maximum number of attempts to change a Node. Kubelets and others change Nodes often, so conflicts are normal. */
 const mostTries = 6;
 const pageSize = 100;
 
 /**
- * Hands a site over to another controller: removes all that siteward wrote from its Nodes. It holds the Lease
- * meanwhile, so that a running agent cannot undo this. At the end it releases the Lease and removes the claim on the
+ * Hands a site over to another controller: removes all that siteward wrote from its Nodes. It holds the Lease during
+ * that time, so that a running agent cannot undo this. At the end, it releases the Lease and removes the claim on the
  * boards. An interrupted run can be repeated.
  */
 export class SiteRelease {
@@ -104,7 +104,9 @@ export class SiteRelease {
     const first = await this.#lock.read(signal);
     if (first?.holder === undefined) return first;
     const limit = Math.min(first.durationSeconds ?? heldFor, 3600) * 1000;
-    this.#deps.print(`${first.holder} held the site's Lease last; waiting long enough to see that no board renews it`);
+    this.#deps.print(
+      `${first.holder} last held the site's Lease; waiting long enough to make sure that no board renews it`,
+    );
     const begun = clock.now();
     for (;;) {
       await sleep(clock, readInterval, signal);
@@ -158,7 +160,7 @@ export class SiteRelease {
         nodes,
         { labelSelector: site.nodeSelector, limit: pageSize, continue: page },
         (node) => {
-          // The taints of a board that an older site claims are that site's.
+          // The taints of a board that an older site claims belong to that site.
           if (claims.claimant(node.metadata.labels) !== undefined) return;
           seen++;
           if (!isNothing(leavingOf(node))) names.push(node.metadata.name);
@@ -206,7 +208,7 @@ export class SiteRelease {
   }
 
   /**
-   * Releases the Lease and removes the site's claim and labels from it. The Lease itself stays, with the counters of
+   * Releases the Lease and removes the site's claim and labels from it. The Lease itself is kept, with the counters of
    * signed commands and the number of the term, in case the site is set up again.
    */
   async #releaseLease(signal: AbortSignal): Promise<void> {

@@ -6,21 +6,25 @@ import { decodeCounters, encodeCounters, highestOf, merged, raised, type SiteCou
 
 const area = "counters";
 
-/** Time limit for writing a counter to the Lease. The command waits for this, and so does the broker's connection. */
+/**
+ * Time limit for writing a counter to the Lease. The command waits for this, and so does the connection to the broker.
+ */
 const writeLimit: Millis = 10_000;
 
 export interface CounterBookDeps {
   readonly facts: KeyValueStore;
-  /** The name of the site. Counters belong to it, because a signature covers the topic, which contains the name. */
+  /**
+   * The name of the site. Counters belong to the site, because a signature covers the topic, which contains the name.
+   */
   readonly site: string;
   /** Writes the carried annotations to the Lease; resolves once the Lease has them. */
   readonly publish: () => Promise<void>;
 }
 
 /**
- * The highest used counter of each key that signs commands of this site: the highest that this board has stored or ever
- * read on the Lease. These counters never decrease. If the Lease was deleted or restored from a backup, the next leader
- * that knows higher ones writes them on the Lease again.
+ * The highest used counter of each key that signs commands of this site: the highest one that this board has stored or
+ * ever read on the Lease. These counters never decrease. If the Lease was deleted or restored from a backup, the next
+ * leader that knows higher counters writes them to the Lease again.
  */
 export class CounterBook {
   readonly #ambient: Ambient;
@@ -56,7 +60,8 @@ export class CounterBook {
   }
 
   /**
-   * The text of the Lease's annotation; undefined if no counter was ever used, so that the annotation is left as it is.
+   * The text of the Lease's annotation; undefined if no counter has ever been used, so that the annotation is left
+   * unchanged.
    */
   carried(): string | undefined {
     return encodeCounters(this.#counters) || undefined;
@@ -64,7 +69,7 @@ export class CounterBook {
 
   /**
    * Marks a counter as used, for this board and every later leader. Resolves once the Lease has it. Rejects if that is
-   * not certain: the counter may then count as used, and its command must not be executed.
+   * not certain, in which case the counter may count as used, and its command must not be executed.
    */
   async use(key: string, counter: number): Promise<void> {
     const used = this.highest(key);

@@ -9,7 +9,7 @@ export interface Filter {
   /** True if all objects are currently shown, so that none needs a check. */
   isOpen(): boolean;
   shows(resource: Resource<KubeObject>, object: KubeObject): boolean;
-  /** Whether the objects with this value of an index are shown; undefined: each of them has to be checked. */
+  /** Whether the objects with this value of an index are shown; undefined if each of them must be checked. */
   showsValue?(resource: Resource<KubeObject>, index: string, value: string): boolean | undefined;
 }
 
@@ -109,7 +109,10 @@ function* filtered<T>(objects: IterableIterator<T>, shows: (object: T) => boolea
   for (const object of objects) if (shows(object)) yield object;
 }
 
-/** A change as the filter shows it: an addition or deletion if only one state is shown, none if neither is. */
+/**
+ * A change as seen through the filter: an addition or deletion if only one of the two states is shown, none if neither
+ * is.
+ */
 function visible<T>({ key, before, after }: Seen<T>, shows: (object: T) => boolean): readonly Seen<T>[] {
   const shown = (object: T | undefined): T | undefined => (object !== undefined && shows(object) ? object : undefined);
   const change = { key, before: shown(before), after: shown(after) };

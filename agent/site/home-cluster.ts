@@ -8,7 +8,7 @@ import { jitter } from "../base/random.ts";
 import { isForbidden, isNotFound } from "../client/api-error.ts";
 import type { KubeClient } from "../client/kube-client.ts";
 
-/** The cache was not certainly filled from this cluster, and has to be deleted. */
+/** It is not certain that the cache was filled from this cluster, so it must be deleted. */
 export class OtherClusterError extends Error implements HasDisposition {
   override readonly name = "OtherClusterError";
   readonly disposition = "rebuild";
@@ -22,7 +22,7 @@ export class OtherClusterError extends Error implements HasDisposition {
 function difference(recorded: string | undefined, found: string): string {
   if (recorded === undefined) return "state.db does not record which cluster the cache was filled from";
   if (isUid(recorded) !== isUid(found)) {
-    return "whether the uid of kube-system may be read has changed, so it is uncertain which cluster the cache was filled from";
+    return "permission to read the uid of kube-system was granted or revoked, so it is uncertain which cluster the cache was filled from";
   }
   return isUid(found)
     ? "the cache was filled from another cluster"
@@ -68,7 +68,7 @@ export class HomeCluster {
     const recorded = facts.get("cache", "cluster");
     if (found === recorded) return;
     if (!isEmpty()) throw new OtherClusterError(recorded, found);
-    // Stored before the first object: a cache with objects always has the identity of its cluster.
+    // Stored before the first object, so that a cache with objects always has the identity of its cluster.
     facts.set("cache", "cluster", found);
   }
 

@@ -25,7 +25,7 @@ export class Home {
     return this.#isListening;
   }
 
-  /** Runs until the signal aborts. Throws if the caches have to be deleted. */
+  /** Runs until the signal aborts. Throws if the caches must be deleted. */
   async listen(signal: AbortSignal): Promise<void> {
     const { informers, history, renew } = this.#deps;
     const isEmpty = (): boolean => informers.stats().every(({ synced, objects }) => !synced && objects === 0);

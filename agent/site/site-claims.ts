@@ -15,7 +15,7 @@ import { olderClaims, order, type SiteClaim, type SiteLease, siteLeaseOf, siteSe
 /** The namespaces that this site and an older one both select: all, or `count` of them, with the names of `some`. */
 export type SharedNamespaces = "every" | { readonly count: number; readonly some: readonly string[] };
 
-/** The boards and namespaces that this site selects although an older site has them. */
+/** The boards and namespaces that this site selects although they belong to an older site. */
 export interface SiteConflict {
   /** The name of the older site. */
   readonly site: string;
@@ -39,7 +39,10 @@ export interface LeaseListing {
   ): Promise<ListResult>;
 }
 
-/** The namespaces of this site, from the cache. every: it has all, and none is cached. none: it has no workloads. */
+/**
+ * The namespaces of this site, from the cache. every: the site has all of them, and none is cached. none: the site has
+ * no workloads.
+ */
 export type OwnNamespaces = Lister<KubeObject> | "every" | "none";
 
 export interface SiteClaimsDeps {
@@ -63,12 +66,12 @@ const mostNamed = 3;
 const retries = { first: 1000, most: 30_000 } as const;
 
 /**
- * The claims of older sites. Two sites may select the same board or namespace by mistake. The site whose Lease was created
- * first keeps it, and the other one leaves it alone: the leaders of both read the same Leases and draw the same
- * conclusion.
+ * The claims of older sites. Two sites may select the same board or namespace by mistake. The site whose Lease was
+ * created first keeps it, and the other one leaves it alone; the leaders of both read the same Leases, and so draw the
+ * same conclusion.
  *
- * A claim is valid as long as its Lease exists, whether or not the Lease is renewed: a site whose link is down for a day
- * keeps its boards.
+ * A claim is valid as long as its Lease exists, regardless of whether the Lease is renewed, so that a site whose link
+ * is down for a day keeps its boards.
  */
 export class SiteClaims {
   readonly #ambient: Ambient;
@@ -90,7 +93,7 @@ export class SiteClaims {
     return this.#older.length === 0;
   }
 
-  /** Namespaces in which Leases may not be listed, so that claims there are unknown. */
+  /** Namespaces in which this agent is not allowed to list Leases, so that claims there are unknown. */
   get unseen(): readonly string[] {
     return this.#unseen;
   }
@@ -164,8 +167,8 @@ export class SiteClaims {
   }
 
   /**
-   * Reads the claims again from time to time, the first time after a short while: sites that are set up together do not
-   * see all others at once. A failed read changes nothing.
+   * Reads the claims again from time to time, the first time after a short while, because sites that are set up at the
+   * same time do not see all others immediately. A failed read changes nothing.
    */
   async follow(signal: AbortSignal): Promise<void> {
     const { clock, random, log } = this.#ambient;
@@ -218,7 +221,7 @@ export class SiteClaims {
     return found;
   }
 
-  /** The Leases of sites in those of `leaseNamespaces` where they may be listed. */
+  /** The Leases of sites in those of `leaseNamespaces` in which this agent is allowed to list them. */
   async #leases(signal: AbortSignal): Promise<readonly SiteLease[]> {
     const found: SiteLease[] = [];
     const unseen: string[] = [];
@@ -228,13 +231,13 @@ export class SiteClaims {
       else found.push(...listed);
     }
     if (unseen.length > 0 && this.#unseen.length === 0) {
-      this.#ambient.log.warn("the Leases of other sites may not be listed", { namespaces: unseen.join(", ") });
+      this.#ambient.log.warn("no permission to list the Leases of other sites", { namespaces: unseen.join(", ") });
     }
     this.#unseen = unseen;
     return found;
   }
 
-  /** The Leases of sites in a namespace; undefined if they may not be listed. */
+  /** The Leases of sites in a namespace; undefined if listing them is forbidden. */
   async #listed(namespace: string, signal: AbortSignal): Promise<readonly SiteLease[] | undefined> {
     const found: SiteLease[] = [];
     const options = { namespace, labelSelector: siteSelector };
@@ -268,7 +271,7 @@ export class SiteClaims {
         log.warn("an older site claims boards or namespaces that this site selects", { ...conflict });
     }
     for (const [lease, { site }] of this.#logged) {
-      if (!conflicts.has(lease)) log.info("the conflict with an older site is over", { site, lease });
+      if (!conflicts.has(lease)) log.info("the conflict with an older site has ended", { site, lease });
     }
     this.#logged = conflicts;
   }

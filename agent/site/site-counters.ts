@@ -9,7 +9,8 @@ export interface SiteCounters {
   /** The counters, by the beginning of the key's fingerprint. All are above the floor. */
   readonly keys: ReadonlyMap<string, number>;
   /**
-   * Counters up to this one count as used for every key; -1 without a floor. It is the highest of the dropped counters.
+   * Counters up to this one count as used for every key; -1 without a floor. The floor is the highest of the dropped
+   * counters.
    */
   readonly floor: number;
 }
@@ -20,20 +21,20 @@ const belowAll = -1;
 export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
 
 /**
- * Maximum number of keys, because every board reads the annotation with each read of the Lease. With more keys, those
- * with the lowest counters are dropped and share the floor: more of their commands are refused, but none is accepted
- * twice.
+ * Maximum number of keys, because every board reads the annotation with each read of the Lease. If there are more keys,
+ * those with the lowest counters are dropped and share the floor, so more of their commands are refused, but none is
+ * accepted twice.
  */
 export const mostKeys = 64;
 
 /**
- * How many characters, of 6 bits each, identify a key. Two keys with the same beginning share a counter: more commands
- * are refused, but none is accepted twice.
+ * How many characters, of 6 bits each, identify a key. Two keys with the same beginning share a counter, so more
+ * commands are refused, but none is accepted twice.
  */
 const nameLength = 16;
 const nameOf = (fingerprint: string): string => fingerprint.slice(0, nameLength);
 
-/** The highest counter that is used for a key; undefined if none is. */
+/** The highest used counter of a key; undefined if there is none. */
 export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): number | undefined {
   const highest = Math.max(keys.get(nameOf(fingerprint)) ?? belowAll, floor);
   return highest === belowAll ? undefined : highest;
@@ -43,7 +44,7 @@ export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): n
 export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
   merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 
-/** The higher counter of each key. The order and the number of merges do not matter. */
+/** The higher counter of each key. The result does not depend on the order or number of merges. */
 export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
   const all = new Map(a.keys);
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
@@ -57,23 +58,25 @@ export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
 }
 
 /**
- * The longest text that is read, in characters: more than `mostKeys` entries need. Only the beginning of a longer text,
- * which siteward did not write, counts.
+ * Maximum length of the text that is read, in characters; `mostKeys` entries need less. Of a longer text, which
+ * siteward did not write, only the beginning counts.
  */
 const longestText = 4096;
 const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
 /**
- * The text of the annotation: the same for equal counters, so that it is written only after a change. "" if there are
- * no counters.
+ * The text of the annotation, which is the same for equal counters, so that it is written only after a change. "" if
+ * there are no counters.
  */
 export function encodeCounters({ keys, floor }: SiteCounters): string {
   const entries = [...keys].map(([key, counter]) => `${key}=${counter}`).sort();
   return (floor === belowAll ? entries : [`${floorName}=${floor}`, ...entries]).join(" ");
 }
 
-/** The counters in an annotation. Invalid entries are ignored: counters that this board knows are not lowered by them. */
+/**
+ * The counters in an annotation. Invalid entries are ignored, because they do not lower counters that this board knows.
+ */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();
   for (const entry of text.slice(0, longestText).split(" ")) {

@@ -27,8 +27,8 @@ export const siteLabels = (site: string): Readonly<Record<string, string>> => ({
 export const siteSelector = `${ours.name}=${ours.value}`;
 
 /**
- * The longest claim that is read, in characters: the longest selector that the settings permit. It bounds the time to
- * match the claim against all boards.
+ * Maximum length of a claim that is read, in characters: that of the longest selector that the settings permit. This
+ * limits the time for matching the claim against all boards.
  */
 const longestClaim = 1024;
 
@@ -40,8 +40,8 @@ const namespaceClaim = ({ nodeSelector, namespaceSelector }: SiteScope): string 
   namespaceSelector ?? (nodeSelector === undefined ? "" : none);
 
 /**
- * The selector in an annotation; undefined if it claims no workloads. Sites of an older program version have no
- * annotation, and count as claiming none.
+ * The selector in an annotation; undefined if it claims no workloads. Sites with an older program version have no
+ * annotation, and count as claiming no workloads.
  */
 const claimedNamespaces = (annotation: string | undefined): LabelSelector | undefined =>
   annotation === undefined || annotation === none ? undefined : parseLabelSelector(annotation, longestClaim);
@@ -83,8 +83,8 @@ export function siteLeaseOf({ metadata }: Lease): readonly SiteLease[] {
 }
 
 /**
- * The claims of sites that are older than this one, oldest first. Creation times are compared as text, because one server
- * wrote them all and only their order matters. If this site has no Lease yet, all others are older.
+ * The claims of sites that are older than this one, oldest first. Creation times are compared as text, because the same
+ * server wrote them all and only their order matters. If this site has no Lease yet, all others are older.
  */
 export function olderClaims(
   found: readonly SiteLease[],

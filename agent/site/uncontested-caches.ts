@@ -14,7 +14,7 @@ const boardOf: Readonly<Record<string, (object: KubeObject) => string>> = {
 
 /**
  * The caches without the boards that an older site claims, and without their Leases and pods. Controllers do not act on
- * objects that they do not see: to them, such a board has left the selection until the conflict is over.
+ * objects that they do not see: to them, such a board has left the selection until the conflict has ended.
  */
 export const uncontestedCaches = (caches: Caches, claims: Pick<SiteClaims, "none" | "claimant">): Caches =>
   new FilteredCaches(caches, {
@@ -27,8 +27,8 @@ export const uncontestedCaches = (caches: Caches, claims: Pick<SiteClaims, "none
   });
 
 /**
- * For some indexes, the function that returns the board of a value. All pods with the value are on that board, so
- * either all or none are shown.
+ * For some indexes, a function that returns the board of a value. All pods with the value are on that board, so either
+ * all or none of them are shown.
  */
 const boardOfValue: Readonly<Record<string, (value: string) => string>> = {
   byNode: (board) => board,

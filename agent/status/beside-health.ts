@@ -28,7 +28,8 @@ function brokerProblems({ mqtt, now }: Parts): readonly ProblemPart[] {
       severity: "warning",
       message: `${mqtt.error.message}${since}; the site itself is managed as usual`,
       hint:
-        mqtt.error.hint ?? "check the link and the broker (siteward doctor --only mqtt); messages wait in the outbox",
+        mqtt.error.hint ??
+        "check the link and the broker (siteward doctor --only mqtt); messages are kept in the outbox",
     },
   ];
 }
@@ -46,7 +47,7 @@ function clockProblems({ clock }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** The problem of a log that has grown: a long-running reader keeps SQLite from checkpointing it. */
+/** The problem of a write-ahead log that has grown because a long-running reader keeps SQLite from checkpointing it. */
 function logProblems({ journal }: Parts): readonly ProblemPart[] {
   const { walBytes = 0, walExpected = Number.POSITIVE_INFINITY, path = "" } = journal ?? {};
   if (walBytes <= walExpected) return [];
@@ -54,8 +55,8 @@ function logProblems({ journal }: Parts): readonly ProblemPart[] {
     {
       type: "CacheLogHeld",
       severity: "warning",
-      message: `the log of ${path} has grown beyond ${Math.round(walExpected / 2 ** 20)} MiB: a transaction of another process keeps it from shrinking`,
-      hint: `find that process with fuser ${path} and end it; then the log shrinks by itself`,
+      message: `the write-ahead log of ${path} has grown beyond ${Math.round(walExpected / 2 ** 20)} MiB: a transaction of another process keeps it from shrinking`,
+      hint: `find that process with fuser ${path} and end it; the log will then shrink by itself`,
     },
   ];
 }
@@ -80,7 +81,7 @@ function placeProblems({ journal, memory }: Parts): readonly ProblemPart[] {
 
 /** What a freeze and quiet hours hold back. */
 const evictedForItsBoard = "evicted because its board is lost or not ready";
-const notHeld = "drains, board.confirm-dead and NoExecute taints with other keys take effect all the same";
+const notHeld = "drains, board.confirm-dead and NoExecute taints with other keys still take effect";
 
 /** Holds are not faults; they are listed so that operators can see why no pod is evicted from a lost board. */
 export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {

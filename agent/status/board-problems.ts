@@ -17,7 +17,7 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
       type: "BoardsLost",
       severity: "warning",
       message: sentence(lost, now, words.lost),
-      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; kubectl cordon NODE alone silences this only once its pods are gone",
+      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; cordoning alone clears this only after all pods have left the board",
     });
   if (notReady.count > 0)
     found.push({
@@ -37,7 +37,7 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
       type: "CordonedNotDrained",
       severity: "warning",
       message: `${undrainedText(undrained)}${words.afterwards}`,
-      hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods remain until the board returns or its Node is deleted",
+      hint: "check power, network and kubelet, or drain boards before they are turned off: kubectl drain NODE; evicted pods continue to exist until the board returns or its Node is deleted",
     });
   return found;
 }

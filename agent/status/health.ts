@@ -34,7 +34,10 @@ export function problems(parts: Parts): readonly ProblemPart[] {
 const ofSite = (...found: readonly (readonly ProblemPart[])[]): readonly ProblemPart[] =>
   found.flat().map((problem) => ({ ...problem, isOfSite: true }));
 
-/** Sort key. An agent that is held or has ended comes first: it does nothing, so its other problems do not matter. */
+/**
+ * Sort key. An agent that is held or has ended comes first, because it does nothing, so its other problems do not
+ * matter.
+ */
 const rankOf = ({ type, severity }: ProblemPart): number =>
   type === "AgentHeld" || type === "AgentEnded" ? -1 : gravity[severity];
 
@@ -56,7 +59,7 @@ function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
   if (!api || !error || api.state === "up") return [];
   const since = api.state === "down" ? ` (for ${formatDuration(elapsed(api.since, now))})` : "";
   const { type, severity, until, hint } = linkTexts[error.kind];
-  const meanwhile = api.state === "down" ? `; ${until} this board evicts nothing, and pods keep running` : "";
+  const meanwhile = api.state === "down" ? `; ${until}, this board evicts nothing, and pods keep running` : "";
   const next = error.hint ?? hint;
   return [
     {
@@ -68,7 +71,7 @@ function linkProblems({ api, clock, now }: Parts): readonly ProblemPart[] {
   ];
 }
 
-/** Certificates and tokens are refused by the clock, and renewing them does not help then. */
+/** A wrong clock makes valid certificates and tokens appear invalid, and renewing them does not help then. */
 const clockFirst =
   "this board's clock has not been set since boot: compare it with date -u, and wait for timedatectl timesync-status or set it";
 
@@ -106,7 +109,7 @@ const linkTexts: Readonly<Record<ApiProblem["kind"], LinkText>> = {
 };
 
 function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
-  // Without a link nothing is known about the leader; the link itself is the problem.
+  // Without a link, nothing is known about the leader, and the link itself is the problem.
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
@@ -120,13 +123,13 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
       {
         type: "NoLeader",
         severity: "warning",
-        message: `${what}, for ${formatDuration(without)} now: no board leads the site until another one takes it over`,
-        hint: "this takes up to two lease durations; if it stays: run siteward status on the other boards",
+        message: `${what} (for ${formatDuration(without)} now), and no board leads the site until another one takes it over`,
+        hint: "this takes up to two lease durations; if the problem persists, run siteward status on the other boards",
       },
     ];
   }
   if (without <= 2 * duration + slackOfFollowers) {
-    const written = `its holder set a duration of ${formatDuration(duration)}, and no board takes the Lease over before that ends`;
+    const written = `its holder set a duration of ${formatDuration(duration)}, and no board takes the Lease over before that time has passed`;
     return [
       {
         type: "NoLeader",
@@ -154,7 +157,7 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
  */
 const slackOfFollowers = 30_000;
 
-/** A backlog that is older than this is reported. A burst of changes is usually applied within seconds. */
+/** An older backlog is reported. A burst of changes is usually applied within seconds. */
 const toleratedBacklog: Millis = 60_000;
 
 function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
@@ -169,9 +172,9 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         message: `${resource}: ${silence}; until the watch recovers, ${
           /^(nodes|leases)\b/.test(resource)
             ? "no board is judged by its silence"
-            : "the controllers may act on what they knew before"
+            : "the controllers may act on outdated objects"
         }`,
-        hint: "the agent opens the watch again by itself; if the problem stays, check the link",
+        hint: "the agent reopens the watch by itself; if the problem persists, check the link",
       });
     }
     if (behindMs >= toleratedBacklog) {
@@ -179,8 +182,8 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         type: "CacheBehind",
         subject: resource,
         severity: "warning",
-        message: `${resource}: received changes have been waiting for ${formatDuration(behindMs)}; until they are applied the controllers act on older objects`,
-        hint: "more changes than this board can take in: siteward journal tail shows the waiting objects, kubectl get --watch how often they change",
+        message: `${resource}: received changes have been waiting for ${formatDuration(behindMs)}; until they are applied, the controllers act on older objects`,
+        hint: "there are more changes than this board can apply: siteward journal tail shows the waiting objects, kubectl get --watch how often they change",
       });
     }
     const [last] = rejectedWhy.slice(-1);
@@ -189,8 +192,8 @@ function watchProblems({ watches = [], api }: Parts): readonly ProblemPart[] {
         type: "ObjectsRejected",
         subject: resource,
         severity: "warning",
-        message: `${resource}: ${rejected} could not be used, the last: ${last}`,
-        hint: `inspect these ${resource} with kubectl; siteward status --json names the last few`,
+        message: `${resource}: ${rejected} could not be used, the last one: ${last}`,
+        hint: `inspect these ${resource} with kubectl; siteward status --json lists the last few`,
       });
     }
   }
@@ -224,7 +227,7 @@ function siteProblems({
       type: "QuarantineHold",
       severity: "warning",
       message: `no silent board is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})`,
-      hint: "ends by itself",
+      hint: "this ends by itself",
     });
   }
   if (eviction?.valve?.heldSince) found.push(valveProblem(eviction.valve, eviction.valve.heldSince, now));
@@ -249,7 +252,7 @@ function valveProblem(
 ): ProblemPart {
   const isKept = acts < limit && acts >= limit - kept;
   const reasons = [
-    ...(isUnknown ? ["the acts of the last hour are unknown, because the site's Lease did not have them"] : []),
+    ...(isUnknown ? ["the acts of the last hour are unknown, because the site's Lease did not contain them"] : []),
     ...(!isUnknown && acts >= limit ? [`${acts} in the last hour (limit ${limit})`] : []),
     ...(!isUnknown && isKept
       ? [`${acts} in the last hour (limit ${limit}, of which ${kept} are kept for taints)`]
@@ -262,7 +265,7 @@ function valveProblem(
     type: "SafetyValveShut",
     severity: "critical",
     message: `harmful acts${on} have been held since ${timeOf(since, now)}: ${reasons.join("; ") || "the limit, or a namespace's share in it, was reached"}${shares}`,
-    hint: `siteward why last says what was done and is held; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
+    hint: `siteward why last shows what was done and what is held; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
   };
 }
 
@@ -272,11 +275,11 @@ function claimed({ boards, some, namespaces }: SelectionConflictPart): string {
   const named = (names: readonly string[], of: number): string =>
     `${names.join(", ")}${of > names.length ? ", …" : ""}`;
   const found = [
-    ...(boards > 0 ? [`${boards} of this site's boards too; nothing is done with them: ${named(some, boards)}`] : []),
-    ...(namespaces === "every" ? ["every namespace; nothing is done with workloads"] : []),
+    ...(boards > 0 ? [`${boards} of this site's boards too, which are left alone: ${named(some, boards)}`] : []),
+    ...(namespaces === "every" ? ["every namespace, so workloads are left alone"] : []),
     ...(typeof namespaces === "object"
       ? [
-          `${namespaces.count} of this site's namespaces; nothing is done with their workloads: ${named(namespaces.some, namespaces.count)}`,
+          `${namespaces.count} of this site's namespaces, whose workloads are left alone: ${named(namespaces.some, namespaces.count)}`,
         ]
       : []),
   ];
@@ -292,11 +295,11 @@ function ownProblems({ controllers = [], rebuilt, restored, config, process, now
   }
   if (restored) {
     const dropped =
-      rebuilt && `${rebuilt.why}; ${formatDuration(elapsed(rebuilt.at, now))} ago this board deleted its cache`;
+      rebuilt && `${rebuilt.why}; this board deleted its cache ${formatDuration(elapsed(rebuilt.at, now))} ago`;
     found.push({
       type: "ServerRestored",
       severity: "warning",
-      message: `${dropped ?? "the API server was restored from a backup lately"}; this board still checks whether a server shows what was undone`,
+      message: `${dropped ?? "the API server was recently restored from a backup"}; this board still checks whether any server shows state that was undone`,
       hint: restored.hint,
     });
   } else if (rebuilt && elapsed(rebuilt.at, now) < rebuiltIsNews) {
@@ -313,7 +316,7 @@ function ownProblems({ controllers = [], rebuilt, restored, config, process, now
     found.push({
       type: "StatusNotWritten",
       severity: "info",
-      message: `the status file could not be written ${process.writeFailures} times since the start`,
+      message: `the status file could not be written ${process.writeFailures} times since the agent started`,
       hint: "check the free space and the permissions of the status file's folder",
     });
   }

@@ -41,8 +41,8 @@ export const judgeProblem = (
   type: "SecondJudge",
   subject: manager,
   severity: "critical",
-  message: `${manager} judges the boards of this site too: this program wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
-  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here. This is shown for a day after its last write, or until the agent restarts`,
+  message: `${manager} judges the boards of this site too: it wrote ${wrote} of ${board} (seen ${formatDuration(elapsed(at, now))} ago)`,
+  hint: `${flagsAgainst(manager)}; two judges undo each other's work, and ${manager} evicts pods even while evictions are held here. This is shown until a day after its last write, or until the agent restarts`,
   isOfSite: true,
 });
 
@@ -50,26 +50,28 @@ export const judgeProblem = (
 export const deafProblem = (since: Instant, now: Instant): ProblemPart => ({
   type: "LeaderDeaf",
   severity: "critical",
-  message: `this board leads, and its watches of boards have delivered nothing new since ${timeOf(since, now)}, though the API server answers: boards that fall silent or return may go unnoticed`,
-  hint: "the Lease goes to another board if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+  message: `this board leads, and its watches of boards have delivered nothing new since ${timeOf(since, now)}, although the API server responds: boards that fall silent or return may go unnoticed`,
+  hint: "another board takes over if one stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
-/** The problem of a leader that hears the boards, and whose requests of one kind all fail. */
+/** The problem of a leader that receives heartbeats, but whose requests of one kind all fail. */
 export const unableProblem = ({ kind, since, error }: Failing, now: Instant): ProblemPart => ({
   type: "LeaderUnable",
   severity: "warning",
   message: `this board leads, and none of its requests to ${kind} has succeeded since ${timeOf(since, now)}: ${error.message}`,
-  hint: "the Lease goes to another board if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
+  hint: "another board takes over if the API server is at fault and a board stands by; look for a faulty API server: kubectl get --raw '/readyz?verbose' on each of them",
 });
 
-/** The problem of controllers that wait for their caches long after the beginning of a term, and do nothing meanwhile. */
+/**
+ * The problem of controllers that wait for their caches long after the beginning of a term, and do nothing until then.
+ */
 export const lateProblem = ({ since, loops }: Late, now: Instant): ProblemPart => ({
   type: "ControllersNotStarted",
   severity: "warning",
-  message: `this board has led since ${timeOf(since, now)}, and some of its controllers do nothing yet: ${loops
+  message: `this board has led since ${timeOf(since, now)}, but some of its controllers have not started yet: ${loops
     .map(({ names, waitFor }) => `${names.join(", ")} (waiting for ${waitFor.join(", ")})`)
     .join("; ")}`,
-  hint: "they start once this board has caught up with everything that changed before its term; if that takes minutes, look for what changes these objects so often: kubectl get --watch, and at this board's load",
+  hint: "they start once this board has applied all changes from before its term; if that takes minutes, find out what changes these objects so often (kubectl get --watch), and check this board's load",
 });
 
 /** A pass over the boards is reported if it is late by more periods than this. */
@@ -83,8 +85,8 @@ function roughly(count: number): string {
 }
 
 /**
- * The problem that the judgement of boards is late: a pass cannot mark all silent boards within the request limit, or the
- * passes themselves are late. Not reported while the API is unreachable, which is the problem then.
+ * The problem that the judgement of boards is late: a pass cannot mark all silent boards within the request limit, or
+ * the passes themselves are late. Not reported while the API is unreachable, because that is reported instead.
  */
 export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPart[] {
   if (judgement?.at === undefined || judgement.isPaused || api?.state !== "up") return [];
@@ -102,7 +104,7 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
       type: "NodeLifecycleBehind",
       severity: "warning",
       message: facts.join("; "),
-      hint: `raise client.qps (now ${qps} per second) if the API server can take more; the boards that matter most go first`,
+      hint: `raise client.qps (now ${qps} per second) if the API server can take more; the most important boards are marked first`,
     },
   ];
 }
@@ -132,8 +134,8 @@ export function postponedProblems({ judgement, now }: Parts): readonly ProblemPa
   if (judgement?.postponed === undefined || judgement.isPaused) return [];
   const { since, boards } = judgement.postponed;
   const who = sentence(boards, now, {
-    one: "is neither judged nor evicted meanwhile, and has been silent since",
-    several: "boards are neither judged nor evicted meanwhile, and have been silent since",
+    one: "will not be judged or evicted until then; silent since",
+    several: "boards will not be judged or evicted until then; silent since",
   });
   return [
     {

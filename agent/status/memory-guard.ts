@@ -116,7 +116,7 @@ export class MemoryGuard {
       log.warn("memory above memory.hard: the agent restarts", sizes);
       restart(`${sizes.rssMiB} MiB of memory, more than memory.hard (${sizes.hardMiB} MiB)`);
     } else if (step === "in vain" && !wasInVain) {
-      log.warn("memory above memory.hard so soon after the start that a restart would not help", sizes);
+      log.warn("memory above memory.hard so soon after a start that a restart would not help", sizes);
     }
   }
 

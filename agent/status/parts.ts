@@ -8,7 +8,7 @@ type At<T, K extends keyof T> = Omit<T, K> & { readonly [P in keyof Pick<T, K>]:
 
 /**
  * Input of the status: the members of the document (schema.ts, which has their meaning) as components provide them on
- * request, and further facts that only the rules of health.ts need. Times are instants of this process; components that
+ * request, and other facts that only the rules of health.ts need. Times are instants of this process; components that
  * do not exist yet are left out.
  */
 export interface Parts {
@@ -29,7 +29,7 @@ export interface Parts {
   readonly board?: Section<"board">;
   readonly config?: Section<"config">;
   readonly clock?: Section<"clock">;
-  /** Absent: no fleet is configured. */
+  /** Absent if no fleet is configured. */
   readonly mqtt?: MqttPart;
   /** Holds and quiet hours in force, as far as this board knows. */
   readonly holds?: HoldsPart;
@@ -44,7 +44,7 @@ export interface Parts {
   readonly restored?: { readonly hint: string };
   /** Older sites that also claim boards or namespaces of this one; this site leaves those alone. */
   readonly selectionConflicts?: readonly SelectionConflictPart[];
-  /** Further problems, which do not follow from the members above (see health.ts). */
+  /** Other problems, which do not follow from the members above (see health.ts). */
   readonly problems?: readonly ProblemPart[];
 }
 
@@ -95,8 +95,8 @@ export type ApiPart = Omit<At<ApiSection, "since">, "lastError" | "lastOutage" |
 
 export interface ApiProblem {
   /**
-   * credentials: refused, expired or missing. certificate: the server's is not trusted. forbidden: a permission is
-   * missing.
+   * credentials: refused, expired or missing. certificate: the server's certificate is not trusted. forbidden: a
+   * permission is missing.
    */
   readonly kind: "unreachable" | "credentials" | "certificate" | "forbidden";
   readonly message: string;
@@ -134,7 +134,7 @@ export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoa
   Section<"boards">,
   "tainted"
 > & {
-    /** Those boards among `off` whose pods are being evicted, by name; absent: none. */
+    /** Those boards among `off` whose pods are being evicted, by name; absent if there are none. */
     readonly undrained?: readonly UndrainedBoard[];
   };
 
@@ -149,7 +149,7 @@ export interface UndrainedBoard {
 
 /** Progress of judging the boards. */
 export interface JudgementPart extends Omit<Section<"judgement">, "ageMs" | "isPaused"> {
-  /** When the current verdicts were reached; `undefined`: none yet. */
+  /** When the current verdicts were reached; undefined if there are none yet. */
   readonly at: Instant | undefined;
   /** Interval between passes over the boards. */
   readonly period: Millis;
@@ -159,7 +159,7 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs" | "isP
   readonly behindSince: Instant | undefined;
   /** Allowed requests per second. */
   readonly qps: number;
-  /** The link flaps: since when, and the boards whose judgement or eviction that postpones; absent: none. */
+  /** Set if the link flaps: since when, and the boards whose judgement or eviction is postponed because of that. */
   readonly postponed?: { readonly since: Instant; readonly boards: NamedBoards } | undefined;
 }
 
@@ -177,8 +177,8 @@ export type ValvePart = At<ValveSection, "heldSince">;
 type HoldsSection = Section<"holds">;
 
 /**
- * `until` may lie after `now`. It is an instant of this process, whatever the wall clock showed when the order was
- * given.
+ * `until` may be later than `now`. It is an instant of this process, regardless of the wall clock at the time of the
+ * order.
  */
 export type HoldsPart = {
   readonly [K in "freezes" | "pauses" | "confirmed"]: readonly At<HoldsSection[K][number], "until">[];

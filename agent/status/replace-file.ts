@@ -13,7 +13,7 @@ export function replaceFile(file: string, text: string): void {
   const { O_WRONLY, O_CREAT, O_EXCL } = constants;
   const handle = openSync(beside, O_WRONLY | O_CREAT | O_EXCL, 0o644);
   try {
-    // Readable for all whatever the umask, because monitoring runs as another user.
+    // Readable for all regardless of the umask, because monitoring runs as another user.
     fchmodSync(handle, 0o644);
     writeFileSync(handle, text);
   } finally {

@@ -95,7 +95,7 @@ const watch = record({
   resource: text,
   state: word<"live" | "syncing" | "silent" | "failing" | "off">(),
   objects: count,
-  /** Number of lists and of watch restarts. */
+  /** The numbers of lists and of watch restarts. */
   lists: count,
   restarts: count,
   /** Objects from the API that could not be used, and the last few reasons. */
@@ -172,7 +172,7 @@ const valve = record({
   /** Boards that are tainted because they are silent, and how many may be. */
   boards: count,
   mostBoards: count,
-  /** Set if the acts of the last hour are not all known; then none is permitted. */
+  /** Set if not all acts of the last hour are known, in which case no act is permitted. */
   isUnknown: optional(yesNo),
   /** Since when acts have been held; absent while none is. */
   heldSince: optional(text),
@@ -187,7 +187,9 @@ const eviction = record({
   queueHeld: optional(count),
   /** Pods whose toleration time is running. */
   pending: count,
-  /** Pods that still exist although their toleration time is over: held, or not deleted yet. */
+  /**
+   * Pods that still exist although their toleration time has expired, because their eviction is held or in progress.
+   */
   due: optional(count),
   /** Pods that this board evicted in the last hour. */
   evicted1h: optional(count),
@@ -196,7 +198,7 @@ const eviction = record({
   /** Recorded acts that are held back, by reason: the current ones, and all since the process started. */
   heldActs: optional(list(record({ why: text, now: count, total: count }))),
   oldestMs: optional(span),
-  /** Why harmful acts are held at present. */
+  /** Why harmful acts are currently held. */
   held: optional(text),
   /** Freezes ordered by operators. */
   frozen: optional(list(freeze)),
@@ -278,7 +280,7 @@ export const status = record({
   startedAt: text,
   /** Failed writes of the file since the start. */
   writeFailures: count,
-  /** Why this process ends, and how the previous one ended. */
+  /** Why this process is ending, and how the previous one ended. */
   ending: optional(ending),
   previous: optional(ending),
   health: record({ level: word<StatusLevel>(), ready: yesNo, conditions: list(condition) }),

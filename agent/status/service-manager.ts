@@ -26,7 +26,7 @@ export class ServiceManager {
     this.#notifier.send("READY=1");
   }
 
-  /** Reports that a reload begins. `ready` must be called when it has ended, even if it failed. */
+  /** Reports that a reload begins. `ready` must be called when the reload has ended, even if it failed. */
   reloading(): void {
     this.#isReady = false;
     this.#notifier.send(`RELOADING=1\nMONOTONIC_USEC=${Math.round(this.#clock.now().mono * 1000)}`);

@@ -6,7 +6,7 @@ import { isReady, levelOf, problems } from "./health.ts";
 import type { Parts } from "./parts.ts";
 import { type Status, status, statusSchema } from "./schema.ts";
 
-/** Builds the status from its parts. Pure. `before`: the last status; a condition that lasts keeps its `since`. */
+/** Builds the status from its parts. Pure. `before`: the last status; a condition that continues keeps its `since`. */
 export function snapshot(parts: Parts, before: Status | undefined): Status {
   const { now, api, watches = [], mqtt, zones, judgement, eviction, controllers, holds } = parts;
   const found = problems(parts);

@@ -28,8 +28,8 @@ const promptWrites = 6;
 const settling: Millis = 100;
 
 /**
- * Keeps status.json up to date: checks for changes every `minInterval`, and at once after `changed()`. If the file cannot be
- * written, the failure is logged once and counted, and the write is retried.
+ * Keeps status.json up to date: checks for changes every `minInterval`, and immediately after `changed()`. If the file
+ * cannot be written, the failure is logged once and counted, and the write is retried.
  */
 export class StatusFile {
   readonly #ambient: Ambient;
@@ -58,7 +58,7 @@ export class StatusFile {
     return this.#failures;
   }
 
-  /** The status made last, written or not. */
+  /** The last status built, whether written or not. */
   get last(): Status | undefined {
     return this.#last;
   }
@@ -71,7 +71,7 @@ export class StatusFile {
     }
   }
 
-  /** Called after each change that must appear in the file at once. */
+  /** Called after each change that must appear in the file immediately. */
   changed(): void {
     this.#bell.ring();
   }

@@ -21,7 +21,7 @@ export const stuckOf = (
   loops.flatMap(({ name, at }) => (at !== "idle" && elapsed(at, now) > limitOf(name) ? [{ name, since: at }] : []));
 
 export interface WatchdogDeps {
-  /** systemd's watchdog period; undefined if it is disabled: stuck loops are then only reported. */
+  /** systemd's watchdog period; undefined if it is disabled, in which case stuck loops are only reported. */
   readonly period: Millis | undefined;
   readonly loops: () => readonly Progress[];
   readonly limitOf: (name: string) => Millis;
@@ -61,9 +61,9 @@ export class Watchdog {
       this.#look();
       const asleep = clock.now();
       await sleep(clock, pause, signal);
-      // After a suspension every loop looks late but is about to continue.
+      // After a suspension, every loop appears late but is about to continue.
       if (elapsed(asleep, clock.now()) > 2 * pause) await sleep(clock, Math.min(pause, wakingUp), signal);
-      // Lets disk and socket callbacks run too, not only timers.
+      // Lets disk and socket callbacks run as well, not just timers.
       await nextTurn();
     }
   }

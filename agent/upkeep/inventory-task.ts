@@ -14,13 +14,13 @@ export interface InventoryDeps {
 
 const area = "inventory";
 
-/** After a boot the inventory waits for this long, because the board is busy, … */
+/** After a boot, the inventory waits for this long, because the board is busy, … */
 const afterStart: Millis = 45_000;
 /** … plus a random part of this time, because all boards of a site may boot together. */
 const spread: Millis = 60_000;
 /** Time limit of the separate process. */
 const timeLimit: Millis = 60_000;
-/** Longest output that is read, in bytes. */
+/** Maximum output that is read, in bytes. */
 const longestOutput = 65_536;
 
 /** Collects the board's inventory after each boot and at each maintenance, and stores it. */

@@ -11,7 +11,7 @@ const pause: Millis = 50;
 /** Bounds of a portion's size, in units. */
 const [fewest, most] = [4, 512];
 
-/** Does the work in portions, whose size follows from their duration. Returns the duration of the longest portion. */
+/** Does the work in portions, whose size is adapted to their duration. Returns the duration of the longest portion. */
 export async function inPortions({ clock }: Ambient, work: Portions, signal: AbortSignal): Promise<Millis> {
   let size = fewest;
   let longest = 0;

@@ -4,7 +4,7 @@ import type { CronWindow } from "../config/cron.ts";
 import { lastBegin } from "./calendar.ts";
 import type { Zone } from "./time-zone.ts";
 
-/** A time in which nothing is evicted. */
+/** A time during which nothing is evicted. */
 export interface QuietTime {
   /** The end of the quiet time; undefined if the local time is unknown, and the quiet time lasts until it is known. */
   readonly until: Instant | undefined;
@@ -16,8 +16,8 @@ export type IsQuiet = (now: Instant, clock: ClockState) => QuietTime | undefined
 
 /**
  * The rule of the quiet hours. Pure: the end is computed from the calendar each time, so it follows corrections of the
- * clock and needs no memory. While the local time is unknown it is quiet, because evictions can be made up for later.
- * `zone` is undefined if this board does not know the time zone of the quiet hours.
+ * clock and needs no memory. While the local time is unknown, it counts as quiet, because evictions can be made up for
+ * later. `zone` is undefined if this board does not know the time zone of the quiet hours.
  */
 export const quietHours =
   (windows: readonly CronWindow[], zone: Zone | undefined): IsQuiet =>

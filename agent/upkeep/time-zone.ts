@@ -16,7 +16,7 @@ export type ReadBytes = (file: string) => Uint8Array | undefined;
 export function zoneNamed(name: string | undefined, read: ReadBytes): Zone | undefined {
   if (name === "UTC") return utc;
   const bytes = read(name === undefined ? "/etc/localtime" : `/usr/share/zoneinfo/${name}`);
-  // Without /etc/localtime the board's zone is UTC: localtime(5).
+  // Without /etc/localtime, the board's zone is UTC: see localtime(5).
   return bytes === undefined ? (name === undefined ? utc : undefined) : zoneFrom(bytes);
 }
 
@@ -99,7 +99,7 @@ interface Table {
   readonly offsets: readonly Millis[];
   /** The offset before the first transition. */
   readonly before: Millis;
-  /** Applies after the last transition; if undefined, the last offset does. */
+  /** Applies after the last transition; if undefined, the last offset remains in effect. */
   readonly rule: Rule | undefined;
 }
 

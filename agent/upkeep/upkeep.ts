@@ -5,7 +5,7 @@ import type { Cron } from "../config/cron.ts";
 import { lastBegin } from "./calendar.ts";
 import type { Zone } from "./time-zone.ts";
 
-/** A maintenance task. Its errors end the agent, so it throws only those that must. */
+/** A maintenance task. Its errors end the agent, so it throws only errors that must do so. */
 export interface Task {
   readonly name: string;
   run(signal: AbortSignal): Promise<void>;
@@ -59,7 +59,7 @@ export class Upkeep {
   #isDue(now: Instant): boolean {
     const { schedule, zone, clock } = this.#deps;
     if (clock() === "unsynced") return elapsed(this.#done, now) >= unsetPeriod;
-    // If the clock was set, starts within the skipped time do not count as missed, and a jump back repeats none.
+    // If the clock was set, starts within the skipped time do not count as missed, and a jump back does not repeat any.
     const passed = elapsed(this.#checked, now);
     const jumped = Math.abs(now.wall - this.#checked.wall - passed) > checkInterval;
     const back = jumped ? Math.min(passed, madeUp) : Math.min(now.wall - this.#checked.wall, madeUp);

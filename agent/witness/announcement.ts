@@ -5,18 +5,18 @@ import { isPublicText } from "./board-key.ts";
 
 /**
  * Annotation that each agent writes on its own board's Node: where the board answers on the LAN, and the public half of
- * its key. Writing it takes the right to patch Nodes, which tenants do not have.
+ * its key. Writing it requires the permission to patch Nodes, which tenants do not have.
  */
 export const witnessAnnotation = "siteward.dev/witness";
 
 export interface Announcement {
-  /** The board's public key, as `BoardKey.publicText` has it. */
+  /** The board's public key, in the form of `BoardKey.publicText`. */
   readonly key: string;
   readonly port: number;
   readonly addresses: readonly string[];
 }
 
-/** A board has few addresses on its LAN; questions go to each of them. */
+/** Maximum number of a board's addresses on its LAN; questions are sent to each of them. */
 export const mostAddresses = 8;
 const longestText = 1024;
 
@@ -32,7 +32,7 @@ export function parseAnnouncement(text: string): Announcement | undefined {
   return { key, port, addresses: found };
 }
 
-/** What a Node says about its board's answers; undefined if the board does not answer. */
+/** Where the board of a Node answers, according to the Node; undefined if the board does not answer. */
 export function announcedBy({ metadata, status }: Node): Announcement | undefined {
   const text = metadata.annotations?.[witnessAnnotation];
   const announced = text === undefined ? undefined : parseAnnouncement(text);
@@ -42,7 +42,7 @@ export function announcedBy({ metadata, status }: Node): Announcement | undefine
   return { ...announced, addresses: addresses.slice(0, mostAddresses).filter(isBoardAddress) };
 }
 
-/** Whether datagrams may be sent to this address: it belongs to one machine, and not to all of them. */
+/** Whether datagrams may be sent to this address: it belongs to a single machine. */
 function isBoardAddress(address: unknown): address is string {
   if (typeof address !== "string" || isIP(address) === 0) return false;
   return !shared.check(address, isIPv6(address) ? "ipv6" : "ipv4");

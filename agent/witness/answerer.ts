@@ -18,18 +18,18 @@ export interface AnswererDeps {
   readonly kubelet: KubeletHealth;
 }
 
-/** At most ten answers in any second: a flood costs the board little. */
+/** At most ten answers in any second, so that a flood costs the board little. */
 const rate = { perSecond: 5, burst: 5 };
-/** How long to wait before the port is opened again. */
+/** How long to wait before the port is reopened. */
 const reopenEvery: Millis = 60_000;
-/** How often a kubelet that has never answered is asked, without a question. */
+/** How often a kubelet that has never answered is asked even if no question arrives. */
 const firstAnswerEvery: Millis = 600_000;
-/** How often a kubelet that is down is asked, without a question, so that its return is noticed. */
+/** How often a kubelet that is down is asked even if no question arrives, so that its return is noticed. */
 const returnEvery: Millis = 60_000;
 
 /**
- * Answers signed questions of other boards on the LAN, so that a leader can tell a board that lost its API link from a
- * dead one. A question that is not for this board of this site gets no answer.
+ * Answers signed questions from other boards on the LAN, so that a leader can distinguish a board that lost its API
+ * link from a dead one. A question that is not for this board of this site is not answered.
  */
 export class Answerer {
   readonly #ambient: Ambient;
@@ -67,7 +67,7 @@ export class Answerer {
     }
   }
 
-  /** Reported once, and again only if something else is the matter. */
+  /** Reported once, and again only if the problem changes. */
   #report(error: unknown): void {
     const problem = sentenceOf(error);
     if (problem === this.#problem) return;
@@ -75,7 +75,10 @@ export class Answerer {
     this.#ambient.log.warn("this board does not answer on the LAN", { port: this.#deps.port, error });
   }
 
-  /** Learns whether the kubelet can be asked at all, while it probably runs, and when one that was down runs again. */
+  /**
+   * Finds out, while the kubelet is probably running, whether it can be asked at all, and notices when a kubelet that
+   * was down is running again.
+   */
   async #watchKubelet(signal: AbortSignal): Promise<void> {
     const { kubelet } = this.#deps;
     await kubelet.state();
@@ -107,7 +110,10 @@ export class Answerer {
   }
 }
 
-/** Waits until the port is closed by an error, which is returned, or the signal aborts and it is closed here. */
+/**
+ * Waits until the port is closed by an error, which is returned, or until the signal aborts, in which case the port is
+ * closed here.
+ */
 async function untilClosed(port: LanPort, signal: AbortSignal): Promise<Error | undefined> {
   const close = (): void => port.close();
   if (signal.aborted) close();

@@ -21,8 +21,8 @@ export class BoardKey {
   }
 
   /**
-   * The kept key. Without one that can be read a new one is made and kept; the board's Node then gets the new public
-   * half. If it cannot be kept, it serves until the agent ends.
+   * The stored key. If there is no readable one, a new one is created and stored, and the board's Node then gets the
+   * new public half. A key that cannot be stored is used until the agent ends.
    */
   static kept(file: KeyFile, log: Logger): BoardKey {
     const found = keyIn(file, log);
@@ -31,7 +31,9 @@ export class BoardKey {
     try {
       file.write(privateKey.export({ type: "pkcs8", format: "pem" }).toString());
     } catch (error) {
-      log.warn("the board's key for answers on the LAN cannot be kept; it is made again at the next start", { error });
+      log.warn("the board's key for answers on the LAN cannot be stored; a new one will be created at the next start", {
+        error,
+      });
     }
     return new BoardKey(privateKey);
   }
@@ -47,10 +49,10 @@ function keyIn(file: KeyFile, log: Logger): KeyObject | undefined {
     if (pem === undefined) return undefined;
     const key = createPrivateKey(pem);
     if (key.asymmetricKeyType === "ed25519") return key;
-    log.warn("the board's key for answers on the LAN is made again: the kept one is not an Ed25519 key");
+    log.warn("the board's key for answers on the LAN is recreated, because the stored one is not an Ed25519 key");
   } catch (error) {
-    // Only the message: errors of key parsers may quote their input.
-    log.warn("the board's key for answers on the LAN is made again: the kept one cannot be read", {
+    // Logs only the message, because errors of key parsers may quote their input.
+    log.warn("the board's key for answers on the LAN is recreated, because the stored one cannot be read", {
       why: sentenceOf(error),
     });
   }
@@ -63,7 +65,7 @@ const rawLength = 32;
 
 const rawOf = (key: KeyObject): Buffer => key.export({ type: "spki", format: "der" }).subarray(prefix.length);
 
-/** Whether the text is a public key as `BoardKey.publicText` has it. */
+/** Whether the text is a public key in the form of `BoardKey.publicText`. */
 export function isPublicText(text: string): boolean {
   const raw = Buffer.from(text, "base64url");
   return raw.length === rawLength && raw.toString("base64url") === text;

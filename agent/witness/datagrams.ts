@@ -15,22 +15,22 @@ export const leastQuestion = 128;
 /** The longest name of a Node. */
 const longestName = 253;
 const longestQuestion = 4 + 16 + 2 * (1 + longestName);
-/** The longest boot id that is sent: the kernel's has 36 characters. */
+/** Maximum length of a boot id; the kernel's has 36 characters. */
 const longestBoot = 36;
 export const nonceLength = 16;
 const signatureLength = 64;
 const longestDown = 0xffffffff;
 
-/** A question: which board of which site is asked. */
+/** A question to a board of a site. */
 export interface Question {
   readonly nonce: Uint8Array;
   readonly site: string;
   readonly board: string;
 }
 
-/** What a board says about itself. */
+/** What a board states about itself. */
 export interface WitnessStatement {
-  /** The boot of the machine that answers. */
+  /** The boot of the answering machine. */
   readonly boot: string;
   readonly kubelet: KubeletState;
 }
@@ -73,7 +73,10 @@ export function decodeAnswer(datagram: Uint8Array): WitnessAnswer | undefined {
   return reader.isAtEnd ? { nonce, boot, kubelet, signature } : undefined;
 }
 
-/** The bytes that a board signs. They name the question, so that an answer fits no other question, board or site. */
+/**
+ * The bytes that a board signs. They include the question, so that an answer does not fit any other question, board or
+ * site.
+ */
 export const signedBytes = ({ nonce, site, board }: Question, statement: WitnessStatement): Uint8Array =>
   Buffer.concat([Buffer.from("siteward witness 1\0"), nonce, named(site), named(board), stated(statement)]);
 

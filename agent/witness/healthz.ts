@@ -2,7 +2,7 @@ import { request } from "node:http";
 import { type Clock, deadline, type Millis } from "../base/clock.ts";
 import type { AskKubelet } from "./kubelet-health.ts";
 
-/** The kubelet's health endpoint, by its default: plain HTTP, on loopback only, without credentials. */
+/** The default port of the kubelet's health endpoint: plain HTTP, only on loopback, without credentials. */
 export const kubeletPort = 10248;
 /** A kubelet on a busy board may take a while; the leader asks again after 5 s. */
 const timeout: Millis = 2500;
@@ -25,7 +25,7 @@ export const healthz =
       const at = { host: "127.0.0.1", port, path: "/healthz", agent: false, signal: bound.signal };
       const sent = request(at, (response) => {
         over(response.statusCode === 200 ? "ok" : "unhealthy");
-        // The body adds nothing, and may never end.
+        // The body is not needed, and may never end.
         response.destroy();
       });
       sent.once("error", () => over("silent"));

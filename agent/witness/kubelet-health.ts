@@ -6,7 +6,7 @@ import type { KubeletState } from "../judgement/word.ts";
 /** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
 export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;
 
-/** Where the facts about the kubelet are kept. A power cut leaves the previous text or the new one. */
+/** Where the facts about the kubelet are stored. After a power cut, the file has the previous text or the new one. */
 export interface KubeletFile {
   /** The file's text; undefined if there is none. */
   read(): string | undefined;
@@ -21,33 +21,39 @@ export interface KubeletHealthDeps {
 
 /** The time for which the kubelet has been down. */
 interface Down {
-  /** When it was first found down; by an earlier process of this boot, if that one found it down as well. */
+  /** When it was first found down, possibly by an earlier process of this boot. */
   readonly since: Instant;
   /** When this process first found it down. */
   readonly found: Instant;
   readonly seen: Instant;
 }
 
-/** For how long an answer of the kubelet is used again. */
+/** For how long an answer of the kubelet is reused. */
 const fresh: Millis = 1000;
-/** A kubelet that is found down again within this time has been down all the time. */
+/** A kubelet that is found down again within this time counts as down for all of it. */
 const continues: Millis = 300_000;
-/** A busy kubelet may miss one answer: until then a process claims no time that an earlier one measured. */
+/**
+ * How long a kubelet must be down before a process adopts the down time that an earlier process measured, because a
+ * busy kubelet may miss one answer.
+ */
 const confirmed: Millis = 5000;
 const longestText = 1024;
 
 /**
  * The health of this board's kubelet, read when it is needed. A kubelet whose health endpoint is turned off never
- * answers: so silence means "down" only once it has answered on this board. That it has, and since when it has been down
- * in this boot, is kept: the file is written when one of the two changes, and not with each answer.
+ * answers, so silence means "down" only if it has answered on this board before. Whether it has, and since when it has
+ * been down in this boot, is stored; the file is written when one of the two changes, not with each answer.
  */
 export class KubeletHealth {
   readonly #ambient: Pick<Ambient, "clock" | "log">;
   readonly #deps: KubeletHealthDeps;
-  /** What the file holds; undefined if nothing that is known. */
+  /** The content of the file; undefined if nothing in it is known. */
   #kept: string | undefined;
   #hasAnswered = false;
-  /** Since when the kubelet was down when an earlier process of this boot last looked. Unused after the first look. */
+  /**
+   * Since when the kubelet had been down at the last check by an earlier process of this boot. Unused after the first
+   * check.
+   */
   #inherited: Millis | undefined;
   #asking: Promise<KubeletState> | undefined;
   #last: { readonly state: KubeletState; readonly at: Instant } | undefined;
@@ -116,7 +122,7 @@ export class KubeletHealth {
     if (this.#hasAnswered && isOfThisBoot) this.#inherited = downSince;
   }
 
-  /** If it cannot be kept, the next answer tries again, and until then only a restart forgets it. */
+  /** If it cannot be stored, the next answer retries, and until then it is lost only by a restart. */
   #keep(): void {
     if (!this.#hasAnswered) return;
     const { file, bootId } = this.#deps;

@@ -12,13 +12,13 @@ export interface QuestionerDeps {
   readonly site: string;
 }
 
-/** What a leader asks about. */
+/** The boards about which a leader asks. */
 export interface Doubts {
-  /** The boards that are silent for so long that they are asked; undefined if that is not known now. */
+  /** The boards that have been silent for long enough to be asked; undefined if they are currently unknown. */
   inDoubt(now: Instant): readonly string[] | undefined;
-  /** Where a board answers, and its key; undefined if it does not. */
+  /** Where a board answers, and its key; undefined if it does not answer. */
   announced(board: string): Announcement | undefined;
-  /** The boot in which the board's kubelet last reported to the API server; undefined if that is not known. */
+  /** The boot in which the board's kubelet last reported to the API server; undefined if unknown. */
   reportedBoot(board: string): string | undefined;
 }
 
@@ -31,19 +31,24 @@ interface Asked {
   readonly at: Instant;
   /** Whether it was answered. */
   isAnswered: boolean;
-  /** Answers with a wrong signature: further ones are not checked. */
+  /** Number of answers with a wrong signature. Once there are `mostForged`, no more answers are checked. */
   forged: number;
 }
 
 const period: Millis = 5000;
-/** Boards asked at once. With more in doubt, those that were asked longest ago come first. */
+/**
+ * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
+ */
 const mostAsked = 200;
-/** A wrong answer costs a check of its signature, and anyone who sees the questions could send them without end. */
+/**
+ * Maximum number of wrong answers checked per question, because each costs a signature check, and anyone who sees the
+ * questions could send any number of them.
+ */
 const mostForged = 8;
 
 /**
- * Asks silent boards on the LAN while this board leads, and keeps their words. In calm it sends nothing, and has no port
- * open. A word is kept while its board is in doubt.
+ * Asks silent boards on the LAN while this board leads, and keeps their words. While no board is in doubt, it sends
+ * nothing and has no port open. A word is kept while its board is in doubt.
  */
 export class Questioner {
   readonly #ambient: Ambient;
@@ -71,7 +76,7 @@ export class Questioner {
     return this.#problem;
   }
 
-  /** Asks until the signal aborts. Nothing is kept after that: another board may lead now. */
+  /** Asks until the signal aborts. Nothing is kept after that, because another board may lead by then. */
   async run(doubts: Doubts, signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
@@ -97,7 +102,7 @@ export class Questioner {
     if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
     this.#hasFailed = false;
     for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well: without new words, an earlier one must not last for ever.
+      // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);
@@ -175,10 +180,10 @@ export class Questioner {
     });
   }
 
-  /** Reported once, and again only if something else is the matter. That a question was not sent proves nothing. */
+  /** Reported once, and again only if the problem changes. A question that was not sent proves nothing. */
   #report(error: unknown): void {
     this.#hasFailed = true;
-    // The messages of system errors name an address.
+    // The messages of system errors contain an address.
     const problem = error instanceof Error && "code" in error ? String(error.code) : sentenceOf(error);
     if (problem === this.#problem) return;
     this.#problem = problem;
@@ -203,7 +208,10 @@ export class Questioner {
   }
 }
 
-/** Whether a board runs in another boot than the one that its kubelet reported. A board without proc does not know its own. */
+/**
+ * Whether a board is running in a different boot from the one that its kubelet reported. A board without /proc does not
+ * know its own.
+ */
 const isOther = (boot: string, reported: string | undefined): boolean =>
   reported !== undefined && isBootId(boot) && isBootId(reported) && boot.toLowerCase() !== reported.toLowerCase();
 

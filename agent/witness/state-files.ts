@@ -5,13 +5,13 @@ import { codeOf } from "../config/read-text.ts";
 import type { KeyFile } from "./board-key.ts";
 import type { KubeletFile } from "./kubelet-health.ts";
 
-/** The key in the state folder, readable for its owner alone. */
+/** The key in the state folder, readable only by its owner. */
 export const keyFileIn = (folder: string): KeyFile => fileAt(path.join(folder, "witness.key"));
 
 /** What is known about the board's kubelet, in the state folder. It does not depend on the databases there. */
 export const kubeletFileIn = (folder: string): KubeletFile => fileAt(path.join(folder, "witness.kubelet"));
 
-/** A power cut leaves the previous text or the new one. */
+/** After a power cut, the file has the previous text or the new one. */
 const fileAt = (file: string) => ({
   read: (): string | undefined => {
     try {

@@ -4,7 +4,10 @@ import type { Lan, LanAddress, LanPort, Receive } from "./lan.ts";
 
 type Family = "udp4" | "udp6";
 
-/** The LAN by UDP. A sandbox or firewall may refuse a family, or an address: then it fails, and nothing is concluded. */
+/**
+ * The LAN by UDP. A sandbox or firewall may refuse an address family or an address; the send then fails, and nothing is
+ * concluded from it.
+ */
 export const udp: Lan = {
   async open(port, receive) {
     const opened = await Promise.allSettled([bound("udp4", port), bound("udp6", port)]);
@@ -54,7 +57,7 @@ class UdpPort implements LanPort {
       socket.on("message", (datagram: Buffer, from: RemoteInfo) => {
         if (!this.#isOpen) return;
         receive(datagram, (answer) => {
-          // The sender may be gone, or an address that a firewall refuses: it gets no answer.
+          // The sender may be gone, or a firewall may refuse its address; in either case, it gets no answer.
           if (this.#isOpen) socket.send(answer, from.port, from.address, () => {});
         });
       });

@@ -1,3 +1,3 @@
-/** Debug output of packages: it is unused here, and formatting it costs memory. */
+/** Replaces debug output of packages, which is not used here, and whose formatting costs memory. */
 const silent = Object.assign(() => {}, { enabled: false });
 module.exports = () => silent;

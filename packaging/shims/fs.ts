@@ -1,5 +1,5 @@
 /**
- * Replaces `node:fs` in the bundle; the other files here replace the modules of their names.
+ * Replaces `node:fs` in the bundle; the other files here replace the modules with the same names.
  *
  * An `import` of one of Node's modules evaluates all its exports, even those that are built on first use: promises with
  * half of readline, Web Crypto, fetch, all root certificates in PEM. That is 4 MB that no part of the agent uses.

@@ -1,6 +1,6 @@
 /**
- * A cache in which the MQTT client keeps the topic of each alias that it assigns, never more than the broker permits. Keys are
- * returned in the order that the client expects, the last used first.
+ * A cache in which the MQTT client keeps the topic of each alias that it assigns, never more than the broker permits.
+ * Keys are returned in the order that the client expects: the most recently used first.
  */
 exports.LRUCache = class {
   #topics = new Map();

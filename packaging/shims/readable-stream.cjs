@@ -1,2 +1,2 @@
-/** The package is a copy of Node's own streams, which are loaded anyway. See events.cjs. */
+/** Replaces a copy of Node's own streams, because these are loaded anyway. See events.cjs. */
 module.exports = process.getBuiltinModule("node:stream");

@@ -1,2 +1,2 @@
-/** Timers for browsers. The MQTT client is configured to use Node's. */
+/** Replaces timers for browsers, because the MQTT client is configured to use Node's. */
 module.exports = {};

@@ -2,7 +2,7 @@ import type { Socket } from "node:net";
 import type { Ambient } from "../../agent/base/ambient.ts";
 import { elapsed, type Instant, type Millis, shifted, type Timer } from "../../agent/base/clock.ts";
 
-/** Bytes in flight in one lane above which the sender has to wait. */
+/** Bytes in flight in one lane above which the sender must wait. */
 const mostUnderWay = 256 * 1024;
 
 interface Parcel {
@@ -12,8 +12,8 @@ interface Parcel {
 }
 
 /**
- * One direction of a connection. Bytes arrive in order, each byte one delay after it was sent, and none while the lane
- * is closed.
+ * One direction of a connection. Bytes arrive in order, each of them one delay after it was sent, and none arrive while
+ * the lane is closed.
  */
 export class RelayLane {
   readonly #ambient: Pick<Ambient, "clock">;

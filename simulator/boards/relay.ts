@@ -4,8 +4,8 @@ import type { Millis } from "../../agent/base/clock.ts";
 import { RelayLane } from "./relay-lane.ts";
 
 /**
- * State of a board's link. silent: nothing gets through and neither side gets an error, as with an unplugged cable;
- * bytes in flight continue once it is plugged in again. refused: connections are reset, as by a firewall.
+ * State of a board's link. silent: nothing arrives and neither side gets an error, as with an unplugged cable; bytes in
+ * flight arrive once it is plugged in again. refused: connections are reset, as by a firewall.
  */
 export type LinkState =
   | { readonly is: "up" /** Added to each round trip. */; readonly delay: Millis }
@@ -14,7 +14,7 @@ export type LinkState =
 
 export const linkUp: LinkState = { is: "up", delay: 0 };
 
-/** Maximum number of connections; further ones are refused, since a board has one agent and one kubelet. */
+/** Maximum number of connections; more are refused, because a board has only one agent and one kubelet. */
 const mostConnections = 256;
 
 /**
@@ -70,7 +70,7 @@ export class Relay {
   }
 }
 
-/** One connection from the board and its counterpart to the API, opened as soon as the link is up. */
+/** One connection from the board, and its counterpart to the API, which is opened as soon as the link is up. */
 class Circuit {
   readonly #ambient: Pick<Ambient, "clock">;
   readonly #near: Socket;
@@ -122,5 +122,5 @@ const listening = (server: Server): Promise<void> =>
     server.listen(0, "127.0.0.1", resolve);
   });
 
-/** Ignores the error of a broken connection, because the connection is closed too, and `close` handles both. */
+/** Ignores the error of a broken connection, because a broken connection is also closed, and `close` handles both. */
 const ignored = (): void => {};

@@ -97,7 +97,7 @@ export class SimulatedBoard {
     if (!signal.aborted) this.powerOn();
   }
 
-  /** Cuts the link. silent: as an unplugged cable. refused: as a firewall that resets every connection. */
+  /** Cuts the link. silent: like an unplugged cable. refused: like a firewall that resets every connection. */
   cut(how: "silent" | "refused"): void {
     this.#endFlapping();
     this.#setLink({ is: how });
@@ -149,7 +149,7 @@ export class SimulatedBoard {
     this.#apply();
   }
 
-  /** Applies the state of the link. A board without power has no link, whatever the state of the cable. */
+  /** Applies the state of the link. A board without power has no link, regardless of the state of the cable. */
   #apply(): void {
     this.#relay.set(this.#running ? this.#link : { is: "silent" });
   }

@@ -85,7 +85,7 @@ export class BrokerConnection implements Outlet {
 
   #welcome(packet: IConnectPacket): void {
     const { protocolVersion, clean = false, keepalive = 0, properties } = packet;
-    // A client without an identifier is assigned one and informed of it.
+    // A client without an identifier is assigned one, which is reported to it.
     const clientId = packet.clientId || this.#ambient.random.uuid();
     const assigned = packet.clientId === "" ? { assignedClientIdentifier: clientId } : {};
     if (this.#connect) {
@@ -93,7 +93,7 @@ export class BrokerConnection implements Outlet {
       return;
     }
     if (protocolVersion !== 5) {
-      // The reason code comes from MQTT 3.1.1: unacceptable protocol version.
+      // The reason code is that of MQTT 3.1.1 for an unacceptable protocol version.
       this.#socket.end(protocol.generate({ cmd: "connack", returnCode: 1, sessionPresent: false }));
       return;
     }
@@ -168,7 +168,7 @@ export class BrokerConnection implements Outlet {
     else this.#timer = clock.after(left, () => this.#watch(limit));
   }
 
-  /** Runs once, when the socket ends or another client of that name takes over. */
+  /** Runs once, when the socket ends or another client with that name takes over. */
   #gone(): void {
     this.#timer.cancel();
     const [connect, session] = [this.#connect, this.#session];

@@ -5,7 +5,7 @@ import { current, type Dated, isMatch } from "./broker-topics.ts";
 /** Receives a session's packets while its client is connected. */
 export interface Outlet {
   send(packet: IPublishPacket): void;
-  /** How many messages may await their acknowledgement. */
+  /** Maximum number of unacknowledged messages. */
   readonly window: number;
 }
 
@@ -29,7 +29,7 @@ export class BrokerSession {
     this.#clock = clock;
   }
 
-  /** Sends unacknowledged messages again. */
+  /** Resends unacknowledged messages. */
   connect(outlet: Outlet): void {
     this.#queue.unshift(...this.#unacknowledged.values());
     this.#unacknowledged.clear();
@@ -41,7 +41,7 @@ export class BrokerSession {
     if (this.#outlet === outlet) this.#outlet = undefined;
   }
 
-  /** Adds a subscription. True if it is new, which matters for retain handling 1. */
+  /** Adds a subscription. Returns true if it is new, which matters for retain handling 1. */
   subscribe(subscription: ISubscription): boolean {
     const isNew = !this.#subscriptions.has(subscription.topic);
     this.#subscriptions.set(subscription.topic, subscription);

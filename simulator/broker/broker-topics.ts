@@ -29,7 +29,7 @@ export function current({ packet, at }: Dated, now: Instant): IPublishPacket | u
   return left <= 0 ? undefined : { ...packet, properties: { ...properties, messageExpiryInterval: left } };
 }
 
-/** Maximum number of retained topics, which is more than a demonstration has. */
+/** Maximum number of retained topics; more than a demonstration has. */
 const mostRetained = 10_000;
 
 /** The newest retained message of each topic. */

@@ -16,7 +16,7 @@ export class EmbeddedBroker implements BrokerCore {
   readonly #retained = new Retained();
   readonly #sessions = new Map<string, BrokerSession>();
   readonly #connections = new Map<string, BrokerConnection>();
-  /** Timers of delayed wills and of sessions that expire. */
+  /** Timers for delayed wills and for the expiry of sessions. */
   readonly #wills = new Map<string, Timer>();
   readonly #ends = new Map<string, Timer>();
   readonly #open = new Set<BrokerConnection>();
@@ -81,7 +81,7 @@ export class EmbeddedBroker implements BrokerCore {
     this.#connections.delete(id);
     const { clock } = this.#ambient;
     if (will) {
-      // If the session ends first, the will is published then (MQTT 5, 3.1.3.2.2).
+      // If the session ends first, the will is published at that time (MQTT 5, 3.1.3.2.2).
       const delay = Math.min(will.delay, expiry) * 1000;
       const publish = (): void => void this.publish({ ...will.message, at: clock.now() });
       this.#wills.set(id, clock.after(delay, publish));

@@ -10,7 +10,7 @@ const retry = { first: 200, most: 5000 };
 const watchSeconds = 300;
 
 /**
- * The objects of one resource, kept in memory by list and watch, which is affordable because the site is small and this
+ * The objects of one resource, kept in memory by list and watch. This is affordable because the site is small and this
  * process is not the agent. The mirror may skip states of an object, but never reorders them; while the API is
  * unreachable, it keeps the last known states.
  */

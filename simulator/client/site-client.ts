@@ -42,7 +42,7 @@ export const isTaken = (error: unknown): boolean => error instanceof SiteError &
 
 /**
  * The requests of simulated boards, stand-in controllers and the table: JSON, whole lists, no retries. The agent has
- * its own client; this one shares no code with it, so that a bug in one cannot hide in the other.
+ * its own client, with which this one shares no code, so that neither can hide a bug in the other.
  */
 export class SiteClient {
   readonly #ambient: Pick<Ambient, "clock">;
@@ -96,7 +96,7 @@ export class SiteClient {
       resourceVersion: scope.resourceVersion,
       timeoutSeconds: String(scope.seconds),
     })}`;
-    // A silent link never ends a request, so a time limit has to.
+    // A silent link never ends a request, so a time limit must.
     const late = (): Error => new Error(`watch ${path}: silent past its end`);
     const limit = deadline(this.#ambient.clock, scope.seconds * 1000 + this.#timeout, signal, late);
     try {

@@ -13,7 +13,7 @@ export interface BoardPlate {
 
 export const zoneLabel = "topology.kubernetes.io/zone";
 
-/** Addresses for documentation (RFC 5737): they are shown, but not reachable. */
+/** Addresses for documentation (RFC 5737), which are shown but not reachable. */
 export const boardAddress = ({ number }: BoardPlate): string => `192.0.2.${number}`;
 export const podNetwork = ({ number }: BoardPlate): string => `10.244.${number}`;
 

@@ -16,7 +16,7 @@ export interface KnownObjects {
 
 const again: Millis = 5000;
 
-/** Deletes the dependents of deleted owners, as a garbage collector would, for these kinds only. */
+/** Deletes the dependents of deleted owners, as a garbage collector would, but only for these kinds. */
 export class Collector {
   readonly #ambient: Ambient;
   readonly #client: SiteClient;
@@ -64,9 +64,9 @@ export class Collector {
   }
 
   /**
-   * Deletes a dependent, or logs the failure; the next pass tries again. Mirrors may be at different points in time, so
-   * that one may show that an owner is deleted before another shows that its dependents were orphaned. So the API
-   * itself is read before anything is deleted.
+   * Deletes a dependent, or logs the failure, in which case the next pass retries. Mirrors may be at different points
+   * in time, so one may show that an owner was deleted before another shows that its dependents were orphaned.
+   * Therefore the API itself is read before anything is deleted.
    */
   async #remove(resource: Resource<KubeObject>, object: KubeObject, signal: AbortSignal): Promise<void> {
     const { namespace, name, uid } = object.metadata;

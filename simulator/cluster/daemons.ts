@@ -14,7 +14,7 @@ const image = "simulated";
 
 export const daemonOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[label];
 
-/** A new DaemonSet. Its rollout updates boards one after the other, each once the previous one is up. */
+/** A new DaemonSet. Its rollout updates the boards one after the other, each once the pod of the previous one is up. */
 export function newDaemonSet({ name }: Daemon): NewObject {
   const labels = { app: name, [label]: name };
   return newObject(daemonSets, {

@@ -26,14 +26,14 @@ export interface KubeletSettings {
   /** Interval between two renewals of the board's Lease. */
   readonly renew: Millis;
   readonly leaseDuration: Millis;
-  /** Interval of Node checks. A Node that differs from the board's true state is corrected at once. */
+  /** Interval of Node checks. A Node that differs from the board's true state is corrected immediately. */
   readonly look: Millis;
   /** How often a status is posted even if nothing has changed. */
   readonly report: Millis;
   readonly pods: PodPace;
 }
 
-/** A kubelet's defaults, except that starting and stopping pods is quicker than with real containers. */
+/** The defaults of a real kubelet, except that pods start and stop faster than real containers. */
 export const kubeletDefaults: KubeletSettings = {
   renew: 10_000,
   leaseDuration: 40_000,
@@ -47,8 +47,8 @@ const podRetry: Millis = 1000;
 
 /**
  * A simulated kubelet for one boot of its board: it registers the Node, renews its Lease, posts its status, and runs
- * the pods bound to it, without containers. `run` lasts from power-on to power-off: after the abort it sends nothing
- * more, as in a power cut. While the link is down it continues; only its requests are lost.
+ * the pods bound to it, without containers. `run` lasts from power-on to power-off: after the abort, it sends nothing
+ * more, as in a power cut. While the link is down, it continues, but its requests are lost.
  */
 export class Kubelet {
   readonly #ambient: Ambient;
@@ -66,7 +66,7 @@ export class Kubelet {
       readonly client: SiteClient;
       readonly board: BoardPlate;
       readonly settings: KubeletSettings;
-      /** The boot of the machine; absent: one of its own. */
+      /** The boot of the machine; if absent, the kubelet makes one up. */
       readonly bootId?: string;
     },
   ) {
@@ -96,7 +96,7 @@ export class Kubelet {
     let failures = 0;
     while (!signal.aborted) {
       failures = (await this.#tried("renew lease", () => this.#renew(signal))) ? 0 : failures + 1;
-      // A board's retries, too, must not fall into step with those of other boards.
+      // Retries of different boards must not fall into step either.
       const wait = failures === 0 ? jitter(random, this.#settings.renew, 0.04) : backoff(failures, leaseRetry);
       await sleep(clock, Math.min(wait, this.#settings.renew * 1.04), signal);
     }
@@ -117,8 +117,8 @@ export class Kubelet {
   }
 
   /**
-   * Registers the Node once per boot, then posts its status. A Node that is deleted later stays deleted until the board
-   * restarts.
+   * Registers the Node once per boot, then posts its status. A Node that is deleted later remains deleted until the
+   * board restarts.
    */
   async #keepStatus(signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
@@ -173,7 +173,7 @@ export class Kubelet {
       const step = this.#step(pod, this.#ambient.clock.now());
       next = Math.min(next, step.after ?? next);
       const { namespace, name } = pod.metadata;
-      // If one pod fails, so would the others.
+      // If one pod fails, the others would fail too.
       if (!(await this.#tried(`pod ${namespace}/${name}`, () => this.#perform(pod, step, signal)))) return podRetry;
     }
     return next;
@@ -192,7 +192,7 @@ export class Kubelet {
     try {
       if (step.status) {
         const place = { namespace, name, subresource: "status" } as const;
-        // The uid prevents a status from being written to a new pod of the same name.
+        // The uid prevents a status from being written to a new pod with the same name.
         await this.#client.patch(pods, place, "strategic", { metadata: { uid }, status: step.status }, signal);
       }
       if (step.remove) await this.#client.delete(pods, { namespace, name }, { uid, gracePeriodSeconds: 0 }, signal);

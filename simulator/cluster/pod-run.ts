@@ -3,7 +3,7 @@ import { isFinished } from "../../agent/api/pods.ts";
 import { timestamp } from "../../agent/api/timestamps.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../agent/base/clock.ts";
 
-/** A board's state of a pod that it runs, kept while it has power. */
+/** The state that a board keeps of a pod that it runs, as long as it has power. */
 export interface PodRun {
   readonly startsAt: Instant;
   readonly restarts: number;
@@ -30,7 +30,7 @@ export interface PodStep {
   readonly after?: Millis;
 }
 
-/** The state of a pod that this boot sees for the first time. A pod that ran before the power cut is started again. */
+/** The state of a pod that this boot sees for the first time. A pod that ran before the power cut is restarted. */
 export function beginRun(pod: Pod, ip: string, pace: PodPace, now: Instant): PodRun {
   const before = pod.status?.containerStatuses?.[0];
   const restarts = before === undefined ? 0 : before.restartCount + (before.started ? 1 : 0);
@@ -39,7 +39,7 @@ export function beginRun(pod: Pod, ip: string, pace: PodPace, now: Instant): Pod
 
 /**
  * The kubelet's next step for a pod. It restores a status that another writer overwrote, so that a pod that the site
- * marked as not ready is ready again once its board can report.
+ * marked not ready becomes ready again once its board can report.
  */
 export function podStep(pod: Pod, run: PodRun, hostIp: string, pace: PodPace, now: Instant): PodStep {
   if (pod.metadata.deletionTimestamp !== undefined) return ending(pod, run, pace, now);

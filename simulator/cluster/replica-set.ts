@@ -6,7 +6,7 @@ import { replicaSets } from "../../agent/api/resources.ts";
 import type { Random } from "../../agent/base/random.ts";
 
 /**
- * The pods of a ReplicaSet, except those being deleted (their board may never learn of it) and those that have
+ * The pods of a ReplicaSet, except those being deleted, of which their board may never learn, and those that have
  * finished.
  */
 export const activePodsOf = (set: ReplicaSet, pods: Iterable<Pod>): readonly Pod[] =>
@@ -59,7 +59,7 @@ export function statusPatch({ metadata, status }: ReplicaSet, active: readonly P
 
 const isReady = (pod: Pod): boolean => podCondition(pod, "Ready")?.status === "True";
 
-/** Random letters as in generated names, chosen so that they form no words. */
+/** Random letters as in generated names, chosen so that they do not form words. */
 function suffix(random: Random): string {
   const letters = "bcdfghjklmnpqrstvwxz2456789";
   return Array.from({ length: 5 }, () => letters[Math.floor(random.next() * letters.length)]).join("");

@@ -14,8 +14,8 @@ import { SchedulingEvents } from "./scheduling-events.ts";
 const again: Millis = 5000;
 
 /**
- * A scheduler good enough for a simulated site: nodeName, nodeSelector, required node affinity, taints, cordons, and
- * fewest pods first. It ignores resources, preferences, preemption and topology spread.
+ * A scheduler good enough for a simulated site. It observes nodeName, nodeSelector, required node affinity, taints and
+ * cordons, and prefers boards with few pods. It ignores resources, preferences, preemption and topology spread.
  */
 export class Scheduler {
   readonly #ambient: Ambient;

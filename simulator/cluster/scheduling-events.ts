@@ -7,7 +7,7 @@ import { isNotFound, type SiteClient } from "../client/site-client.ts";
 
 /**
  * Minimum interval between reports of the same reason. Events are kept for an hour, so the Event of a pod that waits
- * longer is written again before it expires.
+ * longer is rewritten before it expires.
  */
 const again: Millis = 10 * 60_000;
 const component = "default-scheduler";
@@ -47,12 +47,12 @@ export class SchedulingEvents {
     this.#reported.set(uid, { message, at, written: new Map([...(last?.written ?? []), [message, event]]) });
   }
 
-  /** Forgets pods that no longer wait. */
+  /** Forgets pods that are no longer waiting. */
   keep(waiting: ReadonlySet<string>): void {
     for (const uid of this.#reported.keys()) if (!waiting.has(uid)) this.#reported.delete(uid);
   }
 
-  /** Raises the count of an Event. False if the Event no longer exists. */
+  /** Raises the count of an Event. Returns false if the Event no longer exists. */
   async #count(pod: Pod, name: string, count: number, at: Instant, signal: AbortSignal): Promise<boolean> {
     const place = { namespace: pod.metadata.namespace, name };
     try {

@@ -21,7 +21,7 @@ export function placementOf(pod: Pod, boards: readonly Node[], load: ReadonlyMap
   return { why: `none of ${boards.length} boards fits${reasons.length === 0 ? "" : `: ${reasons.join(", ")}`}` };
 }
 
-/** Number of pods on each board, without finished ones but with terminating ones. */
+/** Number of pods on each board, including terminating ones but not finished ones. */
 export function loadOf(pods: Iterable<Pod>): Map<string, number> {
   const load = new Map<string, number>();
   for (const pod of pods) {
@@ -60,7 +60,7 @@ function isSelected({ spec }: Pod, node: Node): boolean {
   if (!selector.every(([label, value]) => labels[label] === value)) return false;
   const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   if (!required) return true;
-  // Terms are alternatives, the expressions of one must all hold, and an empty term selects nothing.
+  // Terms are alternatives; all expressions of a term must hold, and an empty term selects nothing.
   return required.nodeSelectorTerms.some(({ matchExpressions = [], matchFields = [] }) => {
     if (matchExpressions.length + matchFields.length === 0) return false;
     return (

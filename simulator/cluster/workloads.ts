@@ -33,7 +33,7 @@ export const workloadNamespace = "default";
 const label = "siteward.dev/workload";
 const again: Millis = 5000;
 /**
- * How long a created pod may be missing from the mirror. After that it is assumed to have been deleted before it was
+ * How long a created pod may be missing from the mirror. After that, it is assumed to have been deleted before it was
  * observed.
  */
 const unseen: Millis = 10_000;
@@ -41,8 +41,8 @@ const unseen: Millis = 10_000;
 export const workloadOf = ({ metadata }: Pod): string | undefined => metadata.labels?.[label];
 
 /**
- * Makes a ReplicaSet of each workload, and is the controller of all ReplicaSets of the site, so that evicted pods are
- * recreated elsewhere. It does not adopt pods without an owner.
+ * Creates a ReplicaSet for each workload, and is the controller of all ReplicaSets of the site, so that evicted pods
+ * are recreated elsewhere. It does not adopt pods without an owner.
  */
 export class WorkloadKeeper {
   readonly #ambient: Ambient;
@@ -76,7 +76,7 @@ export class WorkloadKeeper {
     for (const set of sets) await this.#tried(set.metadata.name, () => this.#keep(set, signal));
   }
 
-  /** Runs an attempt and logs its failure; the next pass tries again. */
+  /** Runs an attempt and logs its failure; the next pass retries. */
   async #tried(what: string, attempt: () => Promise<void>): Promise<void> {
     try {
       await attempt();
@@ -85,7 +85,7 @@ export class WorkloadKeeper {
     }
   }
 
-  /** Creates the ReplicaSet of a workload. If an earlier run left one, it is updated to the current request. */
+  /** Creates the ReplicaSet of a workload. If an earlier run left one behind, it is updated to the current request. */
   async #make(workload: Workload, signal: AbortSignal): Promise<void> {
     const { client } = this.#deps;
     const at = { namespace: workloadNamespace, name: workload.name };

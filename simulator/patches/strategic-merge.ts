@@ -79,7 +79,7 @@ interface Part {
   readonly leaving: readonly string[];
 }
 
-/** `patch` is undefined if only directives name the field; then the result may be undefined too. */
+/** `patch` is undefined if only directives name the field; in which case the result may be undefined, too. */
 function mergedValue(target: JsonValue | undefined, patch: JsonValue | undefined, part: Part): JsonValue | undefined {
   if (isJsonObject(patch)) return mergedObject(isJsonObject(target) ? target : {}, patch, part.schema);
   const { merge } = part.schema;
@@ -141,7 +141,7 @@ const identity = (value: JsonValue | undefined): string =>
 
 /**
  * Sorts items. Those named in the order follow it. Between a named and an unnamed item, their previous relative order
- * decides; if there was none, the unnamed item goes first.
+ * decides; if there was none, the unnamed item comes first.
  */
 function ordered(
   items: ReadonlyMap<string, JsonValue>,

@@ -57,7 +57,10 @@ export function boardsNamed(names: readonly string[], picture: SitePicture, hit:
 
 const nameOf = ({ name }: { readonly name: string }): string => name;
 
-/** Whether the board has a taint that evicts pods. Only those that the site itself sets on a lost board do. */
+/**
+ * Whether the board has a taint that evicts pods. Of all taints, only those that the site itself sets on a lost board
+ * do so.
+ */
 const isTainted = ({ taints }: BoardPicture): boolean =>
   taints.includes("unreachable:NoExecute") || taints.includes("not-ready:NoExecute");
 
@@ -94,15 +97,15 @@ function boardObjection(
   return wrong.length === 0 ? undefined : `${wrong.join(", ")} ${otherwise}`;
 }
 
-/** The baseline without daemon pods, which stay on their board whatever happens to it. */
+/** The baseline without daemon pods, which remain on their board regardless of what happens to it. */
 const withoutDaemons = ({ picture, hit }: Before): Before => ({
   hit,
   picture: { ...picture, pods: picture.pods.filter(({ daemon }) => daemon === undefined) },
 });
 
 /**
- * The actual state if it contradicts "served" or "not served"; otherwise undefined. The claim is about the current pods
- * of workloads with a service; if no endpoint is expected, the workloads need not have such pods.
+ * The actual state if it contradicts "served" or "not served"; otherwise undefined. The claim concerns the current pods
+ * of workloads with a service; if no endpoint is expected, the workloads need not have any such pods.
  */
 function servedObjection(
   of: readonly string[],
@@ -127,7 +130,7 @@ function rolledObjection(of: readonly string[], { daemons }: SitePicture): strin
 }
 
 /**
- * The objection to a claim about the pods of the baseline. They are found by uid, because a recreated pod of the same
+ * The objection to a claim about the pods of the baseline. They are found by uid, because a recreated pod with the same
  * name is a different pod.
  */
 function podObjection(

@@ -56,7 +56,7 @@ export const time: base.Schema<Millis> = {
   },
 };
 
-/** One name or a list of them, all of which must be among those allowed. */
+/** One name or a list of names, all of which must be allowed ones. */
 export const names = (allowed: readonly string[], most = Number.POSITIVE_INFINITY): base.Schema<readonly string[]> =>
   base.mapped(anything, (value, problems) => {
     const written: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -92,7 +92,10 @@ function predicateOf(problem: base.SchemaProblem): string {
   }
 }
 
-/** The line of a path. A list item without a line of its own has that of its first key; otherwise it is the parent's. */
+/**
+ * The line of a path. A list item without a line of its own has the line of its first key; failing that, the parent's
+ * line is used.
+ */
 function lineNear(text: ScenarioText, path: readonly string[]): number | undefined {
   const inside = (value: unknown, key: string) => (Array.isArray(value) ? value[Number(key)] : memberOf(value, key));
   for (let end = path.length; end > 0; end--) {

@@ -27,7 +27,7 @@ const kubelet: Schema<KubeletSettings> = mapped(
   mapping(oneEach(["renew", "look", "report", "start", "finish"], () => time)),
   ({ start, finish, ...found }) => {
     const { renew, pods, ...others } = { ...kubeletDefaults, ...found };
-    // As for a real kubelet, four renewals fit into the Lease duration.
+    // As with a real kubelet, four renewals fit into the Lease duration.
     return {
       ...others,
       renew,
@@ -65,7 +65,8 @@ export function readScenario(
   source: ScenarioText,
   given: { readonly boards?: number | undefined; readonly zones?: number | undefined } = {},
 ): Scenario {
-  // Steps are checked against the names of the site, so these are needed first; their own problems are found below.
+  // Steps are checked against the names of the site, so these are needed first; problems of the names themselves are
+  // found below.
   const boards = given.boards ?? valid(boardCount, memberOf(source.value, "boards")) ?? 3;
   const zones = given.zones ?? valid(zoneCount, memberOf(source.value, "zones")) ?? Math.min(2, boards);
   const words: Words = {

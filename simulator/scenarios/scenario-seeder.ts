@@ -30,7 +30,7 @@ export class ScenarioSeeder {
     this.#workloads = deps.workloads;
   }
 
-  /** Creates all objects. Ends when all exist, or when the signal aborts. */
+  /** Creates all objects. Ends when all of them exist, or when the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
     for (const daemon of this.#daemons) await this.#make(daemonSets, newDaemonSet(daemon), signal);
     for (const workload of this.#workloads) {
@@ -39,7 +39,7 @@ export class ScenarioSeeder {
     }
   }
 
-  /** Creates an object. If an earlier run left one, it stays as it is. */
+  /** Creates an object. If an earlier run left one behind, it remains unchanged. */
   async #make(resource: Resource<KubeObject>, object: NewObject, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -13,7 +13,7 @@ export interface Scenario {
   /** Sections of the agents' configuration, which override those of `siteward up`. */
   readonly config: Readonly<Record<string, unknown>>;
   readonly kubelet: KubeletSettings;
-  /** The steps by time; steps at the same instant keep the order in which they were written. */
+  /** The steps by time; steps at the same time keep the order in which they were written. */
   readonly steps: readonly Step[];
 }
 
@@ -71,7 +71,8 @@ export const claims = [
 export type Claim = (typeof claims)[number];
 
 /**
- * A condition that must become true within a time, or stay true for a time; with neither, it must be true immediately.
+ * A condition that must become true within a time, or remain true for a time; with neither, it must be true
+ * immediately.
  */
 export interface Expectation {
   readonly claim: Claim;
@@ -94,5 +95,5 @@ export const zoneNames = (count: number): readonly string[] => [...letters.slice
 
 const letters = "abcdefghijklmnopqrstuvwxyz";
 export const mostZones = letters.length;
-/** A board's number is the last number of its address, which limits the number of boards. */
+/** The number of boards is limited because a board's number is the last number of its address. */
 export const mostBoards = 250;

@@ -6,8 +6,8 @@ import { rollingUpdate } from "./shipped/rolling-update.ts";
 import { zoneOutage } from "./shipped/zone-outage.ts";
 
 /**
- * The scenarios shipped with the program, by name. They are YAML inside modules, because the program is one bundle:
- * text inside it is available wherever it is installed, without accompanying files.
+ * The scenarios shipped with the program, by name. They are YAML inside modules, so that they are part of the program's
+ * bundle and available wherever it is installed, without accompanying files.
  */
 export const shippedScenarios: ReadonlyMap<string, string> = new Map([
   ["board-outage", boardOutage],

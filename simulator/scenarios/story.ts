@@ -45,8 +45,8 @@ export class Story {
   }
 
   /**
-   * Plays the story, and returns the number of failed expectations. An abort ends the story early; pending expectations
-   * have then failed.
+   * Plays the story, and returns the number of failed expectations. An abort ends the story early, in which case
+   * pending expectations count as failed.
    */
   async run(signal: AbortSignal): Promise<number> {
     const { clock } = this.#ambient;

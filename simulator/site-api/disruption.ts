@@ -35,7 +35,10 @@ export function takeFromBudget(site: Site, pod: ApiObject, dryRun: boolean): voi
   storeChange(site, budgetsServed, budget, taken, dryRun);
 }
 
-/** Whether the eviction disrupts nothing: the pod is not running yet, has finished, or is already terminating. */
+/**
+ * Whether the eviction does not disrupt anything, because the pod is not running yet, has finished, or is already
+ * terminating.
+ */
 const needsNoBudget = (pod: ApiObject): boolean =>
   isTerminating(pod) || ["Pending", "Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
 
@@ -52,8 +55,8 @@ function budgetsOf({ store }: Site, { metadata }: ApiObject): readonly Entry[] {
 }
 
 /**
- * Whether an unready pod may be evicted, as it serves no traffic: if enough others are healthy, or always, by its
- * budget's policy.
+ * Whether an unready pod, which serves no traffic, may be evicted: depending on its budget's policy, always, or if
+ * enough other pods are healthy.
  */
 function mayGoUnhealthy(pod: ApiObject, budget: ApiObject, status: JsonObject): boolean {
   const ready = itemsAt(pod, "status", "conditions").find((one) => textAt(one, "type") === "Ready");

@@ -25,7 +25,7 @@ import { isScale, scale } from "./verbs/scale.ts";
 import { update } from "./verbs/update.ts";
 import { watch } from "./verbs/watch.ts";
 
-/** Responds to a request. Its failure becomes its response and does not affect other requests. */
+/** Responds to a request. A failure becomes the response and does not affect other requests. */
 export function answer(site: Site, request: ApiRequest, log: Logger): ApiResponse {
   try {
     if (site.closing.aborted) throw unavailable("the server is shutting down");

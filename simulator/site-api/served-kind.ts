@@ -3,7 +3,7 @@ import type { Column } from "./columns/column.ts";
 import type { ApiObject } from "./objects/object.ts";
 import type { Problem } from "./requests/problems.ts";
 
-/** A kind of object that this server serves; one line of `served.ts` each. */
+/** A kind of object that this server serves; each is one line of `served.ts`. */
 export interface ServedKind extends Traits {
   readonly group: string;
   readonly version: string;
@@ -17,15 +17,15 @@ export interface ServedKind extends Traits {
 export interface Traits {
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
-  /** The kind has a status subresource, which alone writes the status and nothing else. */
+  /** Whether the kind has a status subresource; the status is written only through it, and nothing else is. */
   readonly status?: boolean;
-  /** Changes of the spec are counted in `metadata.generation`. */
+  /** Whether changes of the spec are counted in `metadata.generation`. */
   readonly generation?: boolean;
-  /** PUT creates a missing object. */
+  /** Whether PUT creates a missing object. */
   readonly createOnUpdate?: boolean;
-  /** PUT must specify the resourceVersion that it replaces. */
+  /** Whether PUT must specify the resourceVersion that it replaces. */
   readonly versionedUpdate?: boolean;
-  /** DELETE responds with the object instead of a Status. */
+  /** Whether DELETE responds with the object instead of a Status. */
   readonly returnsDeleted?: boolean;
   /** Grace period in seconds after a deletion request; undefined if there is none. */
   readonly gracePeriod?: (object: ApiObject, asked: number | undefined) => number;
@@ -34,9 +34,9 @@ export interface Traits {
   readonly fields?: readonly SelectableField[];
   readonly columns?: readonly Column[];
   readonly rules?: Rules;
-  /** No controller here acts on the kind. The response to a create carries a warning. */
+  /** True if no controller here acts on the kind, so that the response to a create carries a warning. */
   readonly inert?: boolean;
-  /** The warning in the response to a create, if a usual controller is missing. */
+  /** The warning in the response to a create, if a controller that clusters usually have is missing. */
   readonly unattended?: string;
   /** Subresources other than status, with the verbs in their discovery entries. */
   readonly subresources?: readonly Subresource[];
@@ -63,7 +63,7 @@ export interface Subresource {
 export interface Admission {
   /** The current time in the format of metadata. */
   readonly now: string;
-  /** A lower bound of the write's revision: a number that no other write gets. */
+  /** A lower bound of the write's revision; a number that no other write gets. */
   readonly revision: number;
 }
 

@@ -84,8 +84,8 @@ const eventFields: readonly SelectableField[] = [
 ];
 const all = ["all"];
 /**
- * A kind that has no controllers on a site. It is stored, so that tools that request it keep working; `kubectl apply
- * --prune` fails if one of the kinds that it lists by default is not served.
+ * A kind that has no controllers on a site. It is stored, so that tools that request it work; `kubectl apply --prune`
+ * fails if one of the kinds that it lists by default is not served.
  */
 const inert: Traits = { categories: all, status: true, generation: true, inert: true };
 
@@ -129,7 +129,7 @@ const podsServed = served("v1", "Pod", "pods", "Namespaced", {
   subresources: podSubresources,
 });
 
-/** All kinds served. A new kind needs one line; a kind without traits is stored and shown as it is. */
+/** All kinds served. A new kind needs one line; a kind without traits is stored and shown unchanged. */
 export const servedKinds: readonly ServedKind[] = [
   served("v1", "ConfigMap", "configmaps", "Namespaced", {
     shortNames: ["cm"],

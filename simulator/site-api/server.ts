@@ -28,7 +28,9 @@ export interface Listening {
   close(): Promise<void>;
 }
 
-/** HTTP/1.1 around a handler: bodies are read whole and bounded, responses are sent at the client's pace. */
+/**
+ * HTTP/1.1 around a handler: bodies are read completely, up to a limit, and responses are sent at the client's pace.
+ */
 export function serve(deps: ServerDeps, port: number, host: string): Promise<Listening> {
   const server = createServer((incoming, outgoing) => {
     exchange(deps, incoming, outgoing).catch((error: unknown) => {
@@ -36,7 +38,7 @@ export function serve(deps: ServerDeps, port: number, host: string): Promise<Lis
       outgoing.destroy();
     });
   });
-  // Longer than clients keep idle connections, so that none finds its connection closed while sending.
+  // Longer than clients keep idle connections, so that no client finds its connection closed while sending.
   server.keepAliveTimeout = idleConnection;
   const sockets = new Set<Socket>();
   server.on("connection", (socket) => {

@@ -14,7 +14,7 @@ import { namespacesServed } from "./served.ts";
 import { type Listening, serve } from "./server.ts";
 import { createObject } from "./verbs/write.ts";
 
-/** A power cut may lose the last second of writes, since the file is only a convenience. */
+/** A power cut may lose the last second of writes, which is acceptable because the file is only a convenience. */
 const pragmas: Pragmas = {
   synchronous: "NORMAL",
   cacheKiB: 2048,
@@ -73,8 +73,8 @@ export class SiteApi {
   }
 
   /**
-   * Upkeep: removes old history, empties namespaces being deleted, and deletes owners that wait for their dependents.
-   * Ends when the signal aborts.
+   * Upkeep: removes old history, empties namespaces being deleted, and deletes owners that are waiting for their
+   * dependents. Ends when the signal aborts.
    */
   async run(signal: AbortSignal): Promise<void> {
     const tasks = new TaskGroup(signal);
@@ -85,8 +85,8 @@ export class SiteApi {
   }
 
   /**
-   * Ends watches and connections and closes the file; later requests get a 503 response. A server started on the same
-   * file continues from there. `run` must have ended before.
+   * Ends watches and connections and closes the file; later requests are answered with 503. A server started on the
+   * same file continues from there. `run` must have ended before.
    */
   async close(): Promise<void> {
     if (this.#closing.signal.aborted) return;

@@ -4,11 +4,11 @@ import type { BoardPicture, SitePicture, ZonePicture } from "./site-picture.ts";
 /** The capabilities of a terminal. */
 export interface TerminalTraits {
   readonly columns: number;
-  /** The height, because a table that is taller than the terminal could not be redrawn in place. */
+  /** The height, needed because a table that is taller than the terminal could not be redrawn in place. */
   readonly rows: number;
   /** False if the terminal may be limited to ASCII. */
   readonly unicode: boolean;
-  /** Set if keys are read: what they do, and the board on which they act. */
+  /** Set if keys are read: their help, and the board on which they act. */
   readonly keys?: { readonly help: string; readonly selected: string | undefined } | undefined;
 }
 
@@ -113,7 +113,7 @@ function helpLines({ keys, ...look }: TerminalTraits): readonly string[] {
   return lines.map((line) => cut(line, look));
 }
 
-/** The board on which keys act: the first one until one is chosen. */
+/** The board on which keys act: the first one, until another is chosen. */
 const chosenBoard = ({ boards }: SitePicture, { keys }: TerminalTraits): BoardPicture | undefined =>
   keys && (boards.find(({ name }) => name === keys.selected) ?? boards[0]);
 

@@ -20,7 +20,7 @@ export interface AgentReport {
   readonly zones: readonly { readonly name: string; readonly state: string }[];
 }
 
-/** The site seen from outside, at one instant: a value for the table, the timeline and the scenarios. */
+/** The site as seen from outside at one instant: a value for the table, the timeline and the scenarios. */
 export interface SitePicture {
   readonly apiUp: boolean;
   readonly leader: { readonly board: string; readonly term: number } | undefined;
@@ -44,7 +44,7 @@ export interface BoardPicture {
   readonly zone: string;
   readonly power: "on" | "off";
   readonly link: LinkShown;
-  /** The readiness that the API shows. */
+  /** The readiness according to the API. */
   readonly ready: "True" | "False" | "Unknown" | "absent";
   /** Taints such as "unreachable:NoExecute", without the common prefix of Kubernetes' own taints. */
   readonly taints: readonly string[];
@@ -61,12 +61,12 @@ export interface PodPicture {
   readonly daemon: string | undefined;
   readonly board: string | undefined;
   readonly phase: string;
-  /** The scheduler found no board for the pod. */
+  /** Whether the scheduler found no board for the pod. */
   readonly unplaced: boolean;
   readonly ready: boolean;
-  /** A service routes to the pod. */
+  /** Whether a service routes to the pod. */
   readonly served: boolean;
-  /** The pod's deletion was requested. */
+  /** Whether the pod's deletion was requested. */
   readonly ending: boolean;
 }
 

@@ -7,9 +7,9 @@ export type Compaction =
   | Exclude<Inspection, { readonly kind: "sound" }>;
 
 /**
- * Vacuums a database that no agent has open. It may run as another user than the agent, so it does not create a file
+ * Vacuums a database that no agent has open. It may run as a different user from the agent, so it does not create files
  * that the agent could not write, and leaves a damaged file to the agent. A power cut during the vacuum leaves the file
- * as it was.
+ * unchanged.
  */
 export function compactFile(file: string): Compaction {
   try {

@@ -34,7 +34,7 @@ const lockTimeout = 250;
  */
 export const pageSize = 1024;
 
-/** One SQLite file in WAL mode. Errors that are the file's fault are thrown as StorageErrors. */
+/** One SQLite file in WAL mode. Errors caused by the file are thrown as StorageErrors. */
 export class Database {
   readonly #driver: SqliteDriver;
   readonly #options: DatabaseOptions;
@@ -89,7 +89,7 @@ export class Database {
     return statement as Statement<Row>;
   }
 
-  /** Like `prepare`, without keeping the statement: for rare or composed SQL. */
+  /** Like `prepare`, but does not keep the statement; for rare or composed SQL. */
   prepareOnce<Row = unknown>(sql: string): Statement<Row> {
     return new Statement(
       this.#errors.translating(() => this.#driver.prepare(sql)),
@@ -98,7 +98,7 @@ export class Database {
   }
 
   /**
-   * Runs `work` in a transaction. A call inside another one joins its transaction, so that if the inner work fails,
+   * Runs `work` in a transaction. A call inside another one joins the outer transaction, so if the inner work fails,
    * everything is rolled back, even if the outer work catches the error.
    */
   transaction<T>(work: () => T): T {
@@ -176,7 +176,7 @@ export class Database {
 
   #configure(): void {
     const { synchronous, cacheKiB, mmapMiB, walAutocheckpointPages, journalSizeLimitKiB } = this.#options.pragmas;
-    // Set before the journal mode, so that setting the mode takes the lock at once and needs no shared memory.
+    // Set before the journal mode, so that setting the mode takes the lock immediately and needs no shared memory.
     if (this.#options.exclusive) this.#exec("PRAGMA locking_mode = EXCLUSIVE");
     for (const pragma of [
       `page_size = ${pageSize}`,
@@ -202,7 +202,7 @@ export class Database {
         this.#options.migrations,
       ),
     );
-    // Otherwise the migration would exist only in the WAL file, and be lost with it.
+    // Otherwise, the migration would exist only in the WAL file and be lost with it.
     if (isChanged) this.checkpoint();
   }
 
@@ -225,7 +225,7 @@ function openDriver({ file, disposable }: DatabaseOptions): SqliteDriver {
   try {
     return new Sqlite(file, { timeout: lockTimeout });
   } catch (error) {
-    // Whatever the error, the path is at fault, because the binding reports a missing folder without a code.
+    // Regardless of the error, the path is at fault, because the binding reports a missing folder without a code.
     throw new StorageError(kindOf(error) ?? "io", { file, cause: error, disposable: disposable ?? true });
   }
 }

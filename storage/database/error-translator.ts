@@ -8,15 +8,19 @@ export interface DatabaseFile {
   readonly migrations: readonly Migration[];
   /** Whether the program may delete the file if it is damaged; otherwise an operator decides. Default: true. */
   readonly disposable?: boolean;
-  /** No other process can open the file, not even to read, until this one closes it or ends. Default: false. */
+  /**
+   * Whether no other process can open the file, not even for reading, until this one closes it or ends. Default: false.
+   */
   readonly exclusive?: boolean;
 }
 
-/** Translates errors of the SQLite binding into StorageErrors; checks the file where an error may mean damage. */
+/**
+ * Translates errors of the SQLite binding into StorageErrors; checks the file if an error may mean that it is damaged.
+ */
 export class ErrorTranslator {
   readonly #driver: SqliteDriver;
   readonly #file: DatabaseFile;
-  /** The file was checked after an unexpected error and is sound, so such errors are our own bugs. */
+  /** True if the file was checked after an unexpected error and found sound, so that such errors are our own bugs. */
   #isSound = false;
 
   constructor(driver: SqliteDriver, file: DatabaseFile) {
@@ -34,7 +38,7 @@ export class ErrorTranslator {
   }
 
   /**
-   * The StorageError for an error from the binding. Returns other errors, and those that are not the file's fault,
+   * The StorageError for an error from the binding. Returns other errors, and those that are not caused by the file,
    * unchanged.
    */
   toStorageError(error: unknown): unknown {
@@ -62,7 +66,7 @@ export class ErrorTranslator {
 }
 
 const lockedHint =
-  "Another agent uses this state folder: stop that agent, or set state.folder of this agent to another folder.";
+  "Another agent uses this state folder: stop that agent, or set this agent's state.folder to another folder.";
 
 /** Checks the whole file. Returns the first problem in SQLite's words; throws if the file cannot be checked. */
 export function firstProblem(driver: SqliteDriver): string | undefined {

@@ -15,16 +15,17 @@ export function roomIn(database: Database): Room {
 }
 
 /**
- * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them, and with more it would
- * take too long.
+ * Maximum number of bytes in used pages. A vacuum blocks everything else while it rewrites them, which would take too
+ * long with more.
  */
 const mostUsed = 1024 * 1024;
 /** Minimum number of bytes in free pages. A vacuum that frees less is not worth its writes. */
 const leastFree = 1024 * 1024;
 
 /**
- * Returns free pages to the file system if there are many and few used ones. Otherwise they stay in the file for reuse:
- * with auto_vacuum, which would free them gradually, SQLite writes a third more into the log. Returns the freed bytes.
+ * Returns free pages to the file system if there are many of them and few used ones. Otherwise, they remain in the file
+ * for reuse. auto_vacuum, which would free them gradually, is not used, because SQLite then writes a third more to the
+ * log. Returns the freed bytes.
  */
 export function giveBack(database: Database): number {
   const { bytes, freeBytes } = roomIn(database);
@@ -33,7 +34,7 @@ export function giveBack(database: Database): number {
   return Math.max(0, bytes - roomIn(database).bytes);
 }
 
-/** Rewrites the whole file, however long that takes. Needs free disk space of the size of the file. */
+/** Rewrites the whole file, regardless of how long that takes. Needs free disk space of the size of the file. */
 export function vacuum(database: Database): void {
   database.prepareOnce("VACUUM").run();
   database.checkpoint();

@@ -27,15 +27,15 @@ export interface DatabaseStats {
 }
 
 /**
- * The largest file that is copied, in bytes. Copying a larger one would wear the card, or fill the memory if /tmp is in
- * memory.
+ * The largest file that is copied, in bytes. Copying a larger one would wear out the card, or fill the memory if /tmp
+ * is in memory.
  */
 const largestCopy = 256 * 2 ** 20;
 
 /**
  * Inspects a file that an agent may be using. If one is running, the file is read in place; otherwise a copy is read,
  * because opening a file that no process has open leaves a log and a shared-memory file behind. `counts`: skips the
- * check of the whole file, which takes seconds for a large one.
+ * check of the whole file, which takes seconds if the file is large.
  */
 export function inspect(file: string, isInUse: boolean, how: "whole" | "counts" = "whole"): Inspection {
   try {
@@ -92,7 +92,7 @@ export function mirrored(file: string, resource: string, most: number): readonly
   });
 }
 
-/** The newest `most` rows of the journal of cache.db, newest last; or why they cannot be read. */
+/** The newest `most` rows of the journal of cache.db, newest last, or the reason why they cannot be read. */
 export function journalTail(
   file: string,
   isInUse: boolean,
@@ -110,7 +110,10 @@ export function journalTail(
   }
 }
 
-/** The newest decisions in a state.db that no agent has open, as JSON, oldest first; or why they cannot be read. */
+/**
+ * The newest decisions in a state.db that no agent has open, as JSON, oldest first, or the reason why they cannot be
+ * read.
+ */
 export function storedDecisions(
   file: string,
   subject: string | undefined,

@@ -10,8 +10,8 @@ const magic = 0x377f0682;
 
 /**
  * True if the write-ahead log of a file has an invalid header, because of which SQLite would treat the log as empty and
- * silently lose its content. An empty log, or one never written to (zeros), is valid. Throws a StorageError of kind
- * "io" if the log cannot be read.
+ * silently lose its content. A log that is empty or has never been written to (all zeros) is valid. Throws a
+ * StorageError of kind "io" if the log cannot be read.
  */
 export function hasInvalidLog(file: string): boolean {
   const header = beginningOfLog(file);
@@ -43,7 +43,7 @@ function beginningOfLog(file: string): Buffer {
   try {
     return bytes.subarray(0, readSync(handle, bytes, 0, size, 0));
   } catch (cause) {
-    // Not "damaged": the log may hold the newest facts, and a later attempt may be able to read them.
+    // Not "damaged", because the log may hold the newest facts, and a later attempt may be able to read them.
     throw new StorageError("io", { file, cause, disposable: false });
   } finally {
     closeSync(handle);

@@ -49,7 +49,7 @@ export function migrate(database: MigratedDatabase, migrations: readonly Migrati
       try {
         driver.exec(sql);
       } catch (error) {
-        // The step conflicts with tables that this program did not make.
+        // The step conflicts with tables that this program did not create.
         throw kindOf(error) === undefined ? database.error("damaged", error) : error;
       }
       driver.exec(`PRAGMA application_id = ${applicationId}`);

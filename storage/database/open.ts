@@ -14,7 +14,7 @@ export interface OpenedCache {
 
 export interface OpenedState {
   readonly database: Database;
-  /** Where a damaged file, or a copy of an invalid log, was moved, and why; undefined if the file was sound. */
+  /** Where a damaged file, or a copy of an invalid log, was put, and why; undefined if the file was sound. */
   readonly setAside: { readonly file: string; readonly why: StorageError } | undefined;
 }
 
@@ -41,13 +41,13 @@ export function openCache({ file, pragmas }: OpenFileOptions): OpenedCache {
 }
 
 /**
- * Deletes cache.db with its log. A cache found to be damaged while open is first closed without a checkpoint, then removed, then opened
- * again.
+ * Deletes cache.db with its log. A cache that is found to be damaged while open is first closed without a checkpoint, then removed, then
+ * reopened.
  */
 export function removeCache(file: string): void {
   withStorageErrors({ file, disposable: true }, () => {
     for (const part of partsOf(file)) {
-      // The agent never creates a folder of this name, so the folder is renamed rather than deleted; only the latest
+      // The agent never creates a folder with this name, so the folder is renamed rather than deleted; only the latest
       // one is kept.
       if (kindAt(part) !== "folder") rmSync(part, { force: true });
       else {
@@ -59,8 +59,8 @@ export function removeCache(file: string): void {
 }
 
 /**
- * Opens state.db. A damaged one is kept beside the new one for inspection; `stamp` makes its name unique. `exclusive`:
- * while it is open, any other process that opens it fails with a StorageError of kind "busy".
+ * Opens state.db. A damaged one is kept next to the new one for inspection; `stamp` makes its name unique. `exclusive`:
+ * whether any other process that opens it in the meantime fails with a StorageError of kind "busy".
  *
  * If the log has an invalid header, a copy of the log is kept and the file is used, because it has everything up to the
  * last checkpoint.
@@ -100,7 +100,7 @@ function keepLog(database: Database, stamp: string): NonNullable<OpenedState["se
   }
 }
 
-/** Checks the whole file, which is small, so that damage is found at the start and not when a fact is needed. */
+/** Checks the whole file, which is small, so that damage is found at the start and not only when a fact is needed. */
 function checked(database: Database): Database {
   try {
     const problem = database.firstProblem();
@@ -114,8 +114,8 @@ function checked(database: Database): Database {
 
 /**
  * Throws a StorageError of kind "damaged" for what SQLite would treat as an empty database or fail on: a path that is
- * not a file, an empty or truncated file, or a log without its database. A file is empty also after a power cut in the
- * moment in which it was created; it is reported all the same, since nothing shows whether it ever had content.
+ * not a file, an empty or truncated file, or a log without its database. A file is also empty after a power cut at the
+ * moment of its creation; it is reported nevertheless, because nothing shows whether it ever had content.
  */
 function checkParts({ file, disposable }: { file: string; disposable: boolean }): void {
   const damaged = (why: string): StorageError =>
@@ -176,7 +176,7 @@ function setAside(parts: readonly string[], { file, stamp }: { readonly file: st
 
 /**
  * Runs `work`, which moves or copies files, and converts its errors, because a read-only or full disk refuses these
- * operations too.
+ * operations as well.
  */
 function withStorageErrors(about: { readonly file: string; readonly disposable: boolean }, work: () => void): void {
   try {

@@ -7,9 +7,9 @@ const mark = ".damaged-";
 export const asideOf = (file: string, stamp: string): string => `${file}${mark}${stamp}`;
 
 /**
- * Keeps the files set aside with the stamp `latest` and those with the highest other stamps, `most` stamps in all, so
- * that a disk that damages every file does not fill up. `latest` may be lower than older stamps on a board whose clock
- * starts in 1970.
+ * Of the files set aside, keeps those with the stamp `latest` and those with the highest other stamps, `most` stamps in
+ * total, so that a disk that damages every file does not fill up. `latest` may be lower than older stamps on a board
+ * whose clock starts in 1970.
  */
 export function keepNewest(file: string, { latest, most }: { readonly latest: string; readonly most: number }): void {
   const [folder, name] = [path.dirname(file), path.basename(file)];

@@ -14,7 +14,10 @@ export interface SqliteStatement {
 
 export type SqlValue = string | number | null;
 
-/** A prepared statement. `all` holds every row in memory at once, so it is only for queries that limit their rows. */
+/**
+ * A prepared statement. `all` holds all rows in memory at the same time, so it is only for queries that limit their
+ * rows.
+ */
 export class Statement<Row> {
   readonly #statement: SqliteStatement;
   readonly #toStorageError: (error: unknown) => unknown;

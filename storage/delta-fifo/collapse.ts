@@ -1,11 +1,11 @@
 import type { Change, DeltaType, Identity, Key, StoredObject } from "../object.ts";
 
-/** One pending delta of a key. Its object is in the journal or in memory, and read only if it is needed. */
+/** One pending delta of a key. Its object is in the journal or in memory, and is read only if needed. */
 export interface DeltaRow extends Identity {
   readonly type: DeltaType;
   /**
-   * False for a Sync and a tombstone, which refer to the object of the preceding row or, without one, to the stored
-   * object.
+   * False for a Sync or a tombstone, which refers to the object of the preceding row or, if there is none, to the
+   * stored object.
    */
   readonly hasObject: boolean;
 }
@@ -28,9 +28,9 @@ export interface CollapseResult<T, Row extends DeltaRow> {
 }
 
 /**
- * Merges the deltas of one uid into one change, from the previous state to the newest. When the uid changes, the
- * previous object is reported deleted and the new one added, even if no watch delivered the deletion. An object that
- * was added and deleted within these deltas is not reported. Whether an object was added or updated follows from the
+ * Merges the deltas of one uid into one change, from the previous state to the newest. If the uid changes, the previous
+ * object is reported as deleted and the new one as added, even if no watch delivered the deletion. An object that was
+ * added and deleted within these deltas is not reported. Whether an object was added or updated follows from the
  * previous state, not from the delta's type.
  */
 export function collapse<T extends StoredObject, Row extends DeltaRow>(
@@ -83,7 +83,10 @@ function runsOf<Row extends DeltaRow>(rows: readonly Row[]): readonly Run<Row>[]
   return runs;
 }
 
-/** The newer of two last states. Usually it is `deleted`, but a deletion that arrives late may carry an older state. */
+/**
+ * The newer of two last known states. Usually this is `deleted`, but a deletion that arrives late may carry an older
+ * state.
+ */
 function newest<T extends StoredObject>(known: T, deleted: T): T {
   const [a, b] = [known.metadata.resourceVersion, deleted.metadata.resourceVersion];
   const areNumbers = /^\d+$/.test(a) && /^\d+$/.test(b);

@@ -23,12 +23,12 @@ export class DeltaApplier<T extends StoredObject> {
 
   /**
    * Applies the oldest `limit` rows, and all later rows of their keys. The head of the queue is read and erased as one
-   * range; only keys that recur after it are read and erased one by one.
+   * range; only keys that recur after it are read and erased individually.
    */
   applyQueued(limit: number): Applied<T> {
     const { ceiling } = this.#journal;
     const queued = this.#journal.queued(ceiling, limit);
-    // Each of its rows has the weight of the whole key.
+    // Each row of a key has the weight of the whole key.
     const weighed = new Set<Key>();
     const head = upTo(mostBytes, queued, ({ key, weight }) => {
       if (weighed.has(key)) return 0;
@@ -68,8 +68,8 @@ export class DeltaApplier<T extends StoredObject> {
   }
 
   /**
-   * Applies deltas that were never queued. `quiet`: states of the same group that precede these deltas and were written
-   * earlier in this transaction.
+   * Applies deltas that were never queued. `quiet`: states from the same group that precede these deltas and were
+   * written earlier in this transaction.
    */
   applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
     const reported: Change<T>[] = [];

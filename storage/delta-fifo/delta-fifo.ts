@@ -8,20 +8,20 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
 
 /**
  * Pending deltas of one resource, on disk. `append` and `replace` queue them in the journal; `pop` applies the oldest
- * to the Indexer and returns the changes; `appendAndPop` does both at once when nothing is pending.
+ * to the Indexer and returns the changes; `appendAndPop` does both in one step if nothing is pending.
  *
  * A delta that differs only quietly from the stored state (a heartbeat) justifies neither a write nor a reported
- * change: its state waits in memory. The others are loud.
+ * change, so its state waits in memory. All other deltas are loud.
  *
  * Three invariants hold after every method, and after a power cut at any line:
  *
  * 1. The stored position is never ahead of the stored deltas and objects: one transaction moves them together. Quiet
- *    states and positions without deltas wait in memory for the next transaction; if they are lost, the watch delivers
- *    them again.
+ * states and positions without deltas wait in memory for the next transaction; if they are lost, the watch delivers
+ * them again.
  * 2. A key is pending while it has journal rows, or while its object of the first list is not reported. Its deltas are
- *    applied together and in order, so the changes of one object are reported in the order of its states.
+ * applied together and in order, so the changes of one object are reported in the order of its states.
  * 3. A list takes effect as a whole: until its commit readers see the old state, and a list that is not committed
- *    leaves nothing behind.
+ * leaves nothing behind.
  *
  * Every method that writes is a separate transaction and cannot be called inside another one. The fields in memory
  * change after its commit. Between two calls:
@@ -57,7 +57,7 @@ export class DeltaFIFO<T extends StoredObject> {
   /** Number of keys of the first list, or of a journal found at start, that have not been popped yet. */
   #initial: number;
   #merged = 0;
-  /** The list under way. */
+  /** The list in progress. */
   #list: ListWriter<T> | undefined;
 
   /** Drops the rows of an unfinished list. */
@@ -100,7 +100,7 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * True once all keys of the first list have been popped; after a restart of a filled cache, once all keys that were
+   * True once all keys of the first list have been popped; after a restart with a filled cache, once all keys that were
    * pending at the start have been popped.
    */
   get hasSynced(): boolean {
@@ -126,8 +126,9 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Stores the deltas and the watch position together: after a power cut both are there or neither is. If all deltas
-   * are quiet, both wait in memory. Deletions of unknown objects are ignored. Drops a list that was not committed.
+   * Stores the deltas and the watch position together: after a power cut, either both are there or neither is. If all
+   * deltas are quiet, both wait in memory. Deletions of unknown objects are ignored. Drops a list that was not
+   * committed.
    */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void {
     this.#drop();
@@ -150,11 +151,11 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Applies the deltas at once and returns the changes, if nothing is pending in the journal. Same result as `append`
-   * and `pop`, in one transaction and without writing a delta twice: after a power cut either both objects and position
-   * are there, with the changes perhaps unreported, or neither is. Returns undefined and stores nothing if deltas are
-   * pending, which must be applied first, or if the objects concerned are too large together. Drops a list that was not
-   * committed, unless deltas are pending.
+   * If nothing is pending in the journal, applies the deltas immediately and returns the changes. The result is the
+   * same as that of `append` and `pop`, but in one transaction and without writing a delta twice: after a power cut,
+   * either both the objects and the position are there, with the changes perhaps unreported, or neither is. Returns
+   * undefined and stores nothing if deltas are pending, which must be applied first, or if the objects concerned are
+   * too large together. Drops a list that was not committed, unless deltas are pending.
    */
   appendAndPop(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
     if (this.depth > 0) return undefined;
@@ -188,8 +189,8 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /**
    * Begins the first list of a cache that has never been filled. The effect is that of `replace`, but each object is
-   * written once instead of twice, and changes are reported in key order. Returns undefined if there was a list or a
-   * delta before.
+   * written once instead of twice, and changes are reported in key order. Returns undefined if there has already been a
+   * list or a delta.
    */
   fill(): Replacement<T> | undefined {
     if (this.#populated) return undefined;
@@ -215,8 +216,8 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Takes the oldest keys, at most `limit`, with all their deltas. One transaction: objects and index rows are written,
-   * the journal rows erased. Returns the changes; none means that nothing is pending.
+   * Takes the oldest keys, at most `limit`, with all their deltas. One transaction writes the objects and index rows,
+   * and erases the journal rows. Returns the changes; if there are none, nothing is pending.
    */
   pop(limit: number): readonly Change<T>[] {
     while (this.depth > 0) {
@@ -241,7 +242,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#indexer.decoded.clear();
   }
 
-  /** Writes the states and the position that wait in memory. For a clean stop. */
+  /** Writes the states and the position that wait in memory; for a clean stop. */
   flush(): void {
     if (!this.#indexer.quiet.isEmpty || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
   }
@@ -252,9 +253,9 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   /**
-   * Divides a group into loud deltas, in order of arrival, and the quiet states that precede them, the newest of each
-   * key. After a key's first loud delta, all its deltas are loud. Drops deletions of objects that are neither stored
-   * nor pending.
+   * Divides a group into loud deltas, in order of arrival, and the quiet states that precede them, of which only the
+   * newest of each key is kept. After a key's first loud delta, all its deltas count as loud. Drops deletions of
+   * objects that are neither stored nor pending.
    */
   #divided(deltas: readonly Delta<T>[], isQueued: (key: Key) => boolean): DividedDeltas<T> {
     const loud: Delta<T>[] = [];
@@ -351,7 +352,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#list = undefined;
   }
 
-  /** Inside a transaction: removes all traces of a list that was not committed. */
+  /** Removes all traces of a list that was not committed; called inside a transaction. */
   #discard(): void {
     this.#journal.discard();
     if (!this.#populated) this.#indexer.clear();
@@ -361,7 +362,7 @@ export class DeltaFIFO<T extends StoredObject> {
    * One transaction, which also writes everything that waits in memory. Fields in memory change only after the commit.
    */
   #write<R>(next: FifoState<T>, work: () => R): R {
-    if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in transactions of its own");
+    if (this.#database.inTransaction) throw new Error("a DeltaFIFO writes in its own transactions");
     const { position = this.#position, populated = this.#populated, quiet = new Map<Key, T>() } = next;
     let result: R;
     try {
@@ -391,7 +392,7 @@ interface DividedDeltas<T> {
   readonly quiet: ReadonlyMap<Key, T>;
 }
 
-/** The part of a DeltaFIFO's state that a transaction changes. Omitted fields stay as they are. */
+/** The part of a DeltaFIFO's state that a transaction changes. Omitted fields remain unchanged. */
 interface FifoState<T> {
   readonly position?: string;
   readonly populated?: boolean;

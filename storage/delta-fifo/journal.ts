@@ -35,8 +35,8 @@ interface ResourceRow {
 /** Each resource numbers its deltas within its own range of this size. */
 const range = 2 ** 40;
 
-// The statements are constants, because SQL built on each call would also have to be hashed on each call to find its
-// statement.
+// The statements are constants, because SQL that is built on each call would also have to be hashed on each call to
+// find its prepared statement.
 const columns = "seq, type, uid, version, octet_length(text) AS bytes";
 const newestOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? ORDER BY seq DESC LIMIT 1`;
 const rowsOfKey = `SELECT ${columns} FROM journal WHERE resource = ? AND key = ? AND seq <= ? ORDER BY seq`;
@@ -107,7 +107,7 @@ export class Journal {
       .run(position ?? null, populated ? 1 : 0, proof ?? null, this.#resource);
   }
 
-  /** Adds a row at the end, and returns its seq. `text` is null if the row refers to the object known before. */
+  /** Adds a row at the end, and returns its seq. `text` is null if the row refers to the previously known object. */
   put(key: Key, type: DeltaType, { uid, version }: Identity, text: string | null): number {
     const seq = this.#next++;
     this.#database
@@ -137,8 +137,8 @@ export class Journal {
   }
 
   /**
-   * All pending rows of a key, oldest first. They are few: `condense` leaves two rows per object and one more for each
-   * of its previous uids.
+   * All pending rows of a key, oldest first. There are only a few, because `condense` leaves two rows per object and
+   * one more for each of its previous uids.
    */
   rows(key: Key, ceiling: number): readonly JournalRow[] {
     return this.#database.prepare<SelectedRow>(rowsOfKey).all(this.#resource, key, ceiling).map(journalRow);
@@ -168,7 +168,7 @@ export class Journal {
       .all(seq ?? this.#first, ceiling, limit);
   }
 
-  /** The keys with a row up to `seq` that have another one after it. */
+  /** The keys with a row up to `seq` that also have a row after it. */
   behind(seq: number, ceiling: number): readonly Key[] {
     return this.#database
       .prepare<{ key: Key }>(

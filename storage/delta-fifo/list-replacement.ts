@@ -3,16 +3,16 @@ import { identityOf, isSame, type Key, keyOf, type StoredObject } from "../objec
 import { isRepeatedDeletion } from "./collapse.ts";
 import type { Journal } from "./journal.ts";
 
-/** A list of the whole resource, page by page. Readers see the old state until `commit`, even after a power cut. */
+/** A list of the whole resource, page by page. Until `commit`, readers see the old state, even after a power cut. */
 export interface Replacement<T> {
-  /** Stores a page. One transaction. */
+  /** Stores a page in one transaction. */
   page(objects: readonly T[]): void;
   /**
    * After the last page: stages deletions for some of the objects that were not listed, in a transaction of bounded
    * size. Returns whether more steps remain; `commit` does the rest.
    */
   stageDeletions(): boolean;
-  /** Makes the list valid, with the remaining deletions and the position, in one transaction. */
+  /** Makes the list valid in one transaction, together with the remaining deletions and the position. */
   commit(resourceVersion: string): void;
   /** Drops the list. Does nothing after `commit`. */
   abort(): void;
@@ -27,7 +27,8 @@ export interface ListWriter<T> {
   stageDeletions(): boolean;
   commit(): void;
   /**
-   * Called when the transaction failed and everything that the method wrote is gone; the method may be called again.
+   * Called when the transaction has failed and everything that the method wrote was rolled back; the method may be
+   * called again.
    */
   rolledBack(): void;
   /** Listed states that the commit stores without reporting a change. */
@@ -35,8 +36,8 @@ export interface ListWriter<T> {
 }
 
 /**
- * The list of an empty cache. There is nothing to compare it with, so objects go straight to their table and are
- * written once instead of twice; readers see none of them until the commit.
+ * The list of an empty cache. There is nothing to compare it with, so objects are written directly to their table, once
+ * instead of twice; readers see none of them until the commit.
  */
 export class FirstList<T extends StoredObject> implements ListWriter<T> {
   readonly quiet: ReadonlyMap<Key, T> = new Map();
@@ -70,14 +71,15 @@ const wholeSearch: Search = { among: "queued", after: undefined };
 const page = 256;
 
 /**
- * A list for a cache that was filled before, which waits in the journal, behind the pending deltas, until its commit.
+ * A list for a cache that has already been filled. It waits in the journal, behind the pending deltas, until its
+ * commit.
  */
 export class StagedList<T extends StoredObject> implements ListWriter<T> {
   readonly #journal: Journal;
   readonly #indexer: Indexer<T>;
   readonly #isQuiet: (stored: T, incoming: T) => boolean;
   readonly #quiet = new Map<Key, T>();
-  /** The rest of the search; undefined if it is complete. */
+  /** The remaining search; undefined if it is complete. */
   #search: Search | undefined = wholeSearch;
 
   constructor(deps: {

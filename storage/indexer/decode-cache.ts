@@ -3,11 +3,11 @@ interface Entry<T> {
   readonly weight: number;
 }
 
-/** Decoded objects, within a byte budget that is never exceeded. Evicts the least recently used first. */
+/** Decoded objects, within a byte budget that is never exceeded. Evicts the least recently used object first. */
 export class DecodeCache<K, T> {
   readonly #budget: number;
   /**
-   * A Map keeps insertion order; a used entry is removed and inserted again, so the least recently used comes first.
+   * A Map keeps insertion order; a used entry is removed and reinserted, so the least recently used one comes first.
    */
   readonly #entries = new Map<K, Entry<T>>();
   #bytes = 0;

@@ -15,7 +15,7 @@ import { IndexRows } from "./index-rows.ts";
 import { QuietStates } from "./quiet-states.ts";
 import { mostBytes, upTo } from "./up-to.ts";
 
-/** Number of keys read at once. The objects are then fetched one by one, so that only one of them is on the heap. */
+/** Number of keys read at a time. The objects are then fetched one by one, so that only one of them is on the heap. */
 const page = 64;
 
 /** The read side of one resource's objects. They are shared and must not be changed. */
@@ -54,7 +54,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
   readonly decoded: DecodeCache<Key | number, T>;
   /** States that readers see, but that are not written yet. */
   readonly quiet: QuietStates<T>;
-  /** The number of stored objects; undefined if it has to be counted again. */
+  /** The number of stored objects; undefined if it must be counted again. */
   #size: number | undefined;
   #isHidden = false;
 
@@ -198,7 +198,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
     else this.replace(key, this.#get(key), object);
   }
 
-  /** Like `replace`, where the journal row `seq` holds the JSON of `after`, and SQLite copies it from there. */
+  /** Like `replace`, but for a state whose JSON is in the journal row `seq`, from which SQLite copies it. */
   replaceFromJournal(
     key: Key,
     before: T | undefined,
@@ -206,7 +206,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
     row: { readonly seq: number; readonly bytes: number },
   ): void {
     if (before === undefined) this.#size = undefined;
-    // The JSON never becomes a JavaScript string.
+    // This way, the JSON never becomes a JavaScript string.
     this.#database
       .prepare(
         `INSERT INTO objects (resource, key, uid, version, text)
@@ -234,7 +234,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
     this.decoded.clear();
   }
 
-  /** After a failed transaction: empties the cache, which may hold what was rolled back. */
+  /** After a failed transaction, empties the cache, which may contain states that were rolled back. */
   dropCaches(): void {
     this.#size = undefined;
     this.decoded.clear();
@@ -288,7 +288,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
     return this.quiet.get(key) ?? this.decoded.get(key) ?? this.#read(key, { keep: true });
   }
 
-  /** Like `#get`, but leaves the cache as it is; for walks over all objects. */
+  /** Like `#get`, but leaves the cache unchanged; for walks over all objects. */
   #peek(key: Key): T | undefined {
     return this.quiet.get(key) ?? this.decoded.peek(key) ?? this.#read(key, { keep: false });
   }

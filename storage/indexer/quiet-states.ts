@@ -3,7 +3,7 @@ import type { Key, StoredObject } from "../object.ts";
 import type { DecodeCache } from "./decode-cache.ts";
 
 /**
- * The newest states that do not justify a separate transaction, so that they wait in memory for the next one. Each is a
+ * The newest states that do not justify a transaction of their own, and so wait in memory for the next one. Each is a
  * later state of a stored object, with the same uid and index values, and readers see it in place of the stored one.
  */
 export class QuietStates<T extends StoredObject> {
@@ -39,7 +39,7 @@ export class QuietStates<T extends StoredObject> {
     }
   }
 
-  /** Writes all states; those in `more` replace kept ones of the same key. Call `clearWritten` after the commit. */
+  /** Writes all states; those in `more` replace kept states with the same key. Call `clearWritten` after the commit. */
   writeAll(more: ReadonlyMap<Key, T>): void {
     for (const [key, object] of this.#states) if (!more.has(key)) this.#overwrite(key, object);
     for (const [key, object] of more) this.#overwrite(key, object);

@@ -15,8 +15,8 @@ export const storedProofs = (database: Database): readonly string[] =>
     .map(({ proof }) => proof);
 
 /**
- * Deletes a resource in one transaction: objects, index rows, journal and position. Existing Indexers and DeltaFIFOs of
- * that name must not be used any more; new ones begin empty.
+ * Deletes a resource in one transaction: objects, index rows, journal and position. Existing Indexers and DeltaFIFOs
+ * with that name must no longer be used; new ones begin empty.
  */
 export function forgetResource(database: Database, name: string): void {
   database.transaction(() => {

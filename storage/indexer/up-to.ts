@@ -1,6 +1,6 @@
 /**
- * Maximum length, in bytes, of the JSON whose objects are on the heap together. 64 pods of typical size have a quarter
- * of it.
+ * Maximum length, in bytes, of the JSON whose objects are on the heap together. 64 pods of typical size take up a
+ * quarter of it.
  */
 export const mostBytes = 524_288;
 

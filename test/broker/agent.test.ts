@@ -157,7 +157,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await refused(9, "signature-missing", 2);
     const problem = () => site.agent.status()?.health.conditions.find(({ type }) => type === "FleetConfigRefused");
     await expect.poll(problem, { timeout: 20_000 }).toMatchObject({
-      message: "version 9 of the fleet's settings is refused: this document must be signed; version 2 is in force",
+      message: "version 9 of the fleet settings is refused: this document must be signed; version 2 is in force",
       hint: expect.stringContaining("siteward sign"),
     });
   });
@@ -213,7 +213,7 @@ describe.skipIf(lack)("a real agent in its fleet", () => {
     await expect
       .poll(() => fleet.last(`${me}/res/config.get/${id}`), { timeout: 10_000 })
       .toMatchObject({ result: { settings: { "log.level": { value: "info", origin: "fleet, version 2" } } } });
-    expect(site.agent.log()).not.toContain("are on trial");
+    expect(site.agent.log()).not.toContain("trying the fleet's new settings");
     expect([fleet.last(`${me}/up`), site.agent.status()?.leader?.term]).toMatchObject([{ session: 1 }, term]);
 
     await desire(fleet, 3, { log: { level: "debug" } });

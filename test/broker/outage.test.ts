@@ -82,7 +82,7 @@ describe.skipIf(lack)("an outage of the broker", () => {
     board.start();
     await expect
       .poll(() => board.log.said("warn"), { timeout: 10_000 })
-      .toContain("the broker refuses messages of this board");
+      .toContain("the broker refuses messages from this board");
     board.fleet?.note({ type: "x", severity: "info", detail: {} });
     await pause(2000);
     expect(fleet.said(board.topic("up"))).toHaveLength(1);

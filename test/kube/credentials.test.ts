@@ -107,7 +107,7 @@ describeKube("credentials that cannot be used", () => {
     [
       "names an unknown host",
       "ApiUnreachable",
-      /its host name is not known|no name server responds/,
+      /its host name is unknown|no name server responds/,
       1,
       (file) => writeFileSync(file, site.cluster.kubeconfigFor("https://no-such-host.invalid:6443")),
     ],

@@ -75,7 +75,7 @@ describe.skipIf(missingAssets())("siteward release", () => {
     const { code, stdout } = await siteward(["release", "--dry-run", ...own]);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^node board-0004: would remove taint node\.kubernetes\.io\/unreachable:NoExecute/m);
-    expect(stdout).toMatch(/^3 of 6 Nodes would be changed; nothing was$/m);
+    expect(stdout).toMatch(/^3 of 6 Nodes would be changed; no changes were made$/m);
     expect(await versions()).toEqual(before);
     expect((await site.lease()).metadata.annotations).toHaveProperty("siteward.dev/node-selector");
   });
@@ -97,7 +97,7 @@ describe.skipIf(missingAssets())("siteward release", () => {
     const podsBefore = await site.podNames();
     const { code, stdout } = await siteward(["release", "--yes", ...own]);
     expect(code, stdout).toBe(0);
-    expect(stdout).toMatch(/held the site's Lease last; waiting long enough to see that no board renews it/);
+    expect(stdout).toMatch(/last held the site's Lease; waiting long enough to make sure that no board renews it/);
     expect(stdout).toMatch(
       /^lease kube-system\/siteward-default: released, and the site's claim on its boards removed$/m,
     );

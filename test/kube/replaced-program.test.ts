@@ -49,7 +49,7 @@ describe.skipIf(missingAssets())("when an upgrade removes the files of a running
     await first.stop();
     await until("the second has ended", () => agent.exitCode !== null, 30);
     expect(agent.exitCode).toBe(1);
-    expect(agent.log()).toContain("the program has been replaced or damaged since its start");
+    expect(agent.log()).toContain("the program has been replaced or damaged since it started");
     expect(agent.log()).toContain("Restart the service");
     // No term was begun, and the Lease is free.
     expect((await site.lease()).spec.holderIdentity).toBe("");

@@ -165,7 +165,7 @@ describe.skipIf(missingAssets())("an etcd that is restored from a backup", () =>
     // The agent fills a new cache at first.
     await expect.poll(examined, { timeout: 40_000, interval: 2000 }).toMatchObject({
       level: "fail",
-      message: expect.stringContaining("the API server lists what its store does not have"),
+      message: expect.stringContaining("the API server lists objects that are not in its store"),
     });
     await rest(30);
     const { metadata } = await cluster.request<{ metadata: object }>("GET", `${pods}/patient`);

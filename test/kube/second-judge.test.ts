@@ -65,7 +65,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     expect(second()).toBeUndefined();
     const doctor = await siteward(["doctor", "--only", "node.judge", "--config", `${agent.dir}/siteward.yaml`]);
     expect(doctor.stdout).toMatch(
-      /^\[info\] +node\.judge +no other controller has left a trace on the 3 boards checked, but a kube-controller-manager runs/m,
+      /^\[info\] +node\.judge +no other controller has left a trace on the 3 boards checked, but a kube-controller-manager is running/m,
     );
     expect(doctor.code).toBe(0);
     await back(0);
@@ -86,7 +86,7 @@ describe.skipIf(missingAssets())("a kube-controller-manager that judges the same
     const condition = second();
     expect(condition).toMatchObject({ severity: "critical", subject: "kube-controller-manager" });
     expect(condition?.message).toMatch(
-      /^kube-controller-manager judges the boards of this site too: this program wrote \w+ of board-0001/,
+      /^kube-controller-manager judges the boards of this site too: it wrote \w+ of board-0001/,
     );
     expect(condition?.hint).toContain(
       "-node-lifecycle-controller,-taint-eviction-controller to the --controllers of kube-controller-manager",

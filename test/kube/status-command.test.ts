@@ -58,7 +58,7 @@ describe.skipIf(missingAssets())("siteward status with real agents", () => {
   test("a follower is healthy too (0), and shows the leading board and the age of its Lease", async () => {
     const { code, stdout } = await status(follower);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^Leader +pi-1, term \d+, since .*; lease of 6s, seen \d+m?s ago; this board is standby$/m);
+    expect(stdout).toMatch(/^Leader +pi-1, term \d+, since .*; lease of 6s, read \d+m?s ago; this board is standby$/m);
     const age = follower.status()?.leader?.leaseAgeMs ?? Number.POSITIVE_INFINITY;
     // It sleeps until the observed term would end, plus one retry.
     expect(age).toBeLessThan(6000 + 2 * 1000 + 1000);

@@ -187,7 +187,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
   test("the younger site reports the conflict and ignores those boards; the older site is unaffected", async () => {
     await until("the conflict is reported", () => site.conflictsOf(second).length > 0, 5);
     expect(site.conflictsOf(second)).toEqual([
-      "the older site north claims 3 of this site's boards too; nothing is done with them: " +
+      "the older site north claims 3 of this site's boards too, which are left alone: " +
         "board-0000, board-0001, board-0002",
     ]);
     expect(second.status()?.health.level).toBe("critical");
@@ -220,7 +220,7 @@ describe.skipIf(missingAssets())("two sites that claim the same boards", () => {
     await until("the conflict is cleared", () => site.conflictsOf(second).length === 0, 40);
     site.silence(2);
     await until("it judges all boards", async () => (await site.taints(2)).includes("unreachable:NoExecute"), 20);
-    expect(second.log()).toContain("the conflict with an older site is over");
+    expect(second.log()).toContain("the conflict with an older site has ended");
   });
 });
 
@@ -262,7 +262,7 @@ describe.skipIf(missingAssets())("two sites that claim the same namespace", () =
   test("the older site keeps its services, and the younger one serves all others and reports the conflict", async () => {
     await until("the conflict is reported", () => site.conflictsOf(second).length > 0, 5);
     expect(site.conflictsOf(second)).toEqual([
-      expect.stringContaining("and 1 of this site's namespaces; nothing is done with their workloads: shop"),
+      expect.stringContaining("and 1 of this site's namespaces, whose workloads are left alone: shop"),
     ]);
     await serviceIn("shop", "web");
     await serviceIn("till", "web");

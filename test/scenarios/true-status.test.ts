@@ -258,13 +258,13 @@ describe("an outage of a whole site", () => {
     await site.run(2 * minute);
     expect(site.problems(leader)).toEqual([
       expect.stringMatching(
-        /^warning ApiUnreachable: .* \(for \w+\); while the link is down this board evicts nothing, and pods keep running$/,
+        /^warning ApiUnreachable: .* \(for \w+\); while the link is down, this board evicts nothing, and pods keep running$/,
       ),
     ]);
     expect(site.row("Leader", leader)).toMatch(
-      /^not known, the API cannot be used; lease of 1m, seen \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
+      /^unknown, because the API cannot be used; lease of 1m, read \w+ ago; the term of this board ended at \d\d:\d\d \(\w+ ago\): no renewal for 40s$/,
     );
-    expect(site.row("Leader", site.follower("b"))).toMatch(/^not known, .*; this board is standby$/);
+    expect(site.row("Leader", site.follower("b"))).toMatch(/^unknown, because .*; this board is standby$/);
   });
 
   test("leaves its duration and held acts in the status; the attempt that failed during it is not a problem", async () => {
@@ -286,7 +286,7 @@ describe("an outage of a whole site", () => {
     expect(site.row("Last outage", leader)).toMatch(
       /^\d\d:\d\d to \d\d:\d\d \(1m\w+\): no response from the API server; [23] pods held, nothing evicted/,
     );
-    expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing had to be held$/);
+    expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing needed to be held$/);
     await site.run(2 * minute);
     expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted by this board in the last hour, not held$/);
     // In a new term no heartbeat of the board is known, so only a minimum duration of the silence is.

@@ -130,7 +130,7 @@ describe.each(ways)("a group of deltas that is %s", (_, receive) => {
   test("cannot be part of a larger transaction", () => {
     const { database, fifo, indexer } = store();
     expect(() => database.transaction(() => receive(fifo, [delta("Added", "a@1")], "1"))).toThrow(
-      "transactions of its own",
+      "in its own transactions",
     );
     expect([fifo.resourceVersion, indexer.size]).toEqual([undefined, 0]);
   });

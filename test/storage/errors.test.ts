@@ -42,5 +42,5 @@ test("an error names the file and the reason, and has a hint", () => {
   const error = new StorageError("full", { file: "/var/lib/siteward/cache.db", cause });
   expect(error.message).toBe("/var/lib/siteward/cache.db: the disk is full");
   expect(error.cause).toBe(cause);
-  expect(hintOf(error)).toContain("Free space");
+  expect(hintOf(error)).toContain("Free some space");
 });

@@ -110,7 +110,7 @@ describe.skipIf(whyNoHost !== undefined)("an operator on a board with a real sys
     const { stdout } = await siteward("doctor --json --only sandbox");
     expect(JSON.parse(stdout).findings[0]).toMatchObject({
       level: "info",
-      message: expect.stringMatching(/has an exposure of [2-9]\.\d \(\w+\); the shipped unit has 1\.1$/),
+      message: expect.stringMatching(/has an exposure of [2-9]\.\d \(\w+\); that of the shipped unit is 1\.1$/),
       hint: expect.stringContaining("systemctl cat"),
     });
   });
@@ -142,7 +142,7 @@ describe.skipIf(whyNoHost !== undefined)("an operator on a board with a real sys
     await untilReady();
     const beside = await siteward("journal stats");
     expect(beside.stdout).toMatch(/state\.db: locked by the agent/);
-    expect(beside.stdout).toMatch(/cache\.db: .* free, format \d+\n(?: {2}\w+ +\d+ rows\n)+/);
+    expect(beside.stdout).toMatch(/cache\.db: .* free\), log .*, format \d+\n(?: {2}\w+ +\d+ rows\n)+/);
     expect((await siteward("journal tail")).stdout).toMatch(/^no changes are waiting$/m);
     expect((await siteward("journal compact")).code).toBe(0);
 

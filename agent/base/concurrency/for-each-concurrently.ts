@@ -4,8 +4,8 @@ import { isOfOneObject } from "../errors.ts";
 const concurrency = 8;
 
 /**
- * Sends a request for each item, eight at a time. A failure that concerns only one object skips its item; after any
- * other failure no more requests are started. Never throws: the caller's next pass requests the remaining items, and
+ * Sends a request for each item, eight at a time. If a failure concerns only one object, its item is skipped; after any
+ * other failure, no more requests are started. Never throws: the caller's next pass requests the remaining items, and
  * the control loop and the connection's own loops report the failures.
  */
 export async function forEachConcurrently<T>(items: readonly T[], ask: (item: T) => Promise<void>): Promise<void> {

@@ -1,13 +1,13 @@
 /**
- * Classes of requests, the most important first. `boards`: needed to judge boards; tenants cannot cause more of them.
+ * Classes of requests, most important first. `boards`: needed to judge boards; tenants cannot cause more of them.
  * `pods`: actions on the pods of judged boards. `workloads`: caused by objects of tenants. `events`: records of Events.
  */
 export const lanes = ["boards", "pods", "workloads", "events"] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
- * How often a waiting lane may be passed over before it gets a turn. The three lanes with a finite number get less than
- * half of all turns together.
+ * How often a waiting lane may be passed over before it gets a turn. Together, the three lanes with a finite number get
+ * less than half of all turns.
  */
 const mostPassed: Readonly<Record<Lane, number>> = {
   boards: Number.POSITIVE_INFINITY,
@@ -16,7 +16,10 @@ const mostPassed: Readonly<Record<Lane, number>> = {
   events: 15,
 };
 
-/** Callers that wait for a turn. The first lane goes first, no lane starves, and within a lane the order is kept. */
+/**
+ * Callers that wait for a turn. The first lane takes precedence, no lane starves, and callers of a lane keep their
+ * order.
+ */
 export class Lanes {
   readonly #lines = lanes.map((lane) => ({ lane, passed: 0, waiting: new Set<() => void>() }));
 
@@ -43,7 +46,7 @@ export class Lanes {
     });
   }
 
-  /** Gives one turn to a caller of a permitted lane. Returns that lane; undefined if no such caller waits. */
+  /** Gives one turn to a caller of a permitted lane. Returns that lane; undefined if no such caller is waiting. */
   next(may: (lane: Lane) => boolean = () => true): Lane | undefined {
     const able = this.#lines.filter(({ lane, waiting }) => waiting.size > 0 && may(lane));
     const turn = able.find(({ lane, passed }) => passed >= mostPassed[lane]) ?? able[0];

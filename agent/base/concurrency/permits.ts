@@ -32,7 +32,7 @@ export class Permits {
     return this.take(lane) ? Promise.resolve(true) : this.#line.wait(lane, signal);
   }
 
-  /** Returns a permit, and gives it to a waiting caller if there is one. */
+  /** Returns a permit, and passes it to a waiting caller if there is one. */
   release(lane: Lane = "boards"): void {
     this.#count(lane, -1);
     const next = this.#line.next((other) => this.#isFree(other));
@@ -40,8 +40,8 @@ export class Permits {
   }
 
   /**
-   * True if the lane may take a permit: each lane up to this one limits how many permits it and all lanes after it hold
-   * together.
+   * True if the lane may take a permit. For each lane up to this one, there is a limit on the permits that it and all
+   * lanes after it hold together.
    */
   #isFree(lane: Lane): boolean {
     const eighth = Math.ceil(this.#most / 8);

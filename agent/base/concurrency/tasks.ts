@@ -1,5 +1,5 @@
 /**
- * Named loops under one AbortSignal. If a loop fails, all are stopped; if a loop returns, the others continue. `join`
+ * Named loops under one AbortSignal. If one loop fails, all are stopped; if one returns, the others continue. `join`
  * resolves when every loop has ended, and rejects with the first failure.
  */
 export class TaskGroup {

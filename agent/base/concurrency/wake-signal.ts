@@ -1,7 +1,8 @@
 import type { Clock, Millis } from "../clock.ts";
 
 /**
- * Wakes the one loop that waits on it. `ring` while the loop is busy is not lost, because its next `wait` ends at once.
+ * Wakes the one loop that waits on it. A `ring` while the loop is busy is not lost: the loop's next `wait` ends
+ * immediately.
  */
 export class WakeSignal {
   readonly #clock: Clock;

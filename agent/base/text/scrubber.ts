@@ -15,12 +15,12 @@ const patterns: readonly (readonly [RegExp, string])[] = [
     /((?:password|passwd|passphrase|secret|token|authorization|client-key-data|api[_-]?key|private[_-]?key|[_-]key|(?:access|account|refresh|session|shared)key)(?:\\*")?\s*[:=]\s*(?:\\*")?)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
   ],
-  // A password in a sentence, such as "password hunter2222 was refused"; words that usually follow are not one.
+  // A password in a sentence, such as "password hunter2222 was refused"; words that commonly follow are excluded.
   [
     /\b((?:password|passwd|passphrase)\s{1,8}(?:is\s{1,8})?)(?!(?:and|are|by|cannot|does|expired|failed|file|for|from|has|in|incorrect|invalid|is|may|missing|must|not|of|on|or|required|that|to|too|was|were|with|wrong)\b)(?!\[redacted\])[^\s",}\\]{3,}/gi,
     `$1${mask}`,
   ],
-  // The same for other secrets, if the word looks random: it has a digit, and letters.
+  // The same for other secrets, if the word looks random, with both digits and letters.
   [/\b((?:secret|token)\s{1,8})(?=[^\s",}\\]{0,256}\d)(?=[^\s",}\\]{0,256}[a-z])[^\s",}\\/]{8,}/gi, `$1${mask}`],
 ];
 
@@ -30,8 +30,8 @@ const patterns: readonly (readonly [RegExp, string])[] = [
 const shortest = 6;
 
 /**
- * Returns a function that redacts secrets: the given ones in their usual encodings, and everything that looks like one.
- * Errs on the side of redacting too much.
+ * Returns a function that redacts secrets: the given ones in their usual encodings, and everything that looks like a
+ * secret. Errs on the side of redacting too much.
  */
 export function scrubber(secrets: readonly string[]): (text: string) => string {
   const known = [...new Set(secrets.flatMap(formsOf))]
@@ -50,7 +50,8 @@ const addresses = /:\/\/([^\s"]+)/g;
 
 /**
  * The rest of an address, without its user and password. A password may contain "/" and "@" unescaped, so everything up
- * to the last "@" is redacted if there is one before the path, or if what may be a port is a password.
+ * to the last "@" is redacted if there is an "@" before the first slash, or a colon, because what looks like a port may
+ * be part of a password.
  */
 function withoutUser(rest: string): string {
   const path = rest.indexOf("/");

@@ -34,7 +34,7 @@ export const cursor = {
   clearBelow: new Sequence("cursor", "0J"),
 } as const;
 
-/** The characters to write. `isColoured` false omits colours; cursor movements are always included. */
+/** The characters to write. If `isColoured` is false, omits colours; cursor movements are always included. */
 export function terminalText(text: Text, isColoured: boolean): string {
   if (typeof text === "string") return cleaned(text);
   if (text instanceof Sequence) return text.kind === "cursor" || isColoured ? text.code : "";

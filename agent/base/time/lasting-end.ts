@@ -8,7 +8,7 @@ import { recordIn } from "../json.ts";
 export interface LastingEnd {
   /** The end by the wall clock, in milliseconds since 1970. */
   readonly until: Millis;
-  /** The wall clock was synchronised when `until` was computed from it. */
+  /** Whether the wall clock was synchronised when `until` was computed from it. */
   readonly isTrusted: boolean;
   /** The time that remained at `mono`. */
   readonly left: Millis;
@@ -34,9 +34,9 @@ export const lastingEnd = (ttl: Millis, { now, bootId, isSynced }: Moment): Last
 });
 
 /**
- * The remaining time; zero or less if the end has passed. Within a boot the monotonic clock decides. After a reboot the
- * wall clock decides if it was synchronised when the end was stored and is now; otherwise the stored remaining time
- * runs from the boot, so the end may come later than requested, by as long as the board was off
+ * The remaining time; zero or less if the end has passed. Within a boot, the monotonic clock decides. After a reboot,
+ * the wall clock decides if it is synchronised and was so when the end was stored; otherwise, the stored remaining time
+ * counts from the boot, so the end may be later than requested by the time that the board was off
  * (docs/interfaces.md#clocks).
  */
 export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis {
@@ -45,7 +45,7 @@ export function left(end: LastingEnd, { now, bootId, isSynced }: Moment): Millis
   return end.left - now.mono;
 }
 
-/** The same end with the time that remains now. Storing it from time to time limits the delay that a reboot adds. */
+/** The same end with the currently remaining time. Storing it from time to time limits the delay that a reboot adds. */
 export const checkpoint = (end: LastingEnd, moment: Moment): LastingEnd => lastingEnd(left(end, moment), moment);
 
 export const lastingEndText = (end: LastingEnd): string => JSON.stringify(end);

@@ -9,14 +9,14 @@ export const profileUnit = "/etc/systemd/system/siteward.service.d/10-profile.co
 export const profileFlags = ({ runtime }: Profile): readonly string[] => [
   `--max-old-space-size=${runtime.oldSpaceMiB}`,
   `--max-semi-space-size=${runtime.semiSpaceMiB}`,
-  // Without the just-in-time compilers, no memory is needed for compiled code.
+  // Without just-in-time compilers, no memory is needed for compiled code.
   ...(runtime.jitless ? ["--jitless"] : []),
 ];
 
 /** The text of the drop-in. It depends only on the profile, so the caller can skip writing an unchanged drop-in. */
 export const profileUnitText = (profile: Profile): string =>
   [
-    "# Written by siteward profile apply, which replaces this file. Put changes of your own into another drop-in.",
+    "# Written by siteward profile apply, which replaces this file. Put your own changes in another drop-in.",
     `# ${profile.title} (${profile.id})`,
     "[Service]",
     `Environment="SITEWARD_NODE_FLAGS=${profileFlags(profile).join(" ")}"`,

@@ -85,7 +85,7 @@ export interface BoardFacts {
 
 /**
  * The profile that names this board most specifically: by the earliest entry of the board's compatible list, then by
- * the narrowest range of RAM. A profile without compatible entries fits every board, after all others.
+ * the narrowest range of RAM. A profile without compatible entries fits every board, but ranks after all others.
  */
 export function profileFor(board: BoardFacts, profiles: readonly Profile[]): Profile | undefined {
   const rank = ({ match }: Profile): readonly [number, number] | undefined => {
@@ -113,8 +113,8 @@ export interface Profiles {
 
 /**
  * Reads the profiles in two folders: those that siteward ships, and the board's own. The board's own profile replaces
- * the shipped one with the same id. If it is invalid, it is left out and the shipped one stays in force, because a
- * typing mistake must not remove the board's limits. Throws ConfigError if a shipped profile is invalid.
+ * the shipped one with the same id. If it is invalid, it is left out and the shipped one remains in force, because a
+ * typing error must not remove the board's limits. Throws ConfigError if a shipped profile is invalid.
  */
 export function readProfiles(shipped: string, own: string): Profiles {
   const found = new Map<string, Profile>();
@@ -130,7 +130,7 @@ export function readProfiles(shipped: string, own: string): Profiles {
     const profile = readProfile(file);
     const why = typeof profile === "string" ? profile : ownProblem(profile);
     if (typeof profile !== "string" && why === undefined) found.set(profile.id, profile);
-    else problems.push(`${file}: ${why}; the file is ignored, and the shipped profiles apply: correct or remove it`);
+    else problems.push(`${file}: ${why}; the file is ignored, and the shipped profiles apply; correct or remove it`);
   }
   return { profiles: [...found.values()], problems };
 }

@@ -18,11 +18,11 @@ export interface BoardFiles {
 
 /**
  * Maximum length of a file, in characters. An attribute in /sys is at most one page long, the mount table a few hundred
- * pages; longer files are not used.
+ * pages; longer files are ignored.
  */
 const longest = 4 * 2 ** 20;
 
-/** All methods are synchronous, because the kernel answers from memory. None throws. */
+/** All methods are synchronous, because the kernel answers from memory. None of them throws. */
 export function boardFiles(root = "/"): BoardFiles {
   const at = (path: string): string => join(root, path);
   return {

@@ -10,7 +10,7 @@ export interface Mount {
   /** The mounted source: "/dev/mmcblk0p2", "overlay", "tmpfs". */
   readonly source: string;
   readonly isReadOnly: boolean;
-  /** Only this mount is read-only; the file system itself is writable, perhaps through another mount. */
+  /** Whether only this mount is read-only; the file system itself may be writable through another mount. */
   readonly isOnlyHere: boolean;
 }
 

@@ -9,9 +9,9 @@ const signs: readonly PowerSign[] = ["undervoltage", "frequency-capped", "thrott
 const past = 16;
 
 /**
- * The power supply of a Raspberry Pi; undefined on boards that report nothing about it. Present undervoltage comes from
- * the kernel's alarm (hwmon `rpi_volt`) if there is one, everything else from the firmware's bits. These are read from
- * sysfs: vcgencmd would need /dev/vcio, which the sandbox hides.
+ * The power supply of a Raspberry Pi; undefined on boards that report nothing about it. Current undervoltage is read
+ * from the kernel's alarm (hwmon `rpi_volt`) if there is one, everything else from the firmware's bits. These are read
+ * from sysfs, because vcgencmd would need /dev/vcio, which the sandbox hides.
  */
 export function powerReading(files: BoardFiles): PowerReading | undefined {
   const alarm = undervoltageAlarm(files);

@@ -25,7 +25,7 @@ export interface StorageReading {
   readonly kind: "sd" | "emmc" | "nvme" | "ssd" | "disk" | "volatile" | "unknown";
   /** The type of the file system: "ext4", "overlay"; undefined if unknown. */
   readonly fileSystem: string | undefined;
-  /** The content is in memory and is lost when the board restarts. */
+  /** Whether the content is in memory and is lost when the board restarts. */
   readonly isVolatile: boolean;
   readonly isReadOnly: boolean;
   readonly freeBytes: number | undefined;
@@ -35,7 +35,7 @@ export interface StorageReading {
 
 /** The wear of an eMMC, which reports it from version 5.0 on. */
 export interface WearReading {
-  /** The used share of the rated life in percent, rounded up to 10, 20, … 100. 110: more than the rated life. */
+  /** The used share of the rated life in percent, rounded up to 10, 20, … 100. 110 means more than the rated life. */
   readonly usedPercent: number | undefined;
   /** The state of the reserve blocks: 80 % used (warning), 90 % used (urgent). */
   readonly reserve: "normal" | "warning" | "urgent" | undefined;
@@ -59,7 +59,7 @@ export interface BoardReadings {
   readonly power: PowerReading | undefined;
   readonly temperature: TemperatureReading | undefined;
   readonly rails: readonly RailReading[];
-  /** A power monitor reports a current above its critical limit. */
+  /** Whether a power monitor reports a current above its critical limit. */
   readonly isOvercurrent: boolean;
   readonly storage: StorageReading;
   readonly pressure: PressureReading;

@@ -55,7 +55,7 @@ function kindOf(files: BoardFiles, disk: string): StorageReading["kind"] {
 
 /**
  * The wear of an eMMC from version 5.0 on (JESD84-B51). `life_time` holds two bytes, one for each kind of memory in the
- * device, in steps of 10 %: 0x01 means 0 to 10 % used, 0x0b more than the rated life, 0 unknown. The higher one is
+ * device, in steps of 10 %: 0x01 means 0 to 10 % used, 0x0b more than the rated life, 0 unknown. The higher value is
  * used.
  */
 function wearOf(files: BoardFiles, disk: string): WearReading | undefined {

@@ -8,7 +8,7 @@ export const rollback: Run = async (io, args) => {
   const to = args.values.get("to");
   const isNumber = to === undefined || /^(0|[1-9][0-9]{0,14})$/.test(to);
   if (!isNumber) {
-    io.stderr.line(`siteward: config rollback: --to takes the number of a version, or 0 for no settings of the fleet`);
+    io.stderr.line(`siteward: config rollback: --to takes a version number, or 0 for no fleet settings`);
     return exit.usage;
   }
   const order = { name: "config.rollback", args: to === undefined ? {} : { toVersion: Number(to) } };
@@ -16,7 +16,7 @@ export const rollback: Run = async (io, args) => {
 };
 
 function sentence({ version, desiredVersion }: JsonRecord, isRehearsal: boolean): string {
-  const what = version === 0 ? "this board's own files alone" : `version ${version} of the fleet's settings`;
+  const what = version === 0 ? "this board's own files alone" : `version ${version} of the fleet settings`;
   const when = isRehearsal ? "would be in force" : "will be in force in a moment";
-  return `${what} ${when}; the fleet's next version after ${desiredVersion} will be accepted again`;
+  return `${what} ${when}; this board will accept the next fleet version after ${desiredVersion}`;
 }

@@ -31,13 +31,13 @@ export const check: Run = async (io, { words: [file = ""] }) => {
   return exit.ok;
 };
 
-/** The stored fleet settings that could not take effect with this file; undefined if all could. */
+/** The stored fleet settings that could not take effect with this file; undefined if all of them could. */
 function leftOutWith(io: Io, file: string): LeftOut | undefined {
   const folder = dirname(file);
   const main = basename(folder) === "conf.d" ? join(dirname(folder), basename(defaultFile)) : file;
   try {
     const { leftOut } = configOf(io, main === defaultFile ? undefined : main);
-    // Lost or unreadable fleet settings say nothing about the file.
+    // Fleet settings that are lost or unreadable say nothing about this file.
     return leftOut?.version === undefined ? undefined : leftOut;
   } catch (error) {
     // The problem is in another file, which is not checked.
@@ -110,7 +110,7 @@ function asJson(loaded: LoadedConfig): string {
   return `${jsonText({ settings: Object.fromEntries(values), files, warnings: warningsOf(loaded) }, 2)}\n`;
 }
 
-/** Durations and sizes as text, as in the file; other numbers stay numbers. */
+/** Durations and sizes as text, as in the file; other numbers remain numbers. */
 const numberOf = (setting: Setting<unknown>, value: number): unknown =>
   setting.json.type === "string" ? setting.show(value) : value;
 

@@ -40,7 +40,7 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
     const archive = await collectDiagnostics(ambient, deps, file, io.signal);
     io.stdout.line(archive.file);
     io.stdout.line(`  ${archive.bytes} bytes, sha256 ${archive.sha256}`);
-    io.stdout.line(`  ${archive.entries.length} files; secrets were removed; review the archive before you send it`);
+    io.stdout.line(`  ${archive.entries.length} files, without secrets; review the archive before you send it`);
     return exit.ok;
   } finally {
     close();

@@ -22,7 +22,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   const unknown = only?.find((word) => checksNamed(word).length === 0);
   if (unknown !== undefined) {
     const similar = nearest(unknown, checkIds);
-    const hint = similar === undefined ? `there are: ${checkIds.join(", ")}` : `did you mean ${similar}?`;
+    const hint = similar === undefined ? `the checks are: ${checkIds.join(", ")}` : `did you mean ${similar}?`;
     io.stderr.line(`siteward: doctor: there is no check ${JSON.stringify(unknown)}; ${hint}`);
     return exit.usage;
   }

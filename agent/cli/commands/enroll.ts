@@ -38,7 +38,7 @@ export async function run(io: Io, args: Args): Promise<number> {
   if (!args.flags.has("dry-run")) checkWritable([ledger, settings, dropIn]);
   if (isUnfinished(ledger) && !args.flags.has("dry-run")) {
     const ended = finish(ledger);
-    io.stdout.line(`finished an enrolment that was interrupted: ${ended.join(", ")}`);
+    io.stdout.line(`completed an interrupted enrolment: ${ended.join(", ")}`);
     if (!args.values.has("kubeconfig") && !args.values.has("server")) {
       io.stdout.write(next(root));
       return exit.ok;
@@ -183,7 +183,8 @@ async function read({ kubeconfig, server, site, board, fleet }: Inputs): Promise
 }
 
 /**
- * The names of site and board that the client certificate must contain: as given now, or else as previously configured.
+ * The site and board names that the client certificate must contain: as given now or, if not given, as configured
+ * before.
  */
 function names(io: Io, { site, board }: Enrolment, root: string): { readonly site: string; readonly board: string } {
   const former = root === "/" ? configured(io) : undefined;
@@ -194,8 +195,7 @@ function names(io: Io, { site, board }: Enrolment, root: string): { readonly sit
 }
 
 /**
- * Throws a ConfigError if the configuration names another kubeconfig, because the service would then not use the new
- * one.
+ * Throws a ConfigError if the configuration names another kubeconfig, because the service would not use the new one.
  */
 function checkInForce(io: Io, root: string): void {
   const named = root === "/" ? configured(io)?.api.kubeconfig : undefined;

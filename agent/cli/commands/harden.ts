@@ -18,7 +18,7 @@ export const run: Run = async (io, args) => {
   for (const { host, owner } of hosts) {
     const addresses = await addressesOf(host);
     if (addresses.length === 0) {
-      io.stderr.line(`siteward: no address was found for the ${owner}, ${host}`);
+      io.stderr.line(`siteward: no address was found for ${host}, the ${owner}`);
       io.stderr.line("  Nothing was written. Try again when host names can be resolved.");
       return exit.failed;
     }

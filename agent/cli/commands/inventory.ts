@@ -5,7 +5,7 @@ import { type Inventory, inventoryFrom, inventorySchema } from "../../board/inve
 
 /**
  * `siteward inventory`: lists the hardware. The package systeminformation starts a dozen tools and takes 40 MB, so the
- * agent runs this command as a child process, at its start and once a day.
+ * agent runs this command as a child process, when it starts and once a day.
  */
 export const run: Run = async (io, { flags }) => {
   const found = await readHardware();

@@ -37,7 +37,7 @@ function statsText(file: string, found: Inspection): string {
   if (found.kind !== "sound") return faultText(file, found);
   const { format, fileBytes, walBytes, freeBytes, tables } = found;
   const rows = tables.map(({ name, rows }) => `  ${name.padEnd(16)} ${rows} rows\n`);
-  return `${file}: ${size(fileBytes)}, log ${size(walBytes)}, ${size(freeBytes)} of it free, format ${format}\n${rows.join("")}`;
+  return `${file}: ${size(fileBytes)} (${size(freeBytes)} free), log ${size(walBytes)}, format ${format}\n${rows.join("")}`;
 }
 
 function faultText(file: string, found: Exclude<Inspection, { readonly kind: "sound" }>): string {

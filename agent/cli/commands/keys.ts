@@ -62,7 +62,7 @@ export const sign: Run = async (io, { flags, values, words }) => {
     else io.stdout.line(sig);
     return exit.ok;
   } catch (error) {
-    return refuse(io, exit.failed, `${keyFile}: not a private key of siteward keygen: ${sentenceOf(error)}`);
+    return refuse(io, exit.failed, `${keyFile}: not a private key created by siteward keygen: ${sentenceOf(error)}`);
   }
 };
 

@@ -84,7 +84,7 @@ export const apply: Run = async (io, { flags, words: [id] }) => {
   }
   writeSystemFile(profileUnit, text);
   io.stdout.write(
-    `${profile.id}: ${profileUnit} written; in force after: systemctl daemon-reload && systemctl restart siteward\n`,
+    `${profile.id}: ${profileUnit} written; it takes effect after: systemctl daemon-reload && systemctl restart siteward\n`,
   );
   return exit.ok;
 };
@@ -93,14 +93,14 @@ function unknown(io: Io, id: string | undefined): number {
   io.stderr.write(
     id === undefined
       ? `siteward: no profile fits this board\n`
-      : `siteward: there is no profile ${JSON.stringify(id)}; siteward profile list names them\n`,
+      : `siteward: there is no profile ${JSON.stringify(id)}; siteward profile list shows all of them\n`,
   );
   return id === undefined ? exit.failed : exit.usage;
 }
 
 const noEnd = (to: number): boolean => to === Number.MAX_SAFE_INTEGER;
 
-/** The match in the form of a profile file, without conditions that every board meets. */
+/** The match conditions as a profile file states them, without those that every board meets. */
 const matchOf = ({ compatible, ramMiB }: Profile["match"]): object => ({
   ...(compatible.length > 0 && { compatible }),
   ...(!(ramMiB[0] === 0 && noEnd(ramMiB[1])) && { ramMiB }),

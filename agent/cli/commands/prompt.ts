@@ -16,7 +16,7 @@ export class Declined extends Error implements HasDisposition {
   readonly disposition = "exit";
 
   constructor() {
-    super("cancelled without an answer; nothing was done");
+    super("cancelled; nothing was done");
   }
 }
 

@@ -44,9 +44,9 @@ export async function run(io: Io, { flags, values }: Args): Promise<number> {
     const { nodes, changed } = await release.run(io.signal);
     io.stdout.write(
       dryRun
-        ? `${changed} of ${nodes} Nodes would be changed; nothing was\n`
-        : `${nodes} Nodes checked, ${changed} changed; no pod was touched and nothing restarted\n` +
-            "next: turn on again what --controllers of kube-controller-manager turned off for siteward\n",
+        ? `${changed} of ${nodes} Nodes would be changed; no changes were made\n`
+        : `${nodes} Nodes checked, ${changed} changed; no pod was touched and nothing was restarted\n` +
+            "next: re-enable the controllers that were disabled for siteward with --controllers of kube-controller-manager\n",
     );
     return exit.ok;
   } finally {

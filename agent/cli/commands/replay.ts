@@ -8,7 +8,7 @@ import { type RecordedCase, recordedCase, replayed } from "../../judgement/recor
 /** Maximum number of problems of a file that are printed. */
 const mostProblems = 10;
 
-/** `siteward replay FILE`: makes a recorded decision again, and compares it with what was decided. */
+/** `siteward replay FILE`: re-evaluates a recorded decision, and compares the result with the recorded one. */
 export const run: Run = async (io, { words }) => {
   const [file = ""] = words;
   const found = caseIn(file);

@@ -53,7 +53,7 @@ function codeOf(io: Io, last: JsonRecord | undefined): number {
   if (last?.state === "succeeded") return exit.ok;
   if (last?.state !== "accepted" && last?.state !== "running") return exit.failed;
   io.stderr.line(
-    "siteward: the agent ended before the command did; see siteward status for its outcome after a restart",
+    "siteward: the agent ended before the command did; after a restart, siteward status shows its outcome",
   );
   return last.name === "agent.restart" ? exit.ok : exit.failed;
 }

@@ -62,9 +62,9 @@ async function newestSubject(io: Io, args: Args): Promise<string | number> {
 function none(io: Io, about: string | undefined, { board, leader }: Known): number {
   io.stderr.line(`siteward: this board, ${board}, has no record${about === undefined ? "" : ` of ${about}`}`);
   const now = leader === undefined ? "" : `; ${leader} leads now`;
-  io.stderr.line(`  Look on the board that led at the time; it keeps only its newest records${now}.`);
+  io.stderr.line(`  Run this on the board that led at the time; it keeps only its newest records${now}.`);
   if (about?.startsWith("pod/")) {
-    io.stderr.line("  Pods that an operator's drain evicted are in the log of their board:");
+    io.stderr.line("  Pods evicted by an operator's drain are logged on their own board:");
     io.stderr.line(`  journalctl -u siteward -g "pod evicted by a drain"`);
   }
   return exit.failed;
@@ -80,7 +80,7 @@ function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): nu
   const found = decided && caseOf(decided, { id: id ?? "", note: headlineOf(decided, ({ at }) => at) });
   if (found === undefined) {
     io.stderr.line(
-      "siteward: why: the record was written by an earlier version, which did not store everything that its decision rested on",
+      "siteward: why: the record was written by an earlier version, which did not store all the facts behind its decision",
     );
     return exit.failed;
   }
@@ -91,7 +91,7 @@ function exportTo(io: Io, file: string, decided: DecisionRecord | undefined): nu
     io.stderr.line(`siteward: why: ${isThere ? `${file} already exists: choose another name` : sentenceOf(error)}`);
     return exit.failed;
   }
-  io.stdout.line(`${file}   ${found.id}; siteward replay ${file} decides it again`);
+  io.stdout.line(`${file}   ${found.id}; siteward replay ${file} re-evaluates it`);
   return exit.ok;
 }
 
@@ -124,8 +124,8 @@ function print(io: Io, asked: string, records: readonly DecisionRecord[]): void 
 }
 
 /**
- * The wall time of a moment. For a moment in this boot it follows from its age, even if the clock has been set since;
- * for one in an earlier boot, it is what the clock showed then.
+ * The wall time of a moment. For a moment in this boot, it is computed from the moment's age, so it is right even if
+ * the clock has been set since. For one in an earlier boot, it is what the clock showed then.
  */
 function momentFor(now: Instant): (moment: StoredMoment) => Millis {
   const { bootId } = thisMachine();

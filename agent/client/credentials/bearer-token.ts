@@ -10,6 +10,6 @@ export function bearerToken(text: string, where: string): string | undefined {
   if (/^[\x20-\x7e]*$/.test(token)) return token === "" ? undefined : token;
   throw new CredentialsError(
     `${where} contains a line break or another character that a token cannot have`,
-    "Copy the token again, as one line of plain letters, digits and signs.",
+    "Copy the token again, as one line of letters, digits and punctuation.",
   );
 }

@@ -17,7 +17,7 @@ export async function readCredentialFile(file: string, what: string): Promise<st
     switch (code) {
       case "ENOENT":
       case "ENOTDIR":
-        throw new CredentialsError(`${what} ${file} does not exist`, `Put it there, or name another ${what}.`);
+        throw new CredentialsError(`${what} ${file} does not exist`, `Put it there, or specify another ${what}.`);
       case "EACCES":
       case "EPERM":
         throw new CredentialsError(
@@ -26,7 +26,7 @@ export async function readCredentialFile(file: string, what: string): Promise<st
           { isForbidden: true },
         );
       case "EISDIR":
-        throw new CredentialsError(`${what} ${file} is a folder`, "Name the file in it.");
+        throw new CredentialsError(`${what} ${file} is a folder`, "Specify the file in that folder.");
       default:
         throw new CredentialsError(`${what} ${file} cannot be read`, "Check the disk that holds it.", {
           cause: error,
@@ -37,8 +37,8 @@ export async function readCredentialFile(file: string, what: string): Promise<st
 }
 
 /**
- * The content of the file, or somewhat more than its first `largest` bytes: devices and pipes have no size that could
- * be checked first. Synchronous, because the asynchronous API would start the thread pool.
+ * The content of the file, or slightly more than its first `largest` bytes, because devices and pipes have no size that
+ * could be checked first. Synchronous, because the asynchronous API would start the thread pool.
  */
 function beginningOf(file: string): Buffer {
   const descriptor = openSync(file, "r");

@@ -10,9 +10,9 @@ import { KubeconfigCredentials } from "./kubeconfig-credentials.ts";
 import { ServiceAccountCredentials, serviceAccountFolder } from "./service-account-credentials.ts";
 
 /**
- * The caller. For the agent, KUBECONFIG in its environment takes precedence over the credentials that the board was
- * enrolled with. For a command run by a person, the enrolled credentials come first: the person's KUBECONFIG may be an
- * administrator's or another site's, and the service does not use it.
+ * Who needs the credentials. For the agent, KUBECONFIG in its environment takes precedence over the credentials that
+ * the board was enrolled with. For a command run by a person, the enrolled credentials come first: the person's
+ * KUBECONFIG may be an administrator's or another site's, and the service does not use it.
  */
 export type Asker = "agent" | "person";
 
@@ -34,14 +34,14 @@ export function resolveKubeconfig(
 ): ResolvedCredentials {
   if (configured !== undefined) return { file: configured };
   const passed = env.CREDENTIALS_DIRECTORY;
-  // The copy that systemd passes to the service, then the enrolled file itself: systemd before 247 passes none.
+  // The copy that systemd passes to the service, then the enrolled file itself, because systemd before 247 passes none.
   const enrolled = [...(passed === undefined ? [] : [join(passed, "kubeconfig")]), join(etc, "credentials/kubeconfig")];
   const home = join(env.HOME ?? homedir(), ".kube/config");
   const fileOf = (file: string | undefined): ResolvedCredentials => (file === undefined ? undefined : { file });
   const ofEnvironment =
     fileOf(env.KUBECONFIG?.split(":").find((part) => part !== "")) ??
     (env.KUBERNETES_SERVICE_HOST === undefined ? undefined : { pod: true });
-  // A file that this person is not allowed to read is selected too, because the service uses it and another file may
+  // Also selects a file that this person is not allowed to read, because the service uses it, and another file might
   // name another cluster.
   const isUsed = (file: string): boolean => {
     const content = contentOf(file);
@@ -57,7 +57,7 @@ export function resolveKubeconfig(
 }
 
 /**
- * The content of a file. Also "none" for the placeholder that the unit passes on a board that is not enrolled. "hidden"
+ * What a file contains. "none" also for the placeholder that the unit passes on a board that is not enrolled. "hidden"
  * if this user is not allowed to read the file.
  */
 function contentOf(file: string): "filled" | "hidden" | "none" {
@@ -68,7 +68,7 @@ function contentOf(file: string): "filled" | "hidden" | "none" {
   }
 }
 
-/** Credentials that are resolved again for each connection. `api`: the settings of that name. */
+/** Credentials that are resolved again for each connection. `api`: the settings with that name. */
 export function resolvedCredentials(
   ambient: Ambient,
   {
@@ -82,7 +82,7 @@ export function resolvedCredentials(
   },
 ): Credentials {
   const environment = forPlugins(places.env);
-  // The credentials by file. They are kept, because each caches what its credential plugin returned.
+  // The credentials by file, kept because each caches the result of its credential plugin.
   const opened = new Map<string, Credentials>();
   let current: Credentials | undefined;
   const open = (file: string | undefined): Credentials =>

@@ -7,7 +7,7 @@ const checkEvery: Millis = 10_000;
 
 /**
  * The files that an `Access` was read from. They are checked for changes only after `doubt` was called, and at most
- * every ten seconds, so that credentials that work do not cause reads.
+ * every ten seconds, so that working credentials cause no reads.
  */
 export class CredentialSources {
   readonly #clock: Clock;
@@ -26,7 +26,7 @@ export class CredentialSources {
     return readCredentialFile(file, what);
   }
 
-  /** Adds a file. Call it before reading the file, so that a write in between counts as a change. */
+  /** Adds a file. Call it before reading the file, so that a write during the read counts as a change. */
   note(file: string): void {
     this.#states.set(file, stateOf(file));
   }
@@ -42,8 +42,8 @@ export class CredentialSources {
   }
 
   /**
-   * The plugin's credential. A running plugin is stopped when the files change, because they may name another plugin
-   * now.
+   * The plugin's credential. A running plugin is stopped when the files change, because they may now name another
+   * plugin.
    */
   async answerOf(plugin: ExecPlugin): Promise<ExecCredential> {
     const answer = plugin.credential();

@@ -8,13 +8,13 @@ export interface Access {
   readonly tls: TlsAccess;
   /** The kubeconfig's proxy, which takes precedence over the environment's; undefined if it names none. */
   readonly proxy: URL | undefined;
-  /** The Authorization header for a request sent now; undefined if the request needs none. */
+  /** The Authorization header for a request sent now; undefined if it needs none. */
   authorization(): Promise<string | undefined>;
   /** Set by `authorization` if the files or the client certificate have changed, so that a new connection is needed. */
   readonly outdated: boolean;
-  /** Called after a 401 response: cached credentials will be fetched again. */
+  /** Called after a 401 response: makes cached credentials be fetched again. */
   refused(): void;
-  /** Called after a response that suggests a wrong server or user, so that the files will be checked for changes. */
+  /** Called after a response that suggests a wrong server or user, makes the files be checked for changes. */
   doubted?(): void;
 }
 

@@ -29,16 +29,16 @@ interface ExecSpec {
 const versions: readonly string[] = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const patience: Millis = 60_000;
 const longestOutput = 1024 * 1024;
-/** How much of the plugin's error output is kept, in characters, and how much of its first line is shown. */
+/** Maximum length, in characters, of the plugin's error output that is kept, and of its first line that is shown. */
 const longestErrors = 4096;
 const longestMessage = 300;
 /**
  * A credential that has expired by this board's clock is used for this long, so that a wrong clock does not cause a
- * storm.
+ * storm of plugin runs.
  */
 const minimumUse: Millis = 10_000;
 
-/** A program that fetches credentials (client.authentication.k8s.io). Run on demand, one run at a time. */
+/** A program that fetches credentials (client.authentication.k8s.io). Runs on demand, once at a time. */
 export class ExecPlugin {
   readonly #clock: Clock;
   readonly #where: string;
@@ -82,8 +82,8 @@ export class ExecPlugin {
   }
 
   /**
-   * An error that says for how long the plugin has been running; undefined if it is not running. The time is rounded
-   * down to a power of two seconds, because each new message is logged.
+   * An error that says how long the plugin has been running; undefined if it is not running. The time is rounded down
+   * to a power of two seconds, because each distinct message is logged.
    */
   delay(): CredentialsError | undefined {
     if (this.#running === undefined) return undefined;
@@ -93,7 +93,9 @@ export class ExecPlugin {
 
   /** Ends the current run because the kubeconfig was changed. */
   giveUp(): void {
-    this.#stop?.(this.#error("was stopped because the kubeconfig was changed", "The new kubeconfig is read next."));
+    this.#stop?.(
+      this.#error("was stopped because the kubeconfig was changed", "The new kubeconfig will be read next."),
+    );
   }
 
   /** Discards the cached credential. */
@@ -182,7 +184,7 @@ export class ExecPlugin {
         const missing = "code" in error && error.code === "ENOENT";
         stop(
           missing
-            ? this.#error("is not installed", installHint ?? "Install it, or name its full path.", error)
+            ? this.#error("is not installed", installHint ?? "Install it, or specify its full path.", error)
             : this.#error("cannot be started", "It must be executable for the user that the agent runs as.", error),
         );
       });
@@ -202,7 +204,7 @@ export class ExecPlugin {
   #error(what: string, hint?: string, cause?: unknown): CredentialsError {
     return new CredentialsError(
       `${this.#name} ${what}`,
-      hint ?? "Run it by hand, as the user that the agent runs as, and see what it says.",
+      hint ?? "Run it by hand, as the user that the agent runs as, and check its output.",
       { cause },
     );
   }
@@ -214,19 +216,22 @@ function specOf(where: string, file: string, exec: ParsedFields): ExecSpec {
   if (typeof apiVersion !== "string" || !versions.includes(apiVersion)) {
     throw wrong("exec has an unknown apiVersion", `Set it to ${versions.join(" or ")}.`);
   }
-  if (typeof command !== "string" || command === "") throw wrong("exec has no command", "Name the plugin in it.");
+  if (typeof command !== "string" || command === "")
+    throw wrong("exec has no command", "Set exec.command to the plugin.");
   if (interactiveMode === "Always") {
     throw wrong("exec requires interactive input", "Use a plugin that works with interactiveMode Never.");
   }
   if (args !== undefined && args !== null && !isTexts(args)) {
-    throw wrong("exec.args is not a list of strings", "Put each argument into quotes.");
+    throw wrong("exec.args is not a list of strings", "Put each argument in quotes.");
   }
   return {
     apiVersion,
     // A path is relative to the kubeconfig's folder; a bare name is looked up in PATH.
     command: command.includes("/") ? resolve(dirname(file), command) : command,
     args: args ?? [],
-    env: variablesOf(env, () => wrong("exec.env is not a list of names and values", "Give each entry name and value.")),
+    env: variablesOf(env, () =>
+      wrong("exec.env is not a list of names and values", "Give each entry a name and a value."),
+    ),
     installHint: typeof installHint === "string" && installHint !== "" ? installHint : undefined,
     provideClusterInfo: provideClusterInfo === true,
   };

@@ -9,7 +9,7 @@ import { type Environment, type ExecCredential, ExecPlugin } from "./exec-creden
 import { type KubeconfigSection, kubeconfigContext } from "./kubeconfig.ts";
 import { TokenFile } from "./token-file.ts";
 
-/** How requests are authenticated. All fields are undefined if the kubeconfig has only a client certificate. */
+/** How requests are authenticated. All fields are undefined if the kubeconfig contains only a client certificate. */
 interface Identity {
   readonly plugin: ExecPlugin | undefined;
   readonly credential: ExecCredential | undefined;
@@ -21,7 +21,7 @@ interface Identity {
 
 /**
  * Credentials from a kubeconfig file, read again for each connection, because an operator may correct it, or a rotation
- * replace its certificates, while the agent runs.
+ * may replace its certificates, while the agent runs.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #ambient: Ambient;
@@ -29,8 +29,8 @@ export class KubeconfigCredentials implements Credentials {
   readonly #context: string | undefined;
   readonly #environment: Environment;
   /**
-   * The credential plugin, kept across connections as long as its configuration (`from`) is the same, so that it runs
-   * only for a new credential.
+   * The credential plugin, kept across connections while its configuration (`from`) stays the same, so that it runs
+   * only if a new credential is needed.
    */
   #plugin: { readonly from: string; readonly plugin: ExecPlugin } | undefined;
 
@@ -189,7 +189,7 @@ class KubeconfigAccess implements Access {
       this.outdated = certificate !== this.#identity.credential?.certificate;
       return token === undefined ? undefined : `Bearer ${token}`;
     } catch (error) {
-      // The connection stays open, so without this a corrected kubeconfig would not be read.
+      // Needed because the connection stays open, so a corrected kubeconfig would not be read otherwise.
       this.doubted();
       throw error;
     }
@@ -215,7 +215,7 @@ function serverOf(cluster: KubeconfigSection, tls: TlsAccess): URL {
   const secure = tls.ca !== undefined || tls.certificate !== undefined || !tls.verify;
   const text = server.includes("://") ? server : `${secure ? "https" : "http"}://${server}`;
   if (URL.canParse(text) && /^https?:\/\//.test(text)) return new URL(text);
-  throw cluster.error(`server ${server} is not an address`, "Write it like https://10.0.0.1:6443.");
+  throw cluster.error(`server ${server} is not an address`, "Write it in the form https://10.0.0.1:6443.");
 }
 
 function proxyOf(cluster: KubeconfigSection): URL | undefined {

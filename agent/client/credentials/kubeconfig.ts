@@ -20,7 +20,7 @@ export function kubeconfigContext(text: string, file: string, context: string | 
     throw new CredentialsError(
       `kubeconfig ${file} has no current-context`,
       known === ""
-        ? "It defines no context at all: fetch a complete one."
+        ? "It defines no context at all: fetch a complete kubeconfig."
         : `Name one of its contexts (${known}), or set current-context in it.`,
     );
   }
@@ -105,7 +105,7 @@ export class KubeconfigSection {
   text(name: string): string | undefined {
     const value = this.#fields[name] ?? "";
     if (typeof value === "string") return value === "" ? undefined : value;
-    throw this.error(`${name} is not a text`, "Put its value into quotes.");
+    throw this.error(`${name} is not text`, "Put its value in quotes.");
   }
 
   flag(name: string): boolean {

@@ -31,7 +31,7 @@ export class TokenFile {
     return this.#token;
   }
 
-  /** Called if the token was not accepted, so that the next `token` reads the file. */
+  /** To be called if the token was not accepted; makes the next `token` read the file. */
   forget(): void {
     this.#readAt = undefined;
   }

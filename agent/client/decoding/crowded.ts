@@ -13,21 +13,21 @@ export const mostMembers = 30_000;
 /** Maximum number of strings in arrays; so many take about as long to parse as `mostMembers`. */
 export const mostTexts = 2 * mostMembers;
 /**
- * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, because an
- * annotation may hold 256 KiB.
+ * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, and an
+ * annotation may be 256 KiB long.
  */
 const mostValues = 400_000;
 
 /**
  * The scale of `crowdIn` for objects of a kind. Objects that controllers create (pods, revisions, slices) have the
- * fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable if the owner
- * is.
+ * fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever the
+ * owner is.
  */
 export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isMade(resource) ? 1.5 : 1);
 
 /** How the JSON of a kind is read. */
 export interface ReadingForm {
-  /** The fields that a reader may need. Of a crowded object, only these are read. */
+  /** The fields that a reader may need. Only these are read if the object is too crowded. */
   readonly kept: MemberFilter;
   /** See `crowdIn`. */
   readonly scale: number;
@@ -58,7 +58,7 @@ export function uncrowded(
 /**
  * Counts the members, strings and values of a JSON text without parsing it. Returns the exceeded limit ("more than
  * 30000 members"), or undefined if the text may be parsed. An empty object in an array counts as a member, because it
- * takes as much memory. `scale` multiplies the limits.
+ * takes just as much memory. `scale` multiplies the limits.
  */
 export function crowdIn(text: string, scale = 1): string | undefined {
   const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * mostValues];

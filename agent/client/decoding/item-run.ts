@@ -8,7 +8,7 @@ import { Scratch } from "./scratch.ts";
 const headLength = 16;
 /** Maximum length of an item, in bytes. Longer ones are left to the byte-wise reader. */
 const longestItem = 131_072;
-/** After this many wrong guesses no further run begins, because the list's items differ too much. */
+/** After this many wrong guesses, no more runs begin, because the list's items differ too much. */
 const mostMisses = 100;
 
 const nothing = Buffer.alloc(0);
@@ -17,9 +17,9 @@ const nothing = Buffer.alloc(0);
  * A run of list items that begin with the same bytes, as servers write them. The end of an item is found by searching
  * for the beginning of the next, which is many times faster than examining each byte.
  *
- * A match is only a guess, which is confirmed if the text before it parses: a JSON object is complete at one position
- * only. If it does not parse (the match lies inside the item, or the item is broken), the run ends and its bytes go
- * back to the byte-wise reader.
+ * A match is only a guess, which is confirmed if the text before it parses, because a JSON object is complete at only
+ * one position. If it does not parse (the match lies inside the item, or the item is broken), the run ends and its
+ * bytes go back to the byte-wise reader.
  */
 export class ItemRun {
   readonly #scratch = new Scratch();
@@ -36,7 +36,7 @@ export class ItemRun {
     if (this.#misses < mostMisses && item.startsWith("{")) this.#border = Buffer.from(`},${item.slice(0, headLength)}`);
   }
 
-  /** Passes the items that this piece completes to `each`. If the run ends, returns the bytes that it did not use. */
+  /** Passes each item that this piece completes to `each`. If the run ends, returns the bytes that it did not use. */
   take(piece: Uint8Array, parse: ParseJson, each: (value: unknown) => void): Uint8Array {
     const scratch = this.#scratch;
     let searched = Math.max(0, scratch.length - this.#border.length);

@@ -8,7 +8,7 @@ import { Scratch } from "./scratch.ts";
 
 const nothing = new Uint8Array();
 
-/** If an item is too large, only this many bytes of its beginning are searched for its identity. */
+/** If an item is too large, only this many bytes at its beginning are searched for its identity. */
 const headOfItem = 4096;
 
 /** The part of the top-level object that the reader is in. */

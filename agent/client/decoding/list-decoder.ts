@@ -8,8 +8,8 @@ import type { ProtobufMessage } from "./protobuf.ts";
 import { isProtobuf, ProtobufList } from "./protobuf-list.ts";
 
 /**
- * The Accept header for a list of whole objects. Protobuf halves the server's work, and unread fields cost the client
- * nothing. A server without protobuf responds with JSON.
+ * The Accept header for a list of whole objects. With protobuf, the server does half the work, and unread fields cost
+ * the client nothing. A server that does not support it responds with JSON.
  */
 export const listForms = (resource: Resource<KubeObject>): string =>
   messageOf(resource) ? "application/vnd.kubernetes.protobuf,application/json" : "application/json";

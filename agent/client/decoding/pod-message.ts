@@ -3,8 +3,8 @@ import { entry, flag, list, map, message, number, part, pointer, quantities, tex
 
 /*
  * Field numbers of k8s.io/api 1.36 (core/v1, meta/v1), which never change their meaning. For Pods, lists only the
- * fields that the cache keeps, and the annotation of mirror pods, which a drain reads: when a trim function keeps a
- * further field, add that field here.
+ * fields that the cache keeps, and the annotation of mirror pods, which a drain reads. If a trim function is changed to
+ * keep another field, add that field here.
  */
 
 const owner = message({

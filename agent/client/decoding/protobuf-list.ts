@@ -12,7 +12,7 @@ const raw = 2;
 const listMetadata = 1;
 const item = 2;
 
-/** Maximum length of a field's tag and length together, in bytes; longer ones are an error. */
+/** Maximum combined size, in bytes, of a field's tag and its length; a larger one is an error. */
 const longestHead = 16;
 
 /**
@@ -25,7 +25,7 @@ export class ProtobufList implements ListForm {
   readonly #scale: number;
   readonly #scratch = new Scratch();
   #part: "magic" | "envelope" | "list" | "broken" = "magic";
-  /** Number of bytes that have not arrived yet and are to be skipped. */
+  /** Number of bytes to be skipped that have not arrived yet. */
   #skipped = 0;
   /** Number of bytes of the list that have not been parsed or skipped yet. */
   #left = 0;
@@ -85,7 +85,7 @@ export class ProtobufList implements ListForm {
 
   #element(bytes: Buffer, at: number, { number, begin, length }: Head): number {
     const end = begin + length;
-    if (end - at > this.#left) throw new ProtobufError("a list ends within an item");
+    if (end - at > this.#left) throw new ProtobufError("the list ends within an item");
     if (number !== item && number !== listMetadata) {
       this.#within(this.#left - (end - at), at);
       return this.#skip(bytes, end);

@@ -10,7 +10,7 @@ export class ProtobufError extends Error {
 export type ProtobufMessage = readonly (ProtobufField | undefined)[];
 
 export interface ProtobufField {
-  /** The field's JSON name. */
+  /** The field's name in JSON. */
   readonly name: string;
   readonly type: "text" | "number" | "flag" | "time" | ProtobufMessage;
   /** once: a zero or empty value counts as absent. pointer: zero is a value if the field is present. */
@@ -43,9 +43,9 @@ export const pointer = (field: ProtobufField): ProtobufField => ({ ...field, for
 const quantity = message({ 1: text("string") });
 
 /**
- * Parses the message in a range of bytes to the object that its JSON form would give. Throws ProtobufError, including
- * when there are too many messages, because an empty message has two bytes, but the object parsed from it takes thirty
- * times as much memory. `scale` multiplies the limits.
+ * Parses the message in a range of bytes to the object that its JSON form would give. Throws ProtobufError if the input
+ * is malformed or has too many messages. Their number is limited because an empty message of two bytes parses to an
+ * object thirty times its size. `scale` multiplies the limits.
  */
 export const read = (bytes: Buffer, from: number, end: number, fields: ProtobufMessage, scale = 1): ParsedFields =>
   readWithin({ messages: scale * mostMembers, texts: scale * mostTexts, scale }, bytes, from, end, fields);
@@ -156,7 +156,7 @@ function valueAt(allowance: Allowance, type: ProtobufField["type"], bytes: Buffe
   return readWithin(allowance, bytes, from, end, type);
 }
 
-/** Whether this entry of a map has the wanted key. Reads only the key, which comes first. */
+/** Whether this map entry has the wanted key. Reads only the key, which comes first. */
 const isOf = (key: string, bytes: Buffer, from: number, end: number): boolean =>
   bytes[from] === keyTag &&
   bytes[from + 1] === key.length &&
@@ -172,7 +172,7 @@ const quantityEntry = message({ 1: text("key"), 2: part("value", quantity) });
 function putEntry(found: ParsedFields, name: string, { key = "", value: held = "" }: ParsedFields): void {
   const value = isFields(held) ? (held.string ?? "") : held;
   const values = found[name];
-  // Not a valid name in Kubernetes; assigning it would replace the object's prototype.
+  // Not a valid name in Kubernetes, and assigning it would replace the object's prototype.
   if (key === "__proto__") return;
   if (isFields(values)) values[String(key)] = value;
   else found[name] = { [String(key)]: value };
@@ -182,7 +182,7 @@ const seconds = message({ 1: pointer(number("seconds")) });
 
 const digits = Array.from({ length: 60 }, (_, value) => String(value).padStart(2, "0"));
 
-/** A metav1.Time as in JSON; undefined if it is not set. Does the same as `timestamp`, but faster. */
+/** A metav1.Time as in JSON; undefined if it is not set. Equivalent to `timestamp`, but faster. */
 function timeAt(bytes: Buffer, from: number, end: number): string | undefined {
   const found = read(bytes, from, end, seconds).seconds;
   if (typeof found !== "number") return undefined;
@@ -201,7 +201,10 @@ const typeMeta = message({ 2: text("kind") });
 const envelopeOf = (type: ProtobufMessage): ProtobufMessage =>
   message({ 1: part("type", typeMeta), 2: part("raw", type) });
 
-/** Parses a whole body that holds an object of this kind; undefined if it is of another kind, or not protobuf. */
+/**
+ * Parses a whole body that contains an object of this kind; undefined if the object is of another kind, or the body is
+ * not protobuf.
+ */
 export function readEnvelope(body: Buffer, kind: string, type: ProtobufMessage): ParsedFields | undefined {
   if (!magic.equals(body.subarray(0, magic.length))) return undefined;
   const { type: found, raw } = read(body, magic.length, body.length, envelopeOf(type));

@@ -1,17 +1,17 @@
 import * as signs from "../../base/json-signs.ts";
 
-// Copied into constants of this module, because test runners turn every use of an import into a lookup, and the loops
-// below use them millions of times.
+// Copied into constants of this module, because test runners turn each use of an import into a lookup, and the loops
+// below use these millions of times.
 const { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } = signs;
 
 /**
- * Which fields of an object are kept. A field is kept as a whole, not at all, or as far as another filter selects its
+ * Which fields of an object are kept. A field is kept as a whole, dropped, or kept as far as another filter selects its
  * content. In a list, that filter applies to each object; lists within lists are kept whole, so the search never goes
  * deeper than the filter.
  */
 export type MemberFilter = (member: string) => boolean | MemberFilter;
 
-/** Maximum number of kept stretches of text, which limits the memory. */
+/** Maximum number of kept stretches of text, to limit memory. */
 const mostPieces = 100_000;
 
 /**
@@ -55,7 +55,7 @@ class Reducer {
   }
 
   #object(kept: MemberFilter): boolean {
-    /** The position behind the last kept member. */
+    /** The position after the last kept member. */
     let end = ++this.#at;
     let hasKept = false;
     let hasDropped = false;

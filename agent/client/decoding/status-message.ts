@@ -2,7 +2,7 @@ import type { ParsedFields } from "../../api/shape-rules.ts";
 import { list, message, number, ProtobufError, part, pointer, readEnvelope, text } from "./protobuf.ts";
 
 /*
- * Field numbers of k8s.io/apimachinery 1.36 (meta/v1), because clients that accept protobuf also get errors as
+ * Field numbers of k8s.io/apimachinery 1.36 (meta/v1), because clients that accept protobuf also receive errors as
  * protobuf.
  */
 

@@ -21,7 +21,7 @@ export class DialPace {
     return this.#vain > 0;
   }
 
-  /** Why the last dial was unsuccessful, for as long as the pause after it lasts. */
+  /** Why the last dial was unsuccessful; undefined once the pause after it has passed. */
   get refusal(): NoFurtherConnection | undefined {
     return this.#due && isAfter(this.#due, this.#clock.now()) ? this.#why : undefined;
   }

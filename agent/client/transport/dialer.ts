@@ -11,8 +11,8 @@ export interface LinkBytes {
 }
 
 /**
- * In milliseconds: how long to try one address of a host before the next. Node's default of 250 ms is less than a round
- * trip on a bad link, where no address would ever succeed.
+ * In milliseconds: how long to try one address of a host before the next. Node's default of 250 ms is shorter than a
+ * round trip on a bad link, so no address would ever succeed there.
  */
 const perAddress = 5000;
 const keepAliveAfter = 30_000;
@@ -149,8 +149,8 @@ function ready<S extends Socket>(socket: S, signal: AbortSignal, event = "secure
     };
     const cut = (): void => down(Object.assign(new Error("closed while connecting"), { code: "ECONNRESET" }));
     const stop = (): void => down(signal.reason);
-    // Without a handler, an error while nothing uses the socket would end the process. Later users notice that it has
-    // ended.
+    // Without a handler, an error while the socket is unused would end the process. Later users notice that the socket
+    // has ended.
     socket.on("error", () => {});
     socket.once(event, up);
     socket.once("error", down);

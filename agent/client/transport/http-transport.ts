@@ -22,15 +22,15 @@ export interface HttpTransportDeps {
 
 /**
  * The Transport for a real API server: HTTP/2 over TLS, or HTTP/1.1 if the server does not support HTTP/2 or the
- * address begins with http. The connection is opened with the first request, and again after a loss; each time the
- * credentials are read again.
+ * address begins with http. The connection is opened with the first request, and reopened after a loss; the credentials
+ * are read each time.
  *
- * If watches use up an HTTP/2 connection's streams, another connection is opened beside it. At any time all new
- * requests go over one of them, as if it had replaced the others: behind a load balancer they may reach different API
- * servers, and a read of the site's Lease must reach the server at which new watches begin.
+ * If watches use up an HTTP/2 connection's streams, another connection is opened in addition to it. At any time, all
+ * new requests use the same one, as if it had replaced the others, because behind a load balancer they may reach
+ * different API servers, and a read of the site's Lease must reach the server on which new watches begin.
  *
  * A wire whose server hangs (it responds to PINGs but not to requests) is abandoned for another, because a working
- * server may be behind the same address. Its watches continue until they end or their readers give them up.
+ * server may be behind the same address. Its watches continue until they end or their readers abandon them.
  */
 export class HttpTransport {
   readonly #ambient: Ambient;
@@ -41,7 +41,9 @@ export class HttpTransport {
   /** The wire that carried the last request. */
   #wire: Wire | undefined;
   #opening: Promise<Wire> | undefined;
-  /** The pace of dials that replace mute wires. They count as unsuccessful until one of them leads to a response. */
+  /**
+   * The pace of dials that replace mute wires. Such a dial counts as unsuccessful until its wire carries a response.
+   */
   readonly #escapes: DialPace;
   /** The pace of dials made because every working wire is full. */
   readonly #additions: DialPace;
@@ -77,7 +79,7 @@ export class HttpTransport {
 
   /**
    * Makes the next request read the credentials again and open a new connection. Exchanges in flight continue, unless
-   * the new connection goes to another address, which may belong to another cluster.
+   * the new connection is to another address, which may belong to another cluster.
    */
   renew(): void {
     for (const wire of this.#wires) wire.retire();
@@ -91,7 +93,7 @@ export class HttpTransport {
 
   async #exchange(request: HttpRequest, limit: AbortSignal): Promise<HttpResponse> {
     let [wire, authorization] = await this.#authorized(request, limit);
-    // Watches that waited alongside this one may have taken the room. No await is allowed between this and `send`.
+    // Watches that waited at the same time may have taken the room. No await is allowed between this and `send`.
     while (wire.usable && !wire.hasRoom(request)) [wire, authorization] = await this.#authorized(request, limit);
     const headers = authorization === undefined ? request.headers : { ...request.headers, authorization };
     const response = await wire.send(request, headers, limit);
@@ -132,7 +134,7 @@ export class HttpTransport {
     const withRoom = this.#usable.filter((wire) => wire.hasRoom(request));
     const answering = withRoom.filter(({ isMute }) => !isMute);
     const refusal = this.#refusal;
-    // During the pause after an unsuccessful dial a mute wire is used, because the server may have begun to respond.
+    // During the pause after an unsuccessful dial, a mute wire is used, because the server may have begun to respond.
     const wire = answering.find((one) => one === this.#wire) ?? answering[0] ?? (refusal && withRoom[0]);
     if (wire !== undefined) {
       this.#turnTo(wire);
@@ -149,7 +151,9 @@ export class HttpTransport {
     return [...this.#wires].filter(({ usable }) => usable);
   }
 
-  /** Why not to dial now. Without a usable wire no dial is refused, and callers wait for one in progress. */
+  /**
+   * Why no dial is allowed now. Without a usable wire, dials are always allowed, and callers wait for one in progress.
+   */
   get #refusal(): NoFurtherConnection | undefined {
     if (this.#opening || this.#usable.length === 0) return undefined;
     return (this.#usable.every(({ isMute }) => isMute) ? this.#escapes : this.#additions).refusal;
@@ -174,20 +178,20 @@ export class HttpTransport {
     return wire;
   }
 
-  /** Another wire, with the credentials of one that works. */
+  /** Another wire, with the credentials of a working one. */
   async #addition({ access }: Wire): Promise<Wire> {
     const { log } = this.#ambient;
     try {
       const wire = await this.#wireTo(access);
-      if (this.#additions.isVain) log.info("further connection opened", { server: access.server.origin });
+      if (this.#additions.isVain) log.info("additional connection opened", { server: access.server.origin });
       this.#additions.worked();
       return wire;
     } catch (error) {
-      // The files may have been replaced since the other wires were opened.
+      // The files may have changed since the other wires were opened.
       access.doubted?.();
       if (!(error instanceof TransportError)) throw error;
       const { message: reason, hint } = error;
-      if (!this.#additions.isVain) log.warn("further connection not opened", { reason, hint });
+      if (!this.#additions.isVain) log.warn("additional connection not opened", { reason, hint });
       throw this.#additions.vain(error);
     }
   }
@@ -238,7 +242,7 @@ export class HttpTransport {
 const notAnswering = ({ access }: Wire): TransportError =>
   new TransportError("Timeout", `${access.server.origin}: it does not respond to requests`);
 
-/** Responses that suggest a wrong address or user. An API server's own responses are JSON or protobuf. */
+/** Whether a response suggests a wrong address or user. An API server's own responses are JSON or protobuf. */
 const isDoubtful = ({ status, headers }: HttpResponse): boolean =>
   status === 403 || status === 404 || !headers["content-type"]?.startsWith("application/");
 

@@ -7,7 +7,7 @@ import type { HttpRequest, HttpResponse } from "./transport.ts";
 import { transportErrorOf } from "./transport-error.ts";
 import { bodyOf, plainHeaders, type Wire } from "./wire.ts";
 
-/** Maximum number of idle connections to keep. Each watch occupies a connection; short requests share the others. */
+/** Maximum number of idle connections to keep. Each watch occupies one connection; short requests share the others. */
 const spares = 2;
 
 /** HTTP/1.1 with keep-alive connections; for plain HTTP, and for TLS servers without HTTP/2. */
@@ -107,8 +107,8 @@ export class Http1Wire implements Wire {
 }
 
 /**
- * Sets the body's length explicitly, because Node omits it for DELETE: the server would mistake the body for the next
- * request.
+ * Sets the body's length explicitly, because Node omits it for DELETE, so the server would mistake the body for the
+ * next request.
  */
 const framing = ({ body }: HttpRequest): Readonly<Record<string, string>> =>
   body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) };

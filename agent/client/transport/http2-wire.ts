@@ -14,18 +14,20 @@ export interface HealthLimits {
   readonly pingTimeout: Millis;
 }
 
-/** As in client-go 1.36: a dead connection is noticed after 45 s, before a term of leadership ends. */
+/** As in client-go 1.36. A dead connection is noticed after 45 s, before a term of leadership ends. */
 export const defaultHealth: HealthLimits = { readIdle: 30_000, pingTimeout: 15_000 };
 
 /** Receive windows in bytes. With the default of 64 KB, a round trip of two seconds would limit a list to 32 KB/s. */
 const streamWindow = 256 * 1024;
 const connectionWindow = 1024 * 1024;
 
-/** The share of a connection's streams that watches may take. The rest is for renewals, reads, lists and writes. */
+/**
+ * The share of a connection's streams that watches may take. The others are left for renewals, reads, lists and writes.
+ */
 const watchShare = 3 / 4;
 
 /**
- * After this many requests in a row without a response, a server that still responds to a PING is mute. A single
+ * A server that still responds to PINGs counts as mute after this many requests in a row without a response. A single
  * unanswered request may be due to a gap in the link.
  */
 const muteAfter = 2;
@@ -44,12 +46,12 @@ export class Http2Wire implements Wire {
   #watches = 0;
   #retired = false;
   #pinging = false;
-  /** Requests given up since the last response. Those in flight together are counted once. */
+  /** Requests abandoned since the last response. Requests that were in flight together count once. */
   #unanswered = 0;
   /** When the server last responded, or a request was last counted as unanswered. */
   #countedAt: Instant;
   #isMute = false;
-  /** For each exchange without a response, a function that gives the exchange up. */
+  /** For each exchange without a response so far, a function that abandons it. */
   readonly #unheard = new Set<() => void>();
 
   constructor(clock: Clock, deps: { readonly access: Access; readonly socket: Duplex; readonly health: HealthLimits }) {
@@ -63,7 +65,7 @@ export class Http2Wire implements Wire {
       settings: { enablePush: false, initialWindowSize: streamWindow },
     });
     this.#session.once("connect", (session) => session.setLocalWindowSize(connectionWindow));
-    // Ignored, because every stream fails with this error too.
+    // Ignored, because each stream fails with this error too.
     this.#session.on("error", () => {});
     this.#session.on("goaway", () => this.retire());
     this.#session.on("remoteSettings", () => this.#admit());
@@ -127,7 +129,7 @@ export class Http2Wire implements Wire {
 
   close(): void {
     this.#retired = true;
-    // Destroyed with an error, so that truncated responses do not look complete.
+    // Destroyed with an error, so that truncated responses do not appear complete.
     this.#session.destroy(new TransportError("Reset", `${this.access.server.origin}: the connection was closed`));
   }
 
@@ -158,7 +160,7 @@ export class Http2Wire implements Wire {
   ): Promise<HttpResponse> {
     const server = this.access.server.origin;
     const { signal } = request;
-    // While waiting for its store, a server may still open watches and send bookmarks from its cache alone.
+    // A server that is waiting for its store may still open watches and send bookmarks from its cache alone.
     const arrived = isWatch(request) ? () => this.#idle.touch() : () => this.#answered();
     return new Promise((resolve, reject) => {
       const cancel = (reason: Error): void => {
@@ -174,7 +176,7 @@ export class Http2Wire implements Wire {
       this.#unheard.add(unheard);
       const giveUp = (): void => {
         fail(limit.reason);
-        // Without an abort by the caller this is a timeout, and the connection may be dead, so check it now.
+        // Unless the caller aborted, this is a timeout, and the connection may be dead, so check it now.
         if (!signal.aborted) this.#ping();
         if (isTimeout(limit.reason)) this.#notAnswered(began);
       };
@@ -189,7 +191,7 @@ export class Http2Wire implements Wire {
         const checkEnd = (): void => {
           // A truncated stream ends like a complete one, except for its code.
           if (stream.rstCode !== constants.NGHTTP2_NO_ERROR) {
-            throw new TransportError("Reset", `${server}: the response was cut off`);
+            throw new TransportError("Reset", `${server}: the response was truncated`);
           }
         };
         const deps = { gzip: encoding === "gzip", signal, server, onChunk: arrived, checkEnd };
@@ -253,7 +255,7 @@ export class Http2Wire implements Wire {
     if (++this.#unanswered >= muteAfter) this.#ping();
   }
 
-  /** Exchanges in flight are given up now, so that they are retried elsewhere. Open watches continue. */
+  /** Exchanges in flight are abandoned now, so that they are retried elsewhere. Open watches continue. */
   #becomeMute(): void {
     if (this.#isMute) return;
     this.#isMute = true;
@@ -269,7 +271,7 @@ export class Http2Wire implements Wire {
     this.#pinging = true;
     this.#idle.stop();
     const timer = this.#clock.after(this.#health.pingTimeout, () => {
-      const silence = `${this.access.server.origin}: the connection is dead, a ping was not answered`;
+      const silence = `${this.access.server.origin}: the connection is dead: a ping was not answered`;
       this.#session.destroy(new TransportError("Timeout", silence));
     });
     this.#session.ping((error) => {

@@ -43,7 +43,7 @@ export class IdleTimer {
     this.#timer = this.#clock.after(delay, () => {
       this.#timer = undefined;
       const rest = this.#limit - elapsed(this.#lastActivity, this.#clock.now());
-      // At least 1 ms, because a shorter delay than the clock's resolution would start timers in an endless loop.
+      // At least 1 ms, because a delay shorter than the clock's resolution would restart the timer in an endless loop.
       if (rest > 0) this.#arm(Math.max(1, rest));
       else this.#idle();
     });

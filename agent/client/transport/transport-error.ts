@@ -27,11 +27,12 @@ export class TransportError extends Error implements HasDisposition {
 type Meaning = readonly [reason: TransportReason, sentence: string, hint?: string];
 
 /**
- * No further connection could be opened, so requests that do not fit into the open one fail, and the others continue.
+ * No additional connection could be opened, so requests for which the open one has no room fail, and the others
+ * continue.
  */
 export class NoFurtherConnection extends TransportError {
   constructor({ reason, message, hint }: TransportError) {
-    super(reason, `no further connection: ${message}`, hint === undefined ? {} : { hint });
+    super(reason, `no additional connection: ${message}`, hint === undefined ? {} : { hint });
   }
 }
 
@@ -40,7 +41,7 @@ export const isTimeout = (error: unknown): boolean => error instanceof Transport
 const anotherAuthority: Meaning = [
   "TLS",
   "its certificate is signed by an authority that this board does not trust",
-  "Put the certificate authority of this API server into the kubeconfig (certificate-authority-data).",
+  "Put the certificate authority of this API server in the kubeconfig (certificate-authority-data).",
 ];
 const plainHttp: Meaning = [
   "TLS",
@@ -50,7 +51,7 @@ const plainHttp: Meaning = [
 const ourCertificate: Meaning = [
   "TLS",
   "it does not accept our client certificate",
-  "Issue a client certificate that this API server's client authority has signed, and put it into the kubeconfig.",
+  "Issue a client certificate that this API server's client authority has signed, and put it in the kubeconfig.",
 ];
 
 const meanings: Readonly<Record<string, Meaning>> = {
@@ -60,26 +61,26 @@ const meanings: Readonly<Record<string, Meaning>> = {
   ECONNABORTED: ["Reset", "the connection was aborted"],
   ERR_STREAM_PREMATURE_CLOSE: ["Reset", "the connection was closed in the middle of a response"],
   ERR_HTTP2_STREAM_CANCEL: ["Reset", "the connection was closed"],
-  ERR_HTTP2_STREAM_ERROR: ["Reset", "the response was cut off"],
+  ERR_HTTP2_STREAM_ERROR: ["Reset", "the response was truncated"],
   ERR_HTTP2_SESSION_ERROR: ["Reset", "the connection was closed"],
   ERR_HTTP2_INVALID_SESSION: ["Reset", "the connection was closed"],
   ERR_HTTP2_GOAWAY_SESSION: ["Reset", "the connection is being closed"],
-  Z_BUF_ERROR: ["Reset", "the compressed response was cut short"],
+  Z_BUF_ERROR: ["Reset", "the compressed response was truncated"],
   ETIMEDOUT: ["Timeout", "the connection timed out"],
   EHOSTUNREACH: ["Unreachable", "it is unreachable from here"],
   ENETUNREACH: ["Unreachable", "its network is unreachable from here"],
   ENETDOWN: ["Unreachable", "the network is down"],
-  EADDRNOTAVAIL: ["Unreachable", "there is no local address to reach it from"],
+  EADDRNOTAVAIL: ["Unreachable", "there is no local address from which to reach it"],
   ENOTFOUND: [
     "UnknownHost",
-    "its host name is not known",
+    "its host name is unknown",
     "Check the server address in the kubeconfig and the name servers of this board.",
   ],
   EAI_AGAIN: ["UnknownHost", "no name server responds"],
   CERT_HAS_EXPIRED: [
     "TLS",
     "its certificate has expired",
-    "Renew the certificate of the API server. If it is valid, this board's clock is wrong.",
+    "Renew the certificate of the API server. If it is still valid, this board's clock is wrong.",
   ],
   CERT_NOT_YET_VALID: [
     "TLS",
@@ -120,7 +121,7 @@ export function transportErrorOf(error: unknown, server: string): TransportError
 function guess(code: string, error: unknown): Meaning {
   const message = error instanceof Error ? error.message : String(error);
   if (code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_") || code.startsWith("CERT_")) return ["TLS", message];
-  if (code.startsWith("HPE_")) return ["Protocol", `it does not respond in HTTP (${message})`];
+  if (code.startsWith("HPE_")) return ["Protocol", `its response is not HTTP (${message})`];
   if (code.startsWith("Z_")) return ["Protocol", `its compressed response cannot be read (${message})`];
   return ["Reset", message];
 }

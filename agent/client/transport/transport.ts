@@ -18,7 +18,7 @@ export interface HttpRequest {
    * connection. Throws if the request may no longer be sent (fencing); the exchange then fails with that error.
    */
   readonly guard?: () => void;
-  /** Limit for the response's headers; default: the transport's own. For the body, only `signal` sets a limit. */
+  /** Limit for the response's headers; default: the transport's own. The body is limited only by `signal`. */
   readonly timeout?: Millis;
 }
 
@@ -32,5 +32,5 @@ export interface HttpResponse {
   readonly received?: () => number;
 }
 
-/** A watch's response lasts for minutes; every other response begins as soon as the server has it. */
+/** A watch's response lasts for minutes; every other response is sent as soon as the server has it. */
 export const isWatch = ({ path }: Pick<HttpRequest, "path">): boolean => /[?&]watch=/.test(path);

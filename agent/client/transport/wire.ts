@@ -40,7 +40,7 @@ export interface BodyOptions {
   readonly checkEnd: () => void;
 }
 
-/** In bytes: the size of unpacked chunks. Small ones cost thread switches, large ones memory. */
+/** The size of unpacked chunks, in bytes. Small ones cost thread switches, large ones memory. */
 const unpacked = 64 * 1024;
 
 /** The decompressed body of a response. When the loop over it ends, for any reason, its resources are freed. */
@@ -54,8 +54,8 @@ export function bodyOf(source: Readable, options: BodyOptions): Pick<HttpRespons
 
 /**
  * Pipes `source`, including its errors, into `reader`. Resolves when the source has ended. `pipeline` and the source's
- * own iterator cannot be used, because an HTTP/2 stream may be `closed` before its data has been read, and they would
- * then report a broken stream although all data has arrived.
+ * own iterator cannot be used, because an HTTP/2 stream may be `closed` before its data has been read, in which case
+ * they would report a broken stream although all data has arrived.
  */
 function poured(source: Readable, reader: Transform): Promise<void> {
   // The loop over the reader, if there is one, throws the errors.
@@ -85,7 +85,7 @@ async function* pieces(
       onChunk();
       yield piece;
     }
-    // Whether the source ended cleanly is known only once it has ended.
+    // Only once the source has ended is it known whether it ended cleanly.
     await over;
     signal.throwIfAborted();
     checkEnd();

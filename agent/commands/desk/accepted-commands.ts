@@ -41,7 +41,7 @@ const tidyPeriod: Millis = 60_000;
 
 /**
  * Persists accepted commands, executes each once and answers it. Also finishes those that the previous process accepted
- * and did not answer.
+ * but did not answer.
  */
 export class AcceptedCommands {
   readonly #ambient: Ambient;
@@ -60,7 +60,7 @@ export class AcceptedCommands {
     let isResumed = false;
     while (!signal.aborted) {
       this.#guarded(() => {
-        // While nothing can be persisted, the next process would resume the same commands again.
+        // As long as nothing can be persisted, the next process would resume the same commands again.
         if (!isResumed && obstacle() === undefined) {
           this.#resume(signal);
           isResumed = true;
@@ -115,7 +115,7 @@ export class AcceptedCommands {
       // The start could not be persisted, so the command was not started.
       end = { ...ledger.unavailable(error), state: "failed" };
     }
-    // The next process decides about a command that the shutdown interrupted, as it does after a power cut.
+    // A command that was interrupted by the shutdown is left to the next process to decide about, as after a power cut.
     if (end === "the next process" || (executions.isStopping && end.state !== "succeeded")) return;
     answers.push(this.#settle(end, author, ticket));
   }
@@ -128,7 +128,7 @@ export class AcceptedCommands {
     this.#ambient.log.info("command ended", { id, name, state, code, by: author.by });
     counts.answered(name, outcome);
     counts.moved({ id, name, state, ...author });
-    // A local caller gets the answer on its open connection only; it is never sent again.
+    // A local caller receives the answer only on its open connection; it is never resent.
     ledger.settle(id, answer.body, origin === "local");
     changed();
     return answer;
@@ -143,7 +143,7 @@ export class AcceptedCommands {
     }
   }
 
-  /** Sends answers that the previous process possibly did not send, and finishes the commands it left open. */
+  /** Sends answers that the previous process may not have sent, and finishes the commands that it left unfinished. */
   #resume(signal: AbortSignal): void {
     const { ledger, levels, responses, counts, changed } = this.#deps;
     levels.begin();

@@ -1,8 +1,8 @@
 import type { Answer } from "./request.ts";
 
 /**
- * Pending answers to one or more commands, for a single reader. A newer answer replaces a pending intermediate one of
- * the same command; terminal answers are never dropped.
+ * Pending answers to one or more commands, for a single reader. A newer answer replaces a pending intermediate answer
+ * to the same command; terminal answers are never dropped.
  */
 export class AnswerStream implements AsyncIterable<Answer> {
   readonly #waiting: Answer[] = [];

@@ -6,9 +6,9 @@ import type { Effect } from "./controls.ts";
 export interface DiagnosticsOptions {
   /** Sections to collect; undefined for all. */
   readonly sections: readonly string[] | undefined;
-  /** Age of the oldest log line to include; undefined for the default. */
+  /** How far back log lines are included; undefined for the default. */
   readonly logsSince: Millis | undefined;
-  /** HTTPS PUT target of the archive, whose host the policy allows; undefined if the archive is not uploaded. */
+  /** HTTPS PUT target for the archive, on a host that the policy allows; undefined if the archive is not uploaded. */
   readonly upload: URL | undefined;
 }
 
@@ -26,13 +26,13 @@ export interface BoardControls {
   /** The status document, shortened to at most 32 KiB, or a summary of it; undefined if there is none yet. */
   status(detail: "summary" | "full"): JsonRecord | undefined;
   /**
-   * This board's records of harmful acts, oldest first: those about a Node and its pods, or about a pod; without
-   * `about`, the newest of all. At most 30 KiB.
+   * This board's records of harmful acts, oldest first: those about a Node and its pods, or about one pod; without
+   * `about`, the newest of all records. At most 30 KiB.
    */
   decisions(about: string | undefined, most: number): JsonRecord;
-  /** The version of the fleet's configuration in force; undefined if none. */
+  /** The version of the fleet's configuration in force; undefined if there is none. */
   configVersion(): number | undefined;
-  /** The settings in force by dotted path, secrets redacted, each with its source. */
+  /** The settings in force by dotted path, with secrets redacted, each with its source. */
   config(source: Source | undefined): JsonRecord;
   /** The capabilities of this agent; also publishes the birth message again if there is a fleet. */
   announce(): JsonRecord;

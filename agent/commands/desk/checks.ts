@@ -18,7 +18,7 @@ export interface DeskState {
   readonly isSynced: boolean;
   readonly board: string;
   readonly bootId: string;
-  /** The version of the fleet's configuration in force; undefined if none. */
+  /** The version of the fleet's configuration in force; undefined if there is none. */
   readonly configVersion: number | undefined;
   readonly standing: ReturnType<SiteControls["standing"]>;
   readonly trust: Trust;
@@ -26,7 +26,7 @@ export interface DeskState {
   readonly running: readonly { readonly id: string; readonly group: string | undefined }[];
   readonly isStopping: boolean;
   /**
-   * The highest counter accepted from the key with this fingerprint: on this board and, for the scope "site", by any
+   * The highest counter accepted from the key with this fingerprint: by this board and, for the scope "site", by any
    * leader; undefined if there is none yet.
    */
   counter(key: string, scope: CommandRequest["scope"]): number | undefined;
@@ -78,15 +78,15 @@ export function judge(
   return first(checks, command, state) ?? command;
 }
 
-/** Repeats the checks whose result may have changed between the acceptance of a command and its resumption. */
+/** Repeats the checks whose results may have changed between the acceptance of a command and its resumption. */
 export const judgeAgain = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions], command, state);
 
-/** Repeats the checks whose result may have changed while the counter was written to the site's Lease. */
+/** Repeats the checks whose results may have changed while the counter was written to the site's Lease. */
 export const judgeCounted = (command: Read, state: DeskState): Refusal | undefined =>
   first([expired, notLeader, preconditions, busy, unwritable, stopping], command, state);
 
-/** The counter of a signed command, to be used up on the site's Lease. */
+/** The counter of a signed command, to be marked as used on the site's Lease. */
 export interface SiteCounter {
   /** Fingerprint of the signing key. */
   readonly key: string;
@@ -94,8 +94,8 @@ export interface SiteCounter {
 }
 
 /**
- * The counter that a signed site command must use up on the site's Lease before it is accepted; the next leader would
- * otherwise accept the command again. Undefined if the command is unsigned, or not for the site.
+ * The counter that a signed site command must mark as used on the site's Lease before it is accepted; otherwise, the
+ * next leader would accept the command again. Undefined if the command is unsigned, or not for the site.
  */
 export function siteCounter({ request, signature, envelope }: Read): SiteCounter | undefined {
   if (request.scope !== "site" || signature.is !== "valid" || envelope.ctr === undefined) return undefined;
@@ -117,8 +117,8 @@ export const isWritten = (definition: Definition, { dryRun }: Envelope): boolean
   isMutating(definition) && dryRun !== true;
 
 /**
- * Whether the command came through the broker. Only such commands need signatures: a broker can impersonate the fleet,
- * while a local caller could stop the agent anyway.
+ * Whether the command came through the broker. Only such commands need signatures: a broker could impersonate the
+ * fleet, whereas a local caller could stop the agent anyway.
  */
 const isFromFleet = ({ request }: Read): boolean => request.origin === "mqtt";
 
@@ -144,7 +144,7 @@ const unsigned: Check = (command, state) => {
   return rejected(401, `signature-${is}`, signatureFault(is, "command"));
 };
 
-/** Why the signature of a command, or of a document of settings, is not accepted. */
+/** Why the signature of a command, or of a settings document, is not accepted. */
 export function signatureFault(is: Exclude<Verified["is"], "valid">, what: "command" | "document"): string {
   switch (is) {
     case "missing":
@@ -180,7 +180,7 @@ const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
     : rejected(409, "stale-counter", `the counter of key ${signature.key.kid} must be above ${seen}`);
 };
 
-/** Accepted difference between the clocks of sender and board. */
+/** Accepted difference between the clocks of the sender and the board. */
 export const skewAllowance: Millis = 60_000;
 
 /** Maximum lifetime of a command. */
@@ -194,7 +194,7 @@ const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
   }
   // The id must be remembered until `exp`, or the command could be replayed.
   return isSynced && ends !== undefined && ends > now.wall + longestLife + skewAllowance
-    ? { ...rejected(400, "schema", "is more than a day ahead"), field: "/exp" }
+    ? { ...rejected(400, "schema", "is more than a day in the future"), field: "/exp" }
     : undefined;
 };
 
@@ -218,10 +218,10 @@ const notLeader: Check = ({ request }, { standing, board }) => {
   const { isLeader, leader, term } = standing;
   if (request.scope !== "site" || (isLeader && request.isLate !== true)) return undefined;
   if (isLeader) {
-    const why = "the command may be older than this board's term, and an earlier leader may have executed it";
+    const why = "the command may be older than this board's term, and a previous leader may have executed it";
     return { ...rejected(421, "not-leader", why), result: { leader, term } };
   }
-  // After its term ends, the Lease names this board until another acquires it, although this board no longer leads.
+  // After its term ends, this board no longer leads, but the Lease names it until another board acquires it.
   const known = leader === board ? undefined : leader;
   return { ...rejected(421, "not-leader", "this board does not lead the site"), result: { leader: known, term } };
 };
@@ -231,7 +231,7 @@ const preconditions: Check = ({ envelope }, { standing, configVersion, bootId })
   const wrong = Object.entries(envelope.if ?? {}).find(([name, wanted]) => current[name] !== wanted);
   return (
     wrong && {
-      ...rejected(409, "precondition-failed", `${wrong[0]} is not what the command expects`),
+      ...rejected(409, "precondition-failed", `${wrong[0]} does not have the value that the command expects`),
       field: `/if/${wrong[0]}`,
       result: current,
     }
@@ -291,7 +291,7 @@ export function incomplete(
       "a signed command for a site needs a counter, so that the next leader does not accept it again",
     );
   return expirySeconds === undefined || expirySeconds * 1000 > longestLife
-    ? rejected(428, "expiry-required", "the message needs an expiry of at most a day")
+    ? rejected(428, "expiry-required", "the message needs an expiry of at most one day")
     : undefined;
 }
 

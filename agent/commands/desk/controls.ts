@@ -8,13 +8,13 @@ export interface Author {
   readonly reason: string | undefined;
 }
 
-/** A drain of this board that is under way. */
+/** A running drain of this board. */
 export interface Draining extends Author {
   readonly board: string;
   /** When it ends at the latest. */
   readonly until: Instant;
   readonly evicted: number;
-  /** Pods that it found and that are still there. */
+  /** Pods that it found and that still exist. */
   readonly left: number;
 }
 
@@ -24,7 +24,9 @@ export type FreezeScope =
   | { readonly scope: "zone"; readonly target: string }
   | { readonly scope: "board"; readonly target: string };
 
-/** The result of a command. done: it took effect. refused: it had none. failed: it may have taken partial effect. */
+/**
+ * The result of a command. done: it took effect. refused: it had no effect. failed: it may have taken partial effect.
+ */
 export type Effect =
   | { readonly outcome: "done"; readonly result: JsonRecord }
   | {
@@ -50,7 +52,7 @@ export const refused = (code: number, error: string, message: string, result?: J
 export interface Standing {
   /** This board leads. */
   readonly isLeader: boolean;
-  /** The board that the Lease names; undefined if none, or the Lease has not been read yet. */
+  /** The board that the Lease names; undefined if it names none, or has not been read yet. */
   readonly leader: string | undefined;
   /** The number of the Lease's term; undefined if the Lease has not been read yet. */
   readonly term: number | undefined;
@@ -58,7 +60,7 @@ export interface Standing {
 
 /** Counters of signed site commands, shared by all leaders of the site. `key` is the fingerprint of a signing key. */
 export interface CommandCounters {
-  /** The highest counter used up so far, as far as this board knows; undefined if none. */
+  /** The highest used counter that this board knows of; undefined if there is none. */
   highest(key: string): number | undefined;
   /** Resolves once no later leader can accept this counter or a lower one; rejects if that is not certain. */
   use(key: string, counter: number): Promise<void>;
@@ -86,7 +88,7 @@ export interface SiteControls {
     dryRun: boolean,
     signal?: AbortSignal,
   ): Promise<Effect>;
-  /** Cordons a board, or uncordons it; `board` undefined for this board, whose drain an uncordon ends. */
+  /** Cordons a board, or uncordons it; If `board` is undefined, this means this board, whose drain an uncordon ends. */
   cordon(
     board: string | undefined,
     cordoned: boolean,
@@ -102,6 +104,6 @@ export interface SiteControls {
     signal: AbortSignal,
     dryRun?: boolean,
   ): Promise<Effect>;
-  /** The drain of this board; undefined if none is under way. */
+  /** The drain of this board; undefined if none is running. */
   draining(): Draining | undefined;
 }

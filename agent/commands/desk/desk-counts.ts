@@ -13,19 +13,19 @@ export interface Latest {
   readonly at: Instant;
   readonly by: string;
   /**
-   * The author's reason; undefined if none was given, or the command ended before this process started and its payload
-   * is deleted.
+   * The author's reason; undefined if none was given, or if the command ended before this process started and its
+   * payload has been deleted.
    */
   readonly reason: string | undefined;
 }
 
 /** Counters of the desk, for metrics and status. */
 export interface DeskTotals {
-  /** Commands that did not succeed, by error; code 0: no answer could be sent. */
+  /** Commands that did not succeed, by error; with code 0, no answer could be sent. */
   readonly rejected: readonly { readonly code: number; readonly error: string; readonly count: number }[];
   /** Finished commands, by name and final state. */
   readonly answered: readonly { readonly name: string; readonly state: string; readonly count: number }[];
-  /** Redelivered commands that got the earlier answer again. */
+  /** Redelivered commands answered with the stored response. */
   readonly replayed: number;
 }
 
@@ -77,7 +77,7 @@ export class DeskCounts {
     });
   }
 
-  /** Records a state change of an accepted command. */
+  /** Records a change of an accepted command's state. */
   moved(command: Omit<Latest, "at">): void {
     const others = this.#latest.filter(({ id }) => id !== command.id);
     this.#latest = [{ ...command, at: this.#ambient.clock.now() }, ...others].slice(0, mostLatest);

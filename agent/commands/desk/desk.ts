@@ -35,7 +35,7 @@ export interface CommandTaker {
    * Resolves once the message may be acknowledged, because the command is persisted or need not be. Never rejects.
    */
   take(request: CommandRequest): Promise<DeskReply>;
-  /** Answers to commands of the previous process. The fleet link publishes them like those of `take`. */
+  /** Answers to commands that the previous process accepted. The fleet link publishes them like those of `take`. */
   leftover(signal: AbortSignal): AsyncIterable<Answer>;
   /**
    * Records that a terminal answer is in the outbox, so that the next process does not send it again. Joins the running
@@ -52,7 +52,7 @@ export interface CommandDeskDeps {
   readonly counters: CommandCounters;
   readonly controls: BoardControls;
   readonly clock: () => "synced" | "unsynced";
-  /** Called for each command, so that a newly installed key takes effect at once. */
+  /** Called for each command, so that a newly installed key takes effect immediately. */
   readonly rules: () => { readonly trust: Trust; readonly policy: OwnerPolicy };
   /** Why commands cannot currently be persisted; undefined if they can. */
   readonly obstacle: () => string | undefined;
@@ -72,7 +72,7 @@ export class CommandDesk implements CommandTaker {
   readonly #responses: Responses;
   readonly #accepted: AcceptedCommands;
   readonly #recent = new RecentAnswers();
-  /** Commands being admitted, by id, because the broker may deliver a second copy after a reconnect. */
+  /** Commands being admitted, by id; needed because the broker may deliver a second copy after a reconnect. */
   readonly #admitting = new Map<string, Promise<unknown>>();
   readonly #limits: CommandLimits;
 
@@ -121,7 +121,7 @@ export class CommandDesk implements CommandTaker {
   async take(request: CommandRequest): Promise<DeskReply> {
     const { id, name, scope, origin, payload, retained } = request;
     const { ledger } = this.#deps;
-    // Rows 3 and 4 of docs/interfaces.md#order-of-checks: no answer, as the topic cannot be trusted.
+    // Rows 3 and 4 of docs/interfaces.md#order-of-checks: no answer, because the topic cannot be trusted.
     if (!idPattern.test(id) || !namePattern.test(name)) return this.#ignored("topic");
     const early: Ticket = {
       id,
@@ -133,7 +133,11 @@ export class CommandDesk implements CommandTaker {
     };
     // Checked before row 2: clearing a retained command sends an empty retained message.
     if (payload.length === 0) return this.#ignored("empty");
-    if (retained) return this.#refuseEarly(rejected(400, "retained-command", "commands are never retained"), early);
+    if (retained)
+      return this.#refuseEarly(
+        rejected(400, "retained-command", "commands must not be sent as retained messages"),
+        early,
+      );
     if (request.asksTooMuch) return this.#refuseEarly(correlationTooLong, early);
     const read = parseEnvelope(payload, request);
     if ("refusal" in read) return this.#refuseEarly(read.refusal, early);
@@ -143,11 +147,12 @@ export class CommandDesk implements CommandTaker {
     const ticket = { ...early, deadline: ledger.endOf(request, envelope.exp) };
     try {
       const underWay = this.#admitting.get(id);
-      // Nothing else is awaited before the command is in #admitting, or two copies in one packet would both be
-      // admitted.
+      // Nothing else is awaited before the command is in #admitting, because otherwise two copies in one packet would
+      // both be admitted.
       if (underWay) await underWay;
       const known = this.#recent.find(id, hash) ?? ledger.find(id);
-      // A restarted broker may redeliver a message without its expiry; a command that was answered keeps its answer.
+      // A restarted broker may redeliver a message without its expiry; a command that was already answered keeps its
+      // answer.
       if (refusal && known?.hash !== hash) return this.#refuseEarly(refusal, early);
       if (known?.hash === hash) return this.#replay(known, ticket);
       const checked = this.#judge(request, envelope, known);
@@ -169,8 +174,8 @@ export class CommandDesk implements CommandTaker {
   }
 
   /**
-   * Before a signed site command is accepted its counter is written to the site's Lease, where every later leader reads
-   * it. A command that fails or is refused after that has used up the counter without effect. Nothing is awaited
+   * Before a signed site command is accepted, its counter is written to the site's Lease, where every later leader
+   * reads it. A command that fails or is refused after that has used up the counter without effect. Nothing is awaited
    * between the last check and the acceptance.
    */
   async #admit(command: Read, arrival: Arrival): Promise<DeskReply> {
@@ -222,7 +227,7 @@ export class CommandDesk implements CommandTaker {
     return limited ? { ...limited, isAnswered: limited.isAnswered && !known } : { judged: judged(signature) };
   }
 
-  /** Answers reads and dry runs; nothing is persisted for them. */
+  /** Answers reads and dry runs; persists nothing. */
   async #answer(command: Read, { author, ticket, hash }: Arrival): Promise<DeskReply> {
     const end = await this.#executions.run(command, author, () => undefined);
     if (end === "the next process") throw new Error(`the dry run of ${ticket.name} restarts the agent`);
@@ -232,7 +237,7 @@ export class CommandDesk implements CommandTaker {
     return { answer };
   }
 
-  /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer and does not execute the command again. */
+  /** Row 11 of docs/interfaces.md#order-of-checks: repeats the answer without executing the command again. */
   #replay({ answer, deadline }: KnownCommand, ticket: Ticket): DeskReply {
     this.counts.replayed();
     if (ticket.origin !== "local" && !this.#limits.mayRepeat()) return "no answer";
@@ -241,8 +246,8 @@ export class CommandDesk implements CommandTaker {
   }
 
   /**
-   * With a hash the refusal is kept, and a copy of the command gets the same answer. A 401 is not kept: the same bytes
-   * may arrive again with a valid signature.
+   * With a hash, the refusal is kept, so that a copy of the command gets the same answer. A 401 is not kept: the same
+   * bytes may arrive again with a valid signature.
    */
   #refuse(refusal: Refusal, ticket: Ticket, hash?: string): DeskReply {
     this.counts.rejected(refusal, ticket.name);
@@ -287,15 +292,15 @@ export class CommandDesk implements CommandTaker {
 const idReused = rejected(409, "id-reused", "this id belongs to another command");
 
 /**
- * The hash that identifies a command. It includes the scope: the same bytes on another topic of this board are another
- * command.
+ * The hash that identifies a command. It includes the scope, because the same bytes on another topic of this board are
+ * a different command.
  */
 const hashOf = ({ scope, payload }: CommandRequest): string =>
   createHash("sha256").update(`${scope}\0`).update(payload).digest("hex");
 
 function authorOf({ origin, author, signature }: CommandRequest, { by, reason }: Envelope): Author {
   if (origin === "local") return { by: author ?? "local:unknown", reason };
-  // "local:" is reserved for authors that the board itself has identified.
+  // The prefix "local:" is reserved for authors that the board itself has identified.
   const named = by ?? signature?.kid ?? "unknown";
   return { by: named.startsWith("local:") ? `fleet:${named}` : named, reason };
 }

@@ -18,9 +18,7 @@ const written = text({
 
 const timestamp = optional(
   mapped(written, (value, problems) =>
-    readTime(value) === undefined
-      ? problems.add({ is: "against a rule", message: "is a day that does not exist" })
-      : value,
+    readTime(value) === undefined ? problems.add({ is: "against a rule", message: "is not an existing day" }) : value,
   ),
 );
 
@@ -42,7 +40,7 @@ export const envelopeSchema = record({
 
 export type Envelope = TypeOf<typeof envelopeSchema>;
 
-/** Longest command in bytes; announced when connecting, so that the broker drops longer ones. */
+/** Maximum length of a command in bytes; announced on connecting, so that the broker drops longer ones. */
 const longestCommand = 65_536;
 
 const deepest = 10;
@@ -67,7 +65,7 @@ export function parseEnvelope(
   const envelope = found.value;
   if (envelope.id !== named.id || envelope.name !== named.name) {
     const field = envelope.id === named.id ? "/name" : "/id";
-    return { refusal: { ...rejected(400, "id-mismatch", "id and name must be those of the topic"), field } };
+    return { refusal: { ...rejected(400, "id-mismatch", "id and name must match the topic"), field } };
   }
   return { envelope };
 }
@@ -84,7 +82,7 @@ function parseJson(payload: Uint8Array): JsonRecord | string {
   }
 }
 
-/** Whether the brackets outside of strings nest too deeply; checked before JSON.parse allocates anything. */
+/** Whether the brackets outside of strings are nested too deeply; checked before JSON.parse allocates anything. */
 function isDeep(payload: Uint8Array): boolean {
   let depth = 0;
   let isText = false;

@@ -16,7 +16,7 @@ class TimedOut extends Error {
   override readonly name = "TimedOut";
 }
 
-/** "the next process": this process does not answer; the one that starts after it does. */
+/** "the next process": the answer is left to the process that starts after this one. */
 export type End = CommandOutcome | "the next process";
 
 /** A running command of any kind, including reads and dry runs. */
@@ -26,7 +26,7 @@ interface UnderWay {
   abandon(reason: Error): void;
 }
 
-/** A running command that changes something: another one may have to wait for it, or cancel it. */
+/** A running command that changes something: others may have to wait for it, or may cancel it. */
 interface Running {
   readonly id: string;
   readonly group: string | undefined;
@@ -87,7 +87,7 @@ export class Executions {
         progress: progress.note,
         signal: limit.signal,
       }))();
-    // A command that cannot be cancelled keeps its group until it ends, even after it was answered.
+    // A command that cannot be cancelled keeps its group until it ends, even if it has been answered by then.
     void ended
       .catch(() => undefined)
       .then((end) => {
@@ -129,7 +129,7 @@ export class Executions {
     for (const { abandon } of this.#underWay) abandon(reason);
   }
 
-  /** Remembers the latest progress, and reports it at most once in each `progressPause`. */
+  /** Remembers the latest progress, and reports it at most once per `progressPause`. */
   #progress(report: (progress: CommandOutcome) => void): {
     note(done: JsonRecord): void;
     last(): JsonRecord | undefined;
@@ -189,7 +189,7 @@ const mayFollow = "the command exceeded its time limit; what it had sent by then
 const isDone = (end: Effect | "the next process" | undefined): boolean =>
   typeof end === "object" && end.outcome === "done";
 
-/** Rejects on timeout only: a cancelled command is still awaited, because its result says how far it got. */
+/** Rejects only on timeout, because a cancelled command is still awaited: its result says how far it got. */
 function timeoutOf(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.addEventListener("abort", () => signal.reason instanceof TimedOut && reject(signal.reason), { once: true });

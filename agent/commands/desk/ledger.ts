@@ -34,20 +34,18 @@ export interface KnownCommand {
   readonly deadline: LastingEnd | undefined;
 }
 
-/** Maximum number of rows of the log. If that many cannot be deleted yet, no further command is accepted. */
+/** Maximum number of rows of the log. If none of that many rows can be deleted yet, no other command is accepted. */
 const mostRows = 2000;
 
-/** How long an answer is kept after the command's deadline. */
+/** How long an answer is kept beyond the command's deadline. */
 const retention: Millis = 600_000;
 
 /** Lifetime of a local command, which has no message expiry. */
 const localLife: Millis = 600_000;
 
-/**
- * The command log as the desk uses it: with deadlines that survive reboots, and with answers not yet written to disk.
- */
+/** The command log as the desk uses it: it keeps deadlines across reboots, and answers that are not on disk yet. */
 export class Ledger {
-  /** The current time in this boot, and whether the clock is synchronised. */
+  /** The current time on this boot's clock, and whether the wall clock is synchronised. */
   readonly moment: () => Moment;
   readonly #ambient: Ambient;
   readonly #log: CommandLog;
@@ -110,7 +108,7 @@ export class Ledger {
     this.#log.begin(id);
   }
 
-  /** The command has taken effect: an answer that cannot be written now is kept in memory and written later. */
+  /** Because the command has taken effect, an answer that cannot be written now is kept in memory and written later. */
   settle(id: string, answer: JsonRecord, isDelivered: boolean): void {
     this.#unwritten.set(id, { answer, isDelivered });
     this.writeRest();
@@ -150,7 +148,7 @@ export class Ledger {
     return this.#log.unsettled();
   }
 
-  /** Terminal answers that are possibly not in the outbox yet. */
+  /** Terminal answers that may not be in the outbox yet. */
   undelivered(): readonly CommandRow[] {
     return this.#log.undelivered();
   }

@@ -17,7 +17,7 @@ import type { CommandRequest } from "./request.ts";
 import { fingerprintOf } from "./signature.ts";
 import type { Trust, TrustedKey } from "./trust.ts";
 
-/** A refusal by row 10 of docs/interfaces.md#order-of-checks; not every one is published. */
+/** A refusal by row 10 of docs/interfaces.md#order-of-checks; not all of them are published. */
 export interface Limited {
   readonly refusal: Refusal;
   readonly isAnswered: boolean;
@@ -25,7 +25,7 @@ export interface Limited {
 
 /**
  * Counts commands of the fleet against the limits of row 10 of docs/interfaces.md#order-of-checks. Any client of the
- * broker can send commands in the name of another, so signed changes are counted by key, apart from all other commands.
+ * broker can send commands in another's name, so signed changes are counted separately from all other commands, by key.
  */
 export class CommandLimits {
   readonly #clock: Clock;
@@ -51,8 +51,8 @@ export class CommandLimits {
   }
 
   /**
-   * Checks the signature of a change, whose limits depend on it. Undefined if the limits of this command do not. Beyond
-   * a limit for checks in vain, no signature is checked.
+   * Checks the signature of a change, whose limits depend on it; undefined if those of this command do not. Once too many
+   * checks have been in vain, no signature is checked.
    */
   signatureOf(request: CommandRequest, envelope: Envelope, trust: Trust): Verified | Limited | undefined {
     const definition = commands.get(envelope.name);
@@ -78,8 +78,8 @@ export class CommandLimits {
 
   /**
    * Counts a signed change after all other checks. Only one that will be accepted takes from the allowance of its key;
-   * being accepted uses up its id or counter, so that no recording of it takes from that allowance again. Undefined if
-   * it is admitted, or its refusal may be published.
+   * acceptance uses up its id or counter, so a recording of it cannot take from that allowance again. Undefined if it
+   * is admitted, or its refusal may be published.
    */
   ofSigned(judged: Read | Refusal, { key }: TrustedKey): Limited | undefined {
     const now = this.#clock.now();

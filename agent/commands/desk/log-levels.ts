@@ -24,7 +24,7 @@ interface Standing extends Omit<LevelOrder, "ttl"> {
 const area = "log-level";
 const key = "standing";
 
-/** Keeps a temporary log level, also across restarts of agent and board. A newer order replaces it. */
+/** Keeps a temporary log level, including across restarts of the agent and the board. A newer order replaces it. */
 export class LogLevels {
   readonly #ambient: Ambient;
   readonly #memo: Memo;
@@ -43,7 +43,7 @@ export class LogLevels {
     this.#moment = deps.moment;
   }
 
-  /** Sets the level. Persists it first: a restart must neither end it early nor make it permanent. */
+  /** Sets the level. Persists it first, so that a restart neither ends it early nor makes it permanent. */
   set({ ttl, ...order }: LevelOrder): Effect {
     const end = lastingEnd(ttl, this.#moment());
     this.#write({ ...order, end });
@@ -57,7 +57,7 @@ export class LogLevels {
     if (found) this.#apply(found);
   }
 
-  /** Persists the remaining time, for a board that restarts with an unsynchronised clock. */
+  /** Persists the remaining time, in case the board restarts with an unsynchronised clock. */
   end(): void {
     this.#timer?.cancel();
     if (this.#standing) this.#write({ ...this.#standing, end: checkpoint(this.#standing.end, this.#moment()) });
@@ -80,7 +80,7 @@ export class LogLevels {
     try {
       this.#memo.delete(area, key);
     } catch (error) {
-      // The stored level remains: the next start finds that its end has passed.
+      // The stored level remains; the next start finds that it has expired.
       this.#ambient.log.debug("an expired log level could not be deleted", { error });
     }
   }

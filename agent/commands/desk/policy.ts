@@ -8,10 +8,11 @@ import { commandPattern, fits } from "./command-pattern.ts";
 export interface OwnerPolicy {
   /** Commands that are refused: names, prefixes such as "eviction.*", or "*". */
   readonly disabled: readonly string[];
-  /** Hosts to which diagnostics may be uploaded, with the port if the URL has one. */
+  /** Hosts to which diagnostics may be uploaded, including the port if the URL has one. */
   readonly uploadHosts: readonly string[];
   /**
-   * Why the policy file cannot be used; the fleet may then only send reads. Undefined if the file is valid, or absent.
+   * Why the policy file cannot be used, in which case the fleet may send only reads. Undefined if the file is valid or
+   * absent.
    */
   readonly problem: string | undefined;
 }

@@ -7,9 +7,12 @@ const issuerLimit: Rate = { perSecond: 1, burst: 10 };
 const mutatingLimit: Rate = { perSecond: 0.1, burst: 5 };
 const boardLimit: Rate = { perSecond: 1, burst: 60 };
 const answerLimit: Rate = { perSecond: 1, burst: 1 };
-/** Commands that cannot be read have no issuer; their refusals share this limit, so that answers stay bounded. */
+/** Commands that cannot be read have no known issuer; their refusals share this limit, so that answers stay bounded. */
 const refusalLimit: Rate = { perSecond: 1, burst: 30 };
-/** A check takes about 0.1 ms of CPU time on a PC, and 0.4 ms on a small board. A broker queues about a thousand messages. */
+/**
+ * A check takes about 0.1 ms of CPU time on a PC, and 0.4 ms on a small board. A broker queues about a thousand
+ * messages for a client.
+ */
 const checkLimit: Rate = { perSecond: 100, burst: 1000 };
 
 interface Issuer {
@@ -18,20 +21,20 @@ interface Issuer {
 }
 
 /**
- * Maximum number of issuers remembered: a sender can invent any number of names. A forgotten issuer starts with full
- * buckets, but the board's limit still applies.
+ * Maximum number of issuers remembered, because a sender can invent any number of names. A forgotten issuer starts with
+ * full buckets, but the board's limit still applies.
  */
 const mostIssuers = 64;
 
 /** The limits of signed changes, or those of all other commands, which any client of the broker may use up. */
 export interface RateState {
-  /** The bucket of all commands to the board. */
+  /** The bucket for all commands to the board. */
   readonly board: TokenBucket;
-  /** The bucket of answers that say "rate-limited". */
+  /** The bucket for answers that say "rate-limited". */
   readonly answers: TokenBucket;
-  /** The bucket of refusals of commands that could not be read. */
+  /** The bucket for refusals of commands that could not be read. */
   readonly refusals: TokenBucket;
-  /** The issuers by name; the one whose last command is oldest comes first. */
+  /** The issuers by name; the one whose last command is the oldest comes first. */
   readonly issuers: ReadonlyMap<string, Issuer>;
 }
 
@@ -44,7 +47,7 @@ const freshRates = (now: Instant): RateState => ({
 
 export type RateDecision =
   | { readonly is: "granted" }
-  /** `isAnswered`: the refusal is published; false: another one was published within the last second. */
+  /** `isAnswered`: whether the refusal is published; false if another one was published within the last second. */
   | { readonly is: "limited"; readonly retryAfter: Millis; readonly isAnswered: boolean };
 
 /** Whether the refusal of a command that could not be read may be published; takes a token if so. */
@@ -53,15 +56,18 @@ export function mayRefuse(state: RateState, now: Instant): readonly [boolean, Ra
   return [granted, { ...state, refusals }];
 }
 
-/** All limits of the desk. What one kind of sender uses up, the other kind still has. */
+/** All limits of the desk. One kind of sender cannot use up the limits of the other. */
 export interface DeskRates {
   /** Changes with a valid signature, by fingerprint of the key. */
   readonly signed: RateState;
   /** All other commands, by the author that they claim. */
   readonly unsigned: RateState;
-  /** The bucket of signature checks after which nothing is done: forged signatures, and recordings. */
+  /**
+   * The bucket for signature checks that led to nothing, because the signature was forged or the command was a
+   * recording.
+   */
   readonly checks: TokenBucket;
-  /** The bucket of answers to copies of known commands. */
+  /** The bucket for answers to copies of known commands. */
   readonly copies: TokenBucket;
 }
 
@@ -72,7 +78,7 @@ export const freshDeskRates = (now: Instant): DeskRates => ({
   copies: fullBucket(now, refusalLimit.burst),
 });
 
-/** Whether another signature may be checked. Takes no check: only those in vain are counted. */
+/** Whether another signature may be checked. Takes no token, because only checks in vain are counted. */
 export function mayCheck(rates: DeskRates, now: Instant): readonly [RateDecision, DeskRates] {
   const next = nextToken(rates.checks, checkLimit, now);
   const retryAfter = next ? Math.ceil(elapsed(now, next)) : 0;
@@ -84,7 +90,7 @@ export function mayCheck(rates: DeskRates, now: Instant): readonly [RateDecision
   ];
 }
 
-/** Counts a signature check after which nothing was done. */
+/** Counts a signature check that led to nothing. */
 export const checkedInVain = (rates: DeskRates, now: Instant): DeskRates => ({
   ...rates,
   checks: take(rates.checks, checkLimit, now)[1],

@@ -4,7 +4,7 @@ const mostBytes = 64 * 1024;
 
 /**
  * Answers to commands that changed nothing (reads and refusals), repeated when the broker redelivers a command. They
- * are in memory only, to spare the flash: after a restart a redelivered command is simply checked again.
+ * are in memory only, to spare the flash; after a restart, a redelivered command is simply checked again.
  */
 export class RecentAnswers {
   readonly #answers = new Map<string, KnownCommand & { readonly bytes: number }>();
@@ -26,7 +26,7 @@ export class RecentAnswers {
     }
   }
 
-  /** Keeps a refusal by the command's hash, not its id: a refused command does not use up its id. */
+  /** Keeps a refusal by the command's hash, not its id, because a refused command does not use up its id. */
   keepRefusal(known: KnownCommand): void {
     this.keep(refused(known.hash), known);
   }

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../base/json.ts";
 export interface Refusal {
   readonly state: "rejected" | "expired";
   readonly code: number;
-  /** Machine-readable; with the code it labels a metric. */
+  /** Machine-readable; together with the code, it labels a metric. */
   readonly error: string;
   readonly message: string;
   /** The invalid member, as a JSON pointer into the command. */

@@ -9,7 +9,7 @@ export interface CommandRequest {
   readonly scope: "board" | "site" | "fleet";
   /** The full topic, as covered by the signature; "" for a local command. */
   readonly topic: string;
-  /** The command's name; from the topic, or for a local command from the payload. */
+  /** The command's name; from the topic or, for a local command, from the payload. */
   readonly name: string;
   readonly id: string;
   readonly payload: Uint8Array;
@@ -17,7 +17,7 @@ export interface CommandRequest {
   /** Remaining message expiry; undefined if the message has none. */
   readonly expirySeconds: number | undefined;
   readonly signature?: { readonly sig: string; readonly kid: string };
-  /** The correlation data is longer than the agent returns; the command is refused. */
+  /** The correlation data is too long to be returned, so the command is refused. */
   readonly asksTooMuch?: boolean;
   /** A site command that may have been sent before this board's term, and executed by another leader. */
   readonly isLate?: boolean;
@@ -37,7 +37,7 @@ export interface Answer {
 }
 
 /**
- * "no answer": the request is dropped. `later`: the answers after the first, up to the terminal one; if the process
- * stops before that, the next process sends the terminal one.
+ * "no answer": the request is dropped. `later`: the answers after the first, up to the terminal one; if this process
+ * stops before the terminal one, the next process sends it.
  */
 export type DeskReply = "no answer" | { readonly answer: Answer; readonly later?: AsyncIterable<Answer> };

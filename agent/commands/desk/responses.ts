@@ -16,7 +16,7 @@ export type CommandOutcome =
     }
   | (Omit<Refusal, "state"> & { readonly state: "rejected" | "expired" | "failed" });
 
-/** Data of a command that every answer to it needs. */
+/** The data of a command that every answer to it needs. */
 export interface Ticket extends Pick<CommandRequest, "id" | "name" | "scope" | "origin"> {
   /** When this process received the command, or resumed it. */
   readonly since: Instant;
@@ -31,7 +31,9 @@ export interface ResponsesDeps {
   readonly clock: () => "synced" | "unsynced";
 }
 
-/** Longest result in bytes: brokers may drop longer messages. A status document has the same limit. */
+/**
+ * Maximum length of a result in bytes, because brokers may drop longer messages. A status document has the same limit.
+ */
 const longestResult = 32 * 1024;
 
 const unreadable: CommandOutcome = {
@@ -74,9 +76,7 @@ export class Responses {
     return this.again(body, ticket);
   }
 
-  /**
-   * Repeats an earlier answer with the expiry that remains now. `body` is undefined if the stored answer cannot be read.
-   */
+  /** Repeats an earlier answer with the remaining expiry. `body` is undefined if the stored answer cannot be read. */
   again(body: JsonRecord | undefined, ticket: Ticket): Answer {
     if (body === undefined) return this.to(unreadable, ticket);
     const { id, name, scope, deadline } = ticket;

@@ -30,9 +30,10 @@ export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (o
 
 /**
  * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
- * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other is
- * executed if the checks still allow it, and no later command has come before it while it waited for this board to lead;
- * otherwise it is refused, or answered as interrupted if it may have started.
+ * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other
+ * command is executed if the checks still allow it, and no later command has come before it while it waited for this board to lead;
+ * otherwise, it is refused or, if it may have started, answered as
+ * interrupted.
  */
 export async function fateOf(
   ambient: Ambient,
@@ -77,8 +78,8 @@ export async function fateOf(
 }
 
 /**
- * Refuses a site command unless this is the term in which it was accepted, or the next one: a leader in between may
- * have received contrary commands.
+ * Refuses a site command unless this is the term in which it was accepted, or the next one, because a leader in between
+ * may have received contradictory commands.
  */
 function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState, ledger: Ledger): Refusal | undefined {
   const accepted = ledger.answerOf(row)?.term;
@@ -93,7 +94,10 @@ function overtaken(row: CommandRow, { standing: { leader, term } }: DeskState, l
  */
 const electionPatience: Millis = 120_000;
 
-/** Whether the site has no leader yet, or its Lease names this board, whose new process has not resumed the term. */
+/**
+ * Whether this board may still become leader: the site has no leader, or the Lease names this board and its new process
+ * has not yet resumed the term.
+ */
 const mayStillLead = ({ standing: { leader } }: DeskState, board: string): boolean =>
   leader === undefined || leader === board;
 

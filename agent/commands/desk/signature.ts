@@ -21,13 +21,13 @@ export const signatureOf = (topic: string, payload: Uint8Array, privateKeyPem: s
   sign(null, signedBytes(topic, payload), readPrivateKey(privateKeyPem)).toString("base64url");
 
 export function isSignatureOf(sig: string, topic: string, payload: Uint8Array, key: KeyObject): boolean {
-  // Exactly 64 bytes in canonical base64url: another encoding would be a second valid signature.
+  // Exactly 64 bytes in canonical base64url, because a second encoding would count as another valid signature.
   const bytes = Buffer.from(sig, "base64url");
   if (bytes.length !== 64 || bytes.toString("base64url") !== sig) return false;
   return verify(null, signedBytes(topic, payload), key, bytes);
 }
 
-/** Identifies a key by its content: the name of its file may change. */
+/** Identifies a key by its content, because the name of its file may change. */
 export const fingerprintOf = (key: KeyObject): string =>
   createHash("sha256")
     .update(key.export({ type: "spki", format: "der" }))
@@ -43,7 +43,7 @@ export function readPublicKey(pem: string): KeyObject {
 const readPrivateKey = (pem: string): KeyObject => ed25519(createPrivateKey(pem));
 
 function ed25519(key: KeyObject): KeyObject {
-  if (key.asymmetricKeyType !== "ed25519") throw new Error(`the key is for ${key.asymmetricKeyType}, not for Ed25519`);
+  if (key.asymmetricKeyType !== "ed25519") throw new Error(`the key type is ${key.asymmetricKeyType}, not Ed25519`);
   return key;
 }
 

@@ -4,12 +4,13 @@ import { signatureFault, verified } from "./checks.ts";
 import type { SignedMessage } from "./request.ts";
 import { forbids, type Trust } from "./trust.ts";
 
-/** The name, among the commands in a key's limits, that allows the key to sign documents of config/desired. */
+/** The entry among the commands in a key's limits that allows the key to sign documents of config/desired. */
 const settingsName = "config.desired";
 
 /**
  * Why a document of config/desired must be refused; undefined if its signature is valid, or none is required. As soon
- * as a key is installed, settings must be signed, like commands. They need no counter: their version only rises.
+ * as a key is installed, settings must be signed, like commands. They need no counter, because their version only
+ * rises.
  */
 export function unsignedSettings(document: SignedMessage, trust: Trust, wall: Millis): Fault | undefined {
   if (!trust.isInstalled) return undefined;

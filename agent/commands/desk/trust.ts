@@ -22,7 +22,7 @@ export interface TrustedKey {
 }
 
 export interface Trust {
-  /** A key file exists, even if it is invalid: commands of the fleet that change something must be signed. */
+  /** Whether a key file exists, even an invalid one; if so, fleet commands that change something must be signed. */
   readonly isInstalled: boolean;
   /** The trusted keys by key id. */
   readonly keys: ReadonlyMap<string, TrustedKey>;
@@ -69,8 +69,8 @@ export function readTrust(folder: string): Trust {
 }
 
 /**
- * Reads the keys at most once a second, however often they are requested: a broker client may send settings
- * continuously.
+ * Reads the keys at most once a second, regardless of how often they are requested, because a client of the broker may
+ * send settings continuously.
  */
 export function trustReader(clock: Clock, folder: string): () => Trust {
   let last: { readonly at: Instant; readonly trust: Trust } | undefined;
@@ -118,15 +118,16 @@ function readLimits(file: string): Limits | UnusableFile {
   return { commands: commands ?? unlimited.commands, scopes: scopes ?? unlimited.scopes, notAfter };
 }
 
-/** Why the key may not sign this command; undefined if it may. */
+/** Why the key is not allowed to sign this command; undefined if it is. */
 export function forbids(
   key: TrustedKey,
   name: string,
   scope: CommandRequest["scope"],
   wall: Millis,
 ): string | undefined {
-  if (!key.scopes.includes(scope)) return `key ${key.kid} may not sign commands for the scope ${scope}`;
-  if (!key.commands.some((one) => fits(one, name))) return `key ${key.kid} may not sign ${name}`;
-  // A slow clock accepts the key for too long, and a fast one not long enough; the board has no better clock.
+  if (!key.scopes.includes(scope)) return `key ${key.kid} is not allowed to sign commands for the scope ${scope}`;
+  if (!key.commands.some((one) => fits(one, name))) return `key ${key.kid} is not allowed to sign ${name}`;
+  // With a slow clock the key is accepted for too long, and with a fast one not long enough, but the board has no
+  // better clock.
   return key.notAfter !== undefined && wall > key.notAfter ? `key ${key.kid} has expired` : undefined;
 }

@@ -67,7 +67,7 @@ export interface NodeOrder extends OrderBounds {
 
 /**
  * Reads the Node from the API and writes what the plan says; after a conflict it reads and plans again. An effect in
- * place of a plan is the outcome: nothing is written. Once the signal aborts, nothing is sent any more; the answer to
+ * place of a plan is the outcome, and nothing is written. Once the signal aborts, nothing is sent any more; the answer to
  * what was sent is awaited.
  */
 export async function changeNode(

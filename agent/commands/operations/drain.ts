@@ -34,7 +34,7 @@ interface Ending {
   readonly message: string;
 }
 
-/** The Node has to be read again before a further eviction is sent. */
+/** The Node must be read again before another eviction is sent. */
 class NodeUnreadError extends Error implements HasDisposition {
   override readonly name = "NodeUnreadError";
   readonly disposition = "retry";
@@ -56,7 +56,7 @@ const longestWhy = 256;
 const unmanaged: Ending = {
   code: 409,
   error: "unmanaged-pods",
-  message: "only pods are left that no controller recreates; force deletes them too",
+  message: "only pods that no controller recreates are left; force deletes them too",
 };
 const uncordoned: Ending = {
   code: 409,
@@ -84,11 +84,11 @@ export class BoardDrain {
   readonly #end: Instant;
   readonly #overruled = new AbortController();
   #tally = { evicted: 0, skipped: 0, left: 0 };
-  /** Pods whose eviction was accepted, by uid, and that may still be there. */
+  /** Pods whose eviction was accepted, by uid, and that may still exist. */
   #evicting: ReadonlySet<string> = new Set();
   /** The pods, by key, that the last round did not evict. */
   readonly #refusals = new Map<string, ApiError>();
-  /** Keys of the first few pods that came after the first look, and that are evicted by force only. */
+  /** Keys of the first few pods that appeared after the first look and are evicted only by force. */
   #alone: readonly string[] = [];
   /** Keys of the first pods that were evicted, as many as an answer has room for. */
   readonly #evicted: string[] = [];
@@ -162,10 +162,13 @@ export class BoardDrain {
     return this.#unfinished();
   }
 
-  /** Evicts the pods that are not leaving yet, as far as that is possible now. Returns why the drain is over, if it is. */
+  /**
+   * Evicts the pods that are not leaving yet, as far as that is possible now. Returns why the drain has ended;
+   * undefined if it has not.
+   */
   async #round(leaving: readonly DrainablePod[], signal: AbortSignal): Promise<Ending | "drained" | undefined> {
     const { clock } = this.#deps.ambient;
-    // Read after the pods: each of them was bound before this moment, at which the board is cordoned.
+    // Read after the pods, so that each of them was bound before this moment, at which the board is cordoned.
     let state = await this.#cordonState(signal);
     let readAt = clock.now();
     if (typeof state === "object") return state;
@@ -205,8 +208,8 @@ export class BoardDrain {
   }
 
   /**
-   * Whether the board is the one that this drain cordoned, and still cordoned. "unread": the Node cannot be read now,
-   * which only delays the drain: nothing is evicted until it can.
+   * Whether the board is the one that this drain cordoned, and is still cordoned. "unread": the Node cannot be read
+   * now, which only delays the drain, because nothing is evicted until it can be read.
    */
   async #cordonState(signal: AbortSignal): Promise<Ending | "cordoned" | "unread"> {
     try {
@@ -237,7 +240,7 @@ export class BoardDrain {
     let refusal: ApiError | undefined;
     const guard = (): void => {
       if (elapsed(readAt, ambient.clock.now()) >= longestTrust)
-        throw new NodeUnreadError("the Node is to be read again");
+        throw new NodeUnreadError("the Node must be read again");
     };
     const refused = (error: ApiError): void => {
       refusal = error;
@@ -285,14 +288,14 @@ export class BoardDrain {
     if (this.#overruled.signal.aborted) return this.#failed(overruled);
     const [first] = this.#refusals;
     if (first === undefined)
-      return this.#failed({ code: 504, error: "timeout", message: "pods were left at the timeout" });
+      return this.#failed({ code: 504, error: "timeout", message: "pods were left when the time limit passed" });
     const isBlocked = [...this.#refusals.values()].some(({ status }) => status === 429);
     const error = isBlocked ? "pdb-blocked" : "eviction-refused";
     const [pod, refusal] = first;
     return this.#failed({
       code: 409,
       error,
-      message: `evictions were refused until the timeout: ${pod}: ${whyOf(refusal)}`,
+      message: `evictions were refused until the time limit passed: ${pod}: ${whyOf(refusal)}`,
     });
   }
 

@@ -64,7 +64,7 @@ export class HoldControls {
   async thaw(where: FreezeScope, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { caches, config } = this.#deps;
     const scope = scopeNamed(where, caches);
-    // A zone can be thawed even after its last board is gone.
+    // A zone can be thawed even if its last board is gone.
     const key = isEffect(scope) ? freezeKey(where) : freezeKey(scope);
     const now = this.#now();
     const freeze = this.#deps.holds.ordered.freezes.get(key);
@@ -141,7 +141,7 @@ export class HoldControls {
   async resume(controller: string, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const pause = this.#deps.holds.ordered.pauses.get(controller);
     const isPaused = pause !== undefined && isRunning(pause, this.#now());
-    // A paused controller can be resumed even after the configuration disabled it.
+    // A paused controller can be resumed even if the configuration has disabled it since.
     const unknown = isPaused ? undefined : this.#unknown(controller);
     if (unknown) return unknown;
     const result = () => ({ controller, wasPaused: isPaused });
@@ -174,7 +174,7 @@ export class HoldControls {
 
   async unconfirmZoneDead(name: string, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const found = zoneNamed(name, this.#deps.caches);
-    // A confirmation can be withdrawn even after the zone's last board is gone.
+    // A confirmation can be withdrawn even if the zone's last board is gone.
     const zone = isEffect(found) ? name : found.zone;
     const hold = this.#deps.holds.ordered.confirmed.get(zone);
     const isConfirmed = hold !== undefined && isRunning(hold, this.#now());

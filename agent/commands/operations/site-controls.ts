@@ -115,7 +115,7 @@ export class AgentSiteControls implements SiteControls {
         return failed(error, result);
       }
       const unreleased =
-        "this board no longer leads, but the Lease was not released: other boards wait until it expires";
+        "this board no longer leads, but the Lease was not released, so other boards must wait until it expires";
       return { outcome: "failed", code: 503, error: "not-released", message: unreleased, result };
     });
   }
@@ -163,7 +163,7 @@ export class AgentSiteControls implements SiteControls {
     return refused(421, "not-leader", "another board leads", { leader, term });
   }
 
-  /** Another board that says it could lead; undefined if none does. */
+  /** Another board that has announced itself as a standby; undefined if there is none. */
   #standby(): string | undefined {
     const { caches, config } = this.#deps;
     return standingBy(peersIn(caches.informer(nodes).lister, config.board.node));

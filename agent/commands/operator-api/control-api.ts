@@ -7,9 +7,9 @@ import type { ControlRequest } from "./http-request.ts";
 
 export interface ControlApiDeps {
   readonly desk: CommandTaker;
-  /** Loops that make no progress; empty: all are healthy. */
+  /** Loops that make no progress; empty if all are healthy. */
   readonly stuck: () => readonly string[];
-  /** The reasons why the agent is not ready, apart from its links and loops; empty if there are none. */
+  /** The reasons, apart from its links and loops, why the agent is not ready; empty if there are none. */
   readonly missing: () => readonly string[];
   readonly status: () => JsonRecord | undefined;
   readonly metrics: () => string;
@@ -33,7 +33,7 @@ export async function reply(request: ControlRequest, deps: ControlApiDeps): Prom
     return {
       status: 404,
       type: plain,
-      text: `unknown path; known: ${[...reads.keys()].join(", ")}, and POST /v1/cmd\n`,
+      text: `unknown path; known paths: ${[...reads.keys()].join(", ")}, and POST /v1/cmd\n`,
     };
   return method === "GET" || method === "HEAD" ? answer(deps) : notAllowed("GET, HEAD");
 }
@@ -84,7 +84,7 @@ async function command({ body, headers }: ControlRequest, { desk }: ControlApiDe
     return {
       status: 400,
       type: json,
-      text: `${JSON.stringify({ state: "rejected", code: 400, error: "malformed", message: "a command needs an id and a name" })}\n`,
+      text: `${JSON.stringify({ state: "rejected", code: 400, error: "malformed", message: "a command must have an id and a name" })}\n`,
     };
   }
   const { answer, later } = taken;

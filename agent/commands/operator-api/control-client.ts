@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { isRecord, type JsonRecord } from "../../base/json.ts";
 
-/** No agent listens on the socket, or this user is not permitted to connect. */
+/** No agent listens on the socket, or this user is not allowed to connect. */
 export class SocketError extends Error {
   override readonly name = "SocketError";
   readonly disposition = "drop";
@@ -11,7 +11,9 @@ export class SocketError extends Error {
   constructor(file: string, cause: unknown) {
     const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
     const isForbidden = code === "EACCES" || code === "EPERM";
-    super(isForbidden ? `this user may not connect to ${file}` : `the agent does not answer at ${file}`, { cause });
+    super(isForbidden ? `this user is not allowed to connect to ${file}` : `the agent does not answer at ${file}`, {
+      cause,
+    });
     this.isForbidden = isForbidden;
     this.hint = isForbidden
       ? "Join the group of the socket (usermod -aG siteward USER, then log in again), or use sudo."
@@ -52,7 +54,7 @@ export function giveCommand(
           parseAnswer(rest, onAnswer);
           resolve();
         });
-        // The agent stopped; it has sent every answer that it could.
+        // The agent has stopped, after sending every answer that it could.
         response.once("error", () => resolve());
       },
     );
@@ -61,7 +63,7 @@ export function giveCommand(
   });
 }
 
-/** A line is plain text, not JSON, if the agent could not read the request itself. */
+/** A line is plain text instead of JSON if the agent could not even read the request. */
 function parseAnswer(line: string, onAnswer: (answer: JsonRecord) => void): void {
   if (line === "") return;
   try {

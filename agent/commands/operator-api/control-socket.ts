@@ -6,22 +6,25 @@ import { jsonText } from "../../base/text/terminal-text.ts";
 import { type ControlApiDeps, type Reply, reply } from "./control-api.ts";
 import { type ControlRequest, RequestReader, responseHead } from "./http-request.ts";
 
-/** Maximum number of concurrent requests, each counted from its first to its last byte; further clients get 503. */
+/** Maximum number of concurrent requests, each counted from its first to its last byte; additional clients get 503. */
 const mostRequests = 16;
 
-/** Maximum number of connections; further ones are closed without an answer. */
+/** Maximum number of connections; additional ones are closed without an answer. */
 const mostConnections = 256;
 
-/** Maximum time for a request to arrive. */
+/** Maximum time for a request to arrive completely. */
 const patience: Millis = 10_000;
 
-/** While the limit of requests is reached, a request that takes longer than this to arrive gives way to a new one. */
+/**
+ * At the limit of concurrent requests, a request that takes longer than this to arrive is dropped in favour of a new
+ * one.
+ */
 const shortPatience: Millis = 1000;
 
-/** Time for pending answers on shutdown. */
+/** Time allowed for pending answers on shutdown. */
 const shutdownGrace: Millis = 1500;
 
-/** Time for a client to read its answer before the connection is closed. */
+/** Time allowed for a client to read its answer before the connection is closed. */
 const lingerTime: Millis = 1000;
 
 /** Interval between attempts to create the socket, and between checks that its file still exists. */
@@ -72,7 +75,7 @@ export class ControlSocket {
       const reopen = (): void => {
         if (signal.aborted) return;
         signal.removeEventListener("abort", end);
-        this.#ambient.log.warn("the control socket's file was removed and is created again", { file: this.#file });
+        this.#ambient.log.warn("the control socket's file was removed; recreating it", { file: this.#file });
         // Open connections end by themselves.
         server.close();
         resolve();
@@ -83,7 +86,7 @@ export class ControlSocket {
     });
   }
 
-  /** A server gets no error when its socket's file is removed, but clients no longer find it. */
+  /** A server is not notified when its socket's file is removed, but clients can no longer find it. */
   async #untilFileRemoved(signal: AbortSignal): Promise<void> {
     const isThere = (): boolean => lstatSync(this.#file, { throwIfNoEntry: false }) !== undefined;
     while (!signal.aborted && isThere()) await sleep(this.#ambient.clock, retryPause, signal);
@@ -125,7 +128,7 @@ export class ControlSocket {
     // A client that disconnects while we write is not an error.
     socket.on("error", (error) => log.debug("a control connection broke", { error }));
     socket.on("end", () => !this.#answering.has(socket) && socket.end());
-    // Rejected clients are read as well: a client blocked on sending would not read the answer.
+    // Data from rejected clients is read as well, because a client blocked on sending would not read the answer.
     socket.on("data", (chunk) => {
       if (!this.#arriving.has(socket)) return;
       const found = reader.push(chunk);
@@ -140,7 +143,7 @@ export class ControlSocket {
     if (!hasRoom) this.#turnAway(socket, tooMany);
   }
 
-  /** Whether a request may be served. Turns the slowest client away if it exceeds `shortPatience`. */
+  /** Whether a request may be served. If necessary, drops the slowest client if it exceeds `shortPatience`. */
   #hasRoom(): boolean {
     if (this.#arriving.size + this.#answering.size < mostRequests) return true;
     const [slowest] = this.#arriving;
@@ -187,7 +190,12 @@ export class ControlSocket {
 const plain = "text/plain; charset=utf-8";
 
 const tooSlow: Reply = { status: 408, type: plain, text: "too slow\n" };
-const tooMany: Reply = { status: 503, type: plain, text: "too many requests at once\n", headers: ["Retry-After: 1"] };
+const tooMany: Reply = {
+  status: 503,
+  type: plain,
+  text: "too many concurrent requests\n",
+  headers: ["Retry-After: 1"],
+};
 
 /** The umask restricts the socket to its user and group from its creation on. */
 function listening(server: Server, file: string): Promise<void> {

@@ -11,7 +11,7 @@ export interface Sample {
   readonly value: number;
 }
 
-/** The metrics as text. Omits metrics without samples: an unknown value is not 0. */
+/** The metrics as text. Omits metrics without samples, because an unknown value is not 0. */
 export const exposition = (metrics: readonly Metric[]): string =>
   metrics
     .filter(({ samples }) => samples.length > 0)

@@ -1,7 +1,7 @@
 /** A request in the subset of HTTP/1.1 that curl and our own commands need: one request per connection. */
 export interface ControlRequest {
   readonly method: string;
-  /** The path; a query is ignored. */
+  /** The path, without the query, which is ignored. */
   readonly path: string;
   /** The headers by lower-case name. */
   readonly headers: ReadonlyMap<string, string>;
@@ -24,7 +24,7 @@ const headEnd = Buffer.from("\r\n\r\n");
 
 /**
  * Parses a request incrementally, and buffers no more than the longest valid request. Node's own HTTP server would cost
- * 3 MB of memory, for a socket that is used a few times a day.
+ * 3 MB of memory, too much for a socket that is used a few times a day.
  */
 export class RequestReader {
   #bytes: Buffer<ArrayBufferLike> = Buffer.alloc(0);
@@ -91,7 +91,9 @@ const reasons: Readonly<Record<number, string>> = {
   503: "Service Unavailable",
 };
 
-/** The status line and headers. `length`: the body's, in bytes; undefined if the body ends with the connection. */
+/**
+ * The status line and headers. `length`: that of the body, in bytes; undefined if the body ends with the connection.
+ */
 export function responseHead(
   status: number,
   type: string,

@@ -4,7 +4,7 @@ import type { Metric, Sample } from "./exposition.ts";
 
 /**
  * The status as metrics, in the base units of Prometheus' conventions: seconds, bytes, ratios. A released name is never
- * removed, and never gets another meaning.
+ * removed, and its meaning never changes.
  */
 export const metricsOf = (status: Status, counts: DeskTotals): readonly Metric[] => [
   ...ofProcess(status),
@@ -51,16 +51,12 @@ function ofProcess({ version, startedAt, health, clock, memory, journal, config,
     ),
     gauge(
       "ready",
-      "1 while the API server answers, the site has a leader and, if this board leads, all watches are live.",
+      "1 while the API server responds, the site has a leader and, if this board leads, all watches are live.",
       one(yes(health.ready)),
     ),
     gauge("conditions", "Active problems, by type and severity.", [...conditions.values()]),
     gauge("clock_synced", "1 while the board's clock is synchronised.", one(clock && yes(clock.state === "synced"))),
-    gauge(
-      "api_clock_skew_seconds",
-      "Clock of the API server minus clock of the board.",
-      one(seconds(clock?.apiSkewMs)),
-    ),
+    gauge("api_clock_skew_seconds", "The API server's clock minus the board's clock.", one(seconds(clock?.apiSkewMs))),
     gauge("memory_resident_bytes", "Resident memory of the agent.", one(memory?.rssBytes)),
     gauge(
       "memory_anonymous_bytes",
@@ -72,7 +68,7 @@ function ofProcess({ version, startedAt, health, clock, memory, journal, config,
     gauge("database_bytes", "Size of the cache of the site's objects.", one(journal?.dbBytes)),
     gauge("database_wal_bytes", "Size of the cache's write-ahead log.", one(journal?.walBytes)),
     gauge("journal_rows", "Changes received but not applied yet.", one(journal?.depth)),
-    gauge("config_desired_version", "Version of the settings that the fleet desires.", one(config?.desiredVersion)),
+    gauge("config_desired_version", "Version of the desired fleet settings.", one(config?.desiredVersion)),
     gauge("config_applied_version", "Version of the fleet settings in force.", one(config?.appliedVersion)),
     counter("status_write_failures", "Failed writes of the status file.", one(writeFailures)),
   ];
@@ -104,7 +100,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     traffic.map((entry) => ({ labels: { resource: entry.resource, verb: entry.verb }, value: value(entry) }));
   const outbox = mqtt ? (["state", "response", "event"] as const) : [];
   return [
-    gauge("api_up", "1 while the API server answers.", one(api && yes(api.state === "up"))),
+    gauge("api_up", "1 while the API server responds.", one(api && yes(api.state === "up"))),
     gauge(
       "api_round_trip_p95_seconds",
       "95th percentile of the time a request to the API server takes.",
@@ -112,12 +108,12 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     ),
     gauge(
       "api_failed_requests_last_hour",
-      "Requests to the API server in the last hour that got no answer.",
+      "Requests to the API server in the last hour that got no response.",
       one(api?.failed1h),
     ),
     counter(
       "api_outages",
-      "Outages of the link to the API server, as seen by this board.",
+      "Outages of the link to the API server, as observed by this board.",
       one(api && (api.lastOutage?.number ?? 0)),
     ),
     counter(
@@ -163,7 +159,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     gauge("mqtt_up", "1 while the link to the fleet is up.", one(mqtt && yes(mqtt.state === "up"))),
     gauge(
       "mqtt_session",
-      "Number of the current connection to the fleet, counted over all restarts of the board.",
+      "Number of the current connection to the fleet, counted across all restarts of the board.",
       one(mqtt?.session),
     ),
     gauge(
@@ -179,7 +175,7 @@ function ofLinks({ link, watches = [], traffic = [] }: Status): Metric[] {
     gauge("outbox_oldest_seconds", "Age of the oldest waiting message.", one(seconds(mqtt?.outbox.oldestMs))),
     counter(
       "outbox_dropped",
-      "Messages to the fleet dropped: no room, expired, or not accepted by the broker.",
+      "Messages to the fleet that were dropped because there was no room, they expired, or the broker did not accept them.",
       one(mqtt?.dropped),
     ),
   ];
@@ -215,12 +211,12 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     gauge("eviction_pending", "Pods whose toleration time is running.", one(eviction?.pending)),
     gauge(
       "eviction_due",
-      "Pods whose toleration time is over and that still exist, because their eviction is held or under way.",
+      "Pods whose toleration time has expired but which still exist, because their eviction is held or in progress.",
       one(eviction?.due),
     ),
     gauge(
       "eviction_queue_held",
-      "Boards waiting for eviction that are not evicted for now (quarantine, freeze or quiet hours).",
+      "Boards waiting for eviction whose eviction is currently held (quarantine, freeze or quiet hours).",
       one(eviction?.queueHeld),
     ),
     gauge("pods_evicted_last_hour", "Pods that this board evicted in the last hour.", one(eviction?.evicted1h)),
@@ -231,24 +227,24 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
     counter(
       "acts_held",
-      "Acts that can interrupt services and were held back, by reason.",
+      "Acts that can interrupt services and have been held back, by reason.",
       (eviction?.heldActs ?? []).map(({ why, total }) => ({ labels: { why }, value: total })),
     ),
     gauge(
       "acts_held_now",
-      "Acts that can interrupt services and are held back now, by reason.",
+      "Acts that can interrupt services and are currently held back, by reason.",
       (eviction?.heldActs ?? []).map(({ why, now }) => ({ labels: { why }, value: now })),
     ),
     gauge(
       "valve_acts",
-      "Harmful acts of the last hour, by all leaders, as the safety valve counts them.",
+      "Harmful acts of all leaders in the last hour, as the safety valve counts them.",
       one(valve?.acts),
     ),
     gauge("valve_acts_limit", "Harmful acts that the safety valve permits in an hour.", one(valve?.limit)),
     gauge("valve_boards", "Boards that are tainted because they are silent.", one(valve?.boards)),
     gauge(
       "valve_boards_limit",
-      "Boards that the safety valve permits to be tainted at a time.",
+      "Boards that the safety valve permits to be tainted at the same time.",
       one(valve?.mostBoards),
     ),
     gauge(
@@ -263,7 +259,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
     gauge(
       "boards_away",
-      "Boards out of use: lost, off (cordoned and silent) or not-ready.",
+      "Boards that are out of use: lost, off (cordoned and silent) or not-ready.",
       boards
         ? [
             { labels: { state: "lost" }, value: boards.lost.count },
@@ -279,7 +275,7 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
     gauge(
       "eviction_held",
-      "1 while no silent board of the site is tainted: in a quarantine after an outage, a freeze of the site, or quiet hours.",
+      "1 while tainting of silent boards is suspended for the whole site: in a quarantine after an outage, a freeze of the site, or quiet hours.",
       one(eviction && yes(isHeld(eviction, holds))),
     ),
     gauge(
@@ -356,9 +352,9 @@ function ofCommands({ rejected, answered, replayed }: DeskTotals): Metric[] {
     ),
     counter(
       "cmd_rejected",
-      "Commands that did not succeed, by code and error; code 0: no answer could be sent.",
+      "Commands that did not succeed, by code and error; with code 0, no answer could be sent.",
       rejected.map(({ code, error, count }) => ({ labels: { code, error }, value: count })),
     ),
-    counter("cmd_replayed", "Redelivered commands that got their earlier answer again.", one(replayed)),
+    counter("cmd_replayed", "Redelivered commands answered with the stored response.", one(replayed)),
   ];
 }

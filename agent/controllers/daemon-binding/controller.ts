@@ -78,8 +78,8 @@ function isOfOurSet(pod: Pod, site: SiteView): boolean {
 const defaultScheduler = "default-scheduler";
 
 /**
- * The board that the pod waits for. If the pod has finished or was deleted, the board that it frees, if other pods wait
- * for that board.
+ * The board that the pod waits for. For a pod that has finished or was deleted: the board on which it frees capacity,
+ * if other pods wait for that board.
  */
 function* boardsOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<string> {
   const pin = after && boardOf(after) === undefined ? pinnedTo(after.spec?.affinity) : undefined;

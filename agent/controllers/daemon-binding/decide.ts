@@ -46,7 +46,7 @@ export function waitingPod(pod: Pod, node: Node): WaitingPod {
 /** The uids of pods that we bound and that are not bound in the cache yet. */
 export type BoundPods = ReadonlySet<string>;
 
-/** How soon a pod that does not fit is tried again, because capacity may become free without a change that we watch. */
+/** How soon a pod that does not fit is retried, because capacity may become free without a change that we watch. */
 const recheck: Millis = 10_000;
 
 export const decide = (state: BoardState, bound: BoundPods, now: Instant): Decision<BoundPods> =>
@@ -97,8 +97,8 @@ function assigned(pod: Pod, node: Node): Action {
 }
 
 /**
- * Reports why the pod is not bound, as a scheduler does: by the PodScheduled condition and an Event. Writes nothing
- * while the reason stays the same.
+ * Reports why the pod is not bound, as a scheduler does: by the PodScheduled condition and an Event. Writes nothing as
+ * long as the reason remains the same.
  */
 function explained(pod: Pod, message: string, now: Instant): readonly Action[] {
   const before = podCondition(pod, "PodScheduled");

@@ -5,8 +5,8 @@ import { taintsOf, tolerates } from "../../api/taints.ts";
 import { anyAddress, type HostPort, type PodNeeds } from "./pod-needs.ts";
 
 /**
- * Maximum number of addresses kept for a port; more count as all addresses. A board has few, but a tenant may invent
- * any number.
+ * Maximum number of addresses kept for a port; if there are more, they count as all addresses. A board has few, but a
+ * tenant may invent any number.
  */
 const mostAddresses = 16;
 
@@ -59,7 +59,9 @@ export class UsedCapacity {
 /** Identifies a port without its address: two ports with the same key collide if their addresses do. */
 export const keyOfPort = ({ protocol, port }: HostPort): string => `${protocol} ${port}`;
 
-/** Why a pod can never run on a board, whatever else runs there, in kube-scheduler's wording; empty if it can. */
+/**
+ * Why a pod can never run on a board, regardless of what else runs there, in kube-scheduler's wording; empty if it can.
+ */
 export function unsuited({ spec }: Pod, node: Node): readonly string[] {
   const tolerations = spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(
@@ -83,7 +85,7 @@ export function lacking({ resources, ports }: PodNeeds, node: Node, taken: UsedC
   ];
 }
 
-/** Maximum number of kept resources that a pod requests and its board lacks. */
+/** Maximum number of resources kept that a pod requests but its board lacks. */
 const mostMissing = 16;
 
 /**

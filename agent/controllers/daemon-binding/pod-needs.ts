@@ -62,7 +62,7 @@ function portsOf({ containers, initContainers = [], hostNetwork }: Spec): readon
   return running.flatMap((container) => portsOfContainer(container, hostNetwork === true));
 }
 
-/** The host ports of a container; with hostNetwork every port of the container is one. */
+/** The host ports of a container; with hostNetwork, every port of the container is one. */
 function portsOfContainer({ ports = [] }: Container, isOnHost: boolean): readonly HostPort[] {
   return ports.flatMap(({ hostPort, containerPort, hostIP, protocol }) => {
     const port = hostPort || (isOnHost ? containerPort : 0);

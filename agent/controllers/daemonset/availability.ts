@@ -3,13 +3,13 @@ import { isReady, podCondition } from "../../api/pods.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { mapped, type Steps } from "../../base/steps.ts";
 
-/** The readiness of a pod as this process watched it. */
+/** The readiness of a pod as observed by this process. */
 export interface WatchedPod {
   /** When we first saw the pod ready; undefined if it is not ready. */
   readonly readySince: Instant | undefined;
   /** lastTransitionTime of the Ready condition. */
   readonly transition: string | undefined;
-  /** The pod was already ready when the term began, so only `transition` says when it became ready. */
+  /** True if the pod was already ready when the term began, so that only `transition` says when it became ready. */
   readonly fromBefore: boolean;
 }
 
@@ -46,7 +46,7 @@ export const availabilityOf = ({ spec }: DaemonSet, readiness: DaemonReadiness |
 /**
  * Whether a pod has been ready for longer than minReadySeconds. This is measured by our clock, because a kubelet's
  * clock may be years off. The pod's timestamp is used too, but only if the pod was ready before this term began,
- * because otherwise every change of leader would make all pods of a rollout unavailable for a while.
+ * because otherwise all pods of a rollout would become unavailable for a while at every change of leader.
  */
 export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boolean {
   const remaining = untilAvailable(pod, rule, now);
@@ -55,8 +55,8 @@ export function isAvailable(pod: Pod, rule: AvailabilityRule, now: Instant): boo
 
 /**
  * Whether a pod is available by either our clock or its timestamp. Updates use this for the pods to be replaced,
- * because a pod whose history we did not watch must not count as broken, or it would be deleted at once, whatever the
- * limit.
+ * because a pod whose history we did not watch must not count as broken: it would be deleted immediately, regardless of
+ * the limit.
  */
 export function mayBeAvailable(pod: Pod, { minReady, readiness }: AvailabilityRule, now: Instant): boolean {
   const watchedPod = readiness.get(pod.metadata.uid);

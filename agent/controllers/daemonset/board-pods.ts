@@ -13,7 +13,7 @@ import { allowsSurge } from "./update-limits.ts";
  * (docs/kubernetes-rules.md#daemon-pods-of-a-board).
  */
 export interface BoardPlan {
-  /** A pod is created for the board. */
+  /** Whether a pod is created for the board. */
   readonly create: boolean;
   /** Pods to be deleted. */
   readonly leaving: readonly LeavingPod[];
@@ -21,13 +21,13 @@ export interface BoardPlan {
   readonly over: readonly { readonly pod: Pod; readonly how: "failed" | "succeeded" }[];
   /** The board's backoff after this plan; undefined if there is none. */
   readonly backoff: FailedBackoff | undefined;
-  /** How long a failed pod is still kept, because of the backoff; undefined if no pod is kept. */
+  /** How much longer a failed pod is kept because of the backoff; undefined if no pod is kept. */
   readonly recheck: Millis | undefined;
 }
 
 export interface BoardContext {
   readonly set: DaemonSet;
-  /** Hash of the present revision. */
+  /** Hash of the current revision. */
   readonly hash: string;
   readonly availability: AvailabilityRule;
   readonly backoff: FailedBackoff | undefined;
@@ -61,7 +61,10 @@ export function* planBoard(
   };
 }
 
-/** Deletes finished pods, since a daemon should not end: succeeded ones at once, failed ones with a growing delay. */
+/**
+ * Deletes finished pods, because a daemon should not end: succeeded ones immediately, failed ones after a growing
+ * delay.
+ */
 function* planOver(pods: readonly Pod[], { set, backoff: before }: BoardContext, now: Instant): Steps<BoardPlan> {
   const generation = set.status?.observedGeneration ?? 0;
   const over: { readonly pod: Pod; readonly how: "failed" | "succeeded" }[] = [];
@@ -89,7 +92,7 @@ function surplusOf(running: readonly Pod[]): readonly LeavingPod[] {
   return running.filter((pod) => pod !== kept).map((pod) => ({ pod }));
 }
 
-/** Surplus pods during an update with surge, in which a ready old pod stays until the new one is available. */
+/** Surplus pods during an update with surge, in which a ready old pod is kept until the new one is available. */
 function surplusWithSurge(
   running: readonly Pod[],
   board: Board,

@@ -10,7 +10,7 @@ import type { Eligibility } from "./eligibility.ts";
 export interface Board extends Eligibility {
   readonly name: string;
   /**
-   * Set while the Node is Ready=Unknown, because its pods are then not ready because of our verdict, not because they
+   * Set while the Node is Ready=Unknown, so that its pods are not ready because of our verdict, not because they
    * reported it.
    */
   readonly silence?: Silence;
@@ -21,7 +21,8 @@ export interface Silence {
   /** The grounds for replacing a pod of the board. */
   readonly grounds: Grounds;
   /**
-   * No pod may be deleted because of the silence now: the link is down, or a quarantine, freeze or verdict forbids it.
+   * Whether the silence currently permits no deletion of pods, because the link is down, or a quarantine, freeze or
+   * verdict forbids it.
    */
   readonly isHeld: boolean;
 }
@@ -34,7 +35,7 @@ export interface LeavingPod {
 }
 
 /**
- * The deletion of a broken pod; empty if the pod only looks broken because its board is silent, and that silence does
+ * The deletion of a broken pod; empty if the pod only appears broken because its board is silent, and that silence does
  * not permit a harmful act now.
  */
 export function leavingAsBroken(pod: Pod, board: Board | undefined): readonly LeavingPod[] {
@@ -46,7 +47,7 @@ export type PodsByBoard = ReadonlyMap<string, readonly Pod[]>;
 
 /**
  * The pods of a set by the board that they run on or were created for. Finished pods that are terminating are left out,
- * so that their board gets its next pod however long their deletion takes.
+ * so that their board gets its next pod regardless of how long their deletion takes.
  */
 export function* podsByBoard(pods: readonly Pod[]): Steps<PodsByBoard> {
   const found = new Map<string, Pod[]>();

@@ -18,8 +18,8 @@ export interface Claimed {
 }
 
 /**
- * Reads the set's objects. Undefined if the API shows that the set is gone or being deleted, so that it may adopt
- * nothing.
+ * Reads the set's objects. Undefined if the API shows that the set was deleted or is being deleted, so that it must not
+ * adopt anything.
  */
 export async function readClaimed(
   set: DaemonSet,

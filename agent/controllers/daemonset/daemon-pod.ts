@@ -17,8 +17,8 @@ const longestName = 253;
 
 /**
  * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound,
- * because only the scheduler knows whether there is room. They share the objects that are equal on all boards, because
- * a template may be large.
+ * because only the scheduler knows whether there is room. The pods of all boards share the equal parts, because a
+ * template may be large.
  */
 export function daemonPods(set: DaemonSet, hash: string): (board: string) => NewObject {
   const { name, namespace } = set.metadata;

@@ -16,7 +16,7 @@ import { heldRecheck, isNamespaceEnding, podEvents } from "./pod-writes.ts";
 import { roundOf } from "./rounds.ts";
 import { withOwnWrite } from "./status-fingerprint.ts";
 
-/** How soon a set is tried again after the cache was stale. */
+/** How soon a set is retried after the cache was stale. */
 const staleRecheck: Millis = 1000;
 /**
  * How long no pods are created in a terminating namespace; as long as an expectation lasts
@@ -80,10 +80,10 @@ export function* remembering(
   const pass: SetPass = { ...memory.pass, refused: memory.pass.refused || failures.some(isRefusal) };
   switch (pass.stage) {
     case "claims":
-      // The pass ends here: adopted pods count once the watch delivers them.
+      // The pass ends here, because adopted pods count only once the watch delivers them.
       return yield* finished(pass, updated, now);
     case "history":
-      // No later attempt would succeed either: see `observe`.
+      // Later attempts would not succeed either: see `observe`.
       if (failures.some(isOversized)) {
         const oversized = oversizedRevision(pass.work.set);
         return yield* finished({ ...pass, refused: false }, { ...updated, oversized }, now);
@@ -92,7 +92,7 @@ export function* remembering(
     case "duplicates":
       return yield* (failed ? finished : next)(pass, updated, now);
     case "pods": {
-      // No object changes when the safety valve opens.
+      // Needed because no object changes when the safety valve opens.
       const recheck = sooner(pass.recheck, failures.some(isPostponed) ? heldRecheck : undefined);
       return yield* next(
         { ...pass, wrote: true, failed, recheck, events: podEvents(pass.work.set, outcomes) },
@@ -101,7 +101,7 @@ export function* remembering(
       );
     }
     case "status": {
-      // Without a fingerprint the next pass writes the status again.
+      // Without a fingerprint, the next pass writes the status again.
       const { fingerprint: before } = updated;
       const fingerprint = failed || before === undefined ? undefined : withOwnWrite(before, outcomes);
       return yield* finished(pass, { ...updated, fingerprint }, now);

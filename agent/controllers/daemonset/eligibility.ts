@@ -4,7 +4,7 @@ import { isSameTaint, taintsOf } from "../../api/taints.ts";
 import { isMarked, outOfService } from "../node-lifecycle/out-of-service.ts";
 import { isTolerated } from "./tolerations.ts";
 
-/** run: the board should have a pod of the set. stay: an existing pod may stay. */
+/** run: whether the board should have a pod of the set. stay: whether an existing pod may stay. */
 export interface Eligibility {
   readonly run: boolean;
   readonly stay: boolean;

@@ -11,10 +11,10 @@ import { inOrder, isSameContent, templateHash } from "./template-hash.ts";
  * The revisions of a set: those of the current template, and the others (docs/kubernetes-rules.md#revision-history).
  */
 export interface History {
-  /** Revisions of the current template, of which the first is kept; empty if one has to be created. */
+  /** Revisions of the current template, of which the first is kept; empty if one must be created. */
   readonly present: readonly KnownRevision[];
   readonly old: readonly KnownRevision[];
-  /** The revision to create; set if `present` is empty. */
+  /** The revision to create; set only if `present` is empty. */
   readonly made?: NewRevision;
 }
 
@@ -26,7 +26,7 @@ export interface KnownRevision {
   /** Only name, namespace, uid, resourceVersion and the hash label. */
   readonly metadata: ObjectMeta;
   readonly revision: number;
-  /** The revision contains the present template. */
+  /** Whether the revision contains the current template. */
   readonly isPresent: boolean;
 }
 
@@ -93,7 +93,7 @@ export function* historyWrites(
   const next = nextRevision(old);
   const [kept, ...duplicates] = present;
   if (kept === undefined) return made === undefined ? labels : [...labels, creation(set, made, next)];
-  // After a rollback an old template is the current one, and its revision gets the highest number.
+  // After a rollback, an old template is the current one, so its revision gets the highest number.
   const raised = kept.revision < next ? [patchOf(kept, { revision: next })] : [];
   return [...labels, ...raised, ...(duplicates.length > 0 ? yield* relabelled(pods, old, hashOf(kept)) : [])];
 }
@@ -143,7 +143,7 @@ function creation(set: DaemonSet, { hash, data }: NewRevision, revision: number)
 
 /**
  * Only one of several revisions of the current template is kept. The pods of the others get the hash of that one. Pods
- * of older templates keep their hash; kube-controller-manager relabels them too, and an update then never replaces
+ * of older templates keep their hash; kube-controller-manager relabels those too, so that an update never replaces
  * them.
  */
 function* relabelled(pods: readonly Pod[], old: readonly KnownRevision[], hash: string): Steps<readonly Action[]> {
@@ -168,8 +168,8 @@ const patchOf = (revision: KnownRevision, patch: object): Action => ({
 });
 
 /**
- * Requires the resourceVersion that was read: before the request arrives, a rollback may have made its template the
- * current one.
+ * Requires the resourceVersion that was read, because a rollback may have made its template the current one before the
+ * request arrives.
  */
 const deletion = (revision: KnownRevision): Action => ({
   do: "delete",

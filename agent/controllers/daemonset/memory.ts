@@ -7,8 +7,8 @@ import type { SetPass } from "./pass.ts";
 import type { StatusFingerprint } from "./status-fingerprint.ts";
 
 /**
- * Memory of a set within a term. If it is lost, failed pods are replaced at once, and readiness is measured from the
- * beginning.
+ * Memory of a set within a term. If it is lost, failed pods are replaced immediately, and readiness is measured from
+ * the beginning.
  */
 export interface SetMemory {
   /** The set's uid; a recreated set starts over. */
@@ -26,7 +26,7 @@ export interface SetMemory {
   readonly overtaken: ReadonlySet<string>;
   /** Refusals by the API in a row. */
   readonly refusals: number;
-  /** The last revision that was refused because it is too large; undefined if none was. */
+  /** The last revision that was refused because it is too large; undefined if none was refused. */
   readonly oversized: OversizedRevision | undefined;
   /** Fingerprint of the last completed pass; undefined if there is none, or if its status write failed. */
   readonly fingerprint: StatusFingerprint | undefined;

@@ -25,8 +25,8 @@ import type { SetState } from "./pass.ts";
 import { selectorOf } from "./selector.ts";
 
 /**
- * Maximum number of requests to the API per pass: for missing Nodes, and as many for pods whose deletion met a
- * conflict.
+ * Maximum number of requests to the API per pass: for missing Nodes, and the same number again for pods whose deletion
+ * met a conflict.
  */
 const mostRequests = 32;
 
@@ -43,13 +43,13 @@ export async function observe(
   if (selector.length === 0) return { kind: "idle", set, events: [selectsAll(set)] };
   if (set.metadata.deletionTimestamp !== undefined) return { kind: "idle", set, events: [] };
   const { expected: before, overtaken, oversized } = memoryOf(memory, set.metadata.uid);
-  // Without a revision nothing can be done, and each attempt would hash, escape and perhaps send megabytes.
+  // Without a revision, nothing can be done, and each attempt would hash, escape and perhaps send megabytes.
   if (oversized !== undefined && isStillOversized(set, oversized)) {
     throw new TerminalError(
-      `DaemonSet ${key} is too large with its annotations: the API does not accept a revision of it`,
+      `DaemonSet ${key} is too large, together with its annotations, for the API to accept a revision of it`,
     );
   }
-  // Checked before the pods are read, so that every pod which the cache shows at this point is among them.
+  // Checked before the pods are read, so that the pods include all those that the cache shows at this point.
   const expected = await outstanding(before, pods, site);
   const claimed = await readClaimed(set, selector, site);
   if (claimed === undefined) return { kind: "stale" };
@@ -85,8 +85,8 @@ const selectsAll = (set: DaemonSet): Action => ({
 });
 
 /**
- * The set's history, with the revision to create if none has the current template. Hashes in steps, as templates may be
- * large.
+ * The set's history, with the revision to create if none has the current template. Hashes in steps, because templates
+ * may be large.
  */
 async function historyNow(
   set: DaemonSet,
@@ -102,7 +102,7 @@ async function historyNow(
 
 /**
  * Checks in the API whether the name of the revision to be created is free. It may be taken by the same revision, which
- * the cache does not show yet, or by a revision of another template with the same hash: a collision.
+ * the cache does not show yet, or, in a collision, by a revision of another template with the same hash.
  */
 async function revisionNamed(
   set: DaemonSet,
@@ -120,7 +120,7 @@ async function revisionNamed(
   return isSame && live.metadata.generation === set.metadata.generation ? { live } : "stale";
 }
 
-/** Reads one Node per step: checking the affinity and tolerations of a large set takes time for each Node. */
+/** Reads one Node per step, because checking the affinity and tolerations of a large set takes time for each Node. */
 function* boardsOf(
   set: DaemonSet,
   site: SiteView,

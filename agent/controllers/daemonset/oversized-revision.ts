@@ -13,7 +13,9 @@ export const oversizedRevision = ({ metadata }: DaemonSet): OversizedRevision =>
   annotations: heapWeight(metadata.annotations),
 });
 
-/** Whether another attempt would be refused too: the template is the same, and the annotations are no smaller. */
+/**
+ * Whether another attempt would be refused too, because the template is the same and the annotations are not smaller.
+ */
 export function isStillOversized(set: DaemonSet, refused: OversizedRevision): boolean {
   const { generation, annotations } = oversizedRevision(set);
   return generation === refused.generation && annotations >= refused.annotations;

@@ -19,7 +19,7 @@ export interface SetWork {
   readonly kind: "work";
   readonly set: DaemonSet;
   readonly boards: readonly Board[];
-  /** Boards that pods were created for and that have a Node neither in the cache nor in the API. */
+  /** Boards for which pods were created, but whose Node is in neither the cache nor the API. */
   readonly vanished: readonly string[];
   readonly pods: readonly Pod[];
   readonly history: History;
@@ -29,7 +29,7 @@ export interface SetWork {
   readonly expected: Expectations;
 }
 
-/** The rounds of writes of a pass in order; each depends on the one before (docs/kubernetes-rules.md#daemon-sync). */
+/** The rounds of writes of a pass in order; each depends on the previous one (docs/kubernetes-rules.md#daemon-sync). */
 export const stages = ["claims", "history", "duplicates", "pods", "status"] as const;
 export type Stage = (typeof stages)[number];
 
@@ -38,15 +38,15 @@ export interface SetPass {
   readonly work: SetWork;
   readonly stage: Stage;
   /**
-   * No pods are created or deleted, because the cache does not show earlier writes yet, or the namespace is
+   * Whether no pods are created or deleted, because the cache does not show earlier writes yet, or the namespace is
    * terminating.
    */
   readonly waits: boolean;
-  /** The round of pod writes had something to write. */
+  /** Whether the round of pod writes had something to write. */
   readonly wrote: boolean;
-  /** At least one pod could not be created or deleted. */
+  /** Whether at least one pod could not be created or deleted. */
   readonly failed: boolean;
-  /** The API refused a write for a lasting reason, such as a quota or a missing permission. */
+  /** Whether the API refused a write for a lasting reason, such as a quota or a missing permission. */
   readonly refused: boolean;
   /** Events about the pod writes, emitted with the status. */
   readonly events: readonly Action[];
@@ -54,7 +54,7 @@ export interface SetPass {
   readonly recheck: Millis | undefined;
 }
 
-/** The shorter of two times; undefined stands for no time. */
+/** The shorter of two times; undefined means that there is no time limit. */
 export function sooner(a: Millis | undefined, b: Millis | undefined): Millis | undefined {
   if (a === undefined) return b;
   return b === undefined ? a : Math.min(a, b);

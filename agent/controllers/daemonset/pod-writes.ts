@@ -60,14 +60,16 @@ export function* podWrites(work: SetWork, context: PodContext, now: Instant): St
   return { actions: writes(set, step, context.hash), backoffs, recheck };
 }
 
-/** Unbound pods created for a board that no longer exists: nothing else would delete them. */
+/** The deletions of unbound pods created for a board that no longer exists, because nothing else would delete them. */
 function forVanished({ vanished }: SetWork, pods: PodsByBoard): readonly LeavingPod[] {
   return vanished.flatMap((board) =>
     (pods.get(board) ?? []).filter(({ spec }) => !spec?.nodeName).map((pod) => ({ pod })),
   );
 }
 
-/** When to check again because the deletion of an old pod on a silent board is held; undefined if none is held. */
+/**
+ * When to check again because the deletion of an old pod on a silent board is held; undefined if no deletion is held.
+ */
 function heldBack({ set, boards }: SetWork, pods: PodsByBoard, hash: string): Millis | undefined {
   const waits = boards.some(
     ({ name, silence }) =>
@@ -120,7 +122,8 @@ function eventText(
   const what = action.do === "create" ? "Create" : "Delete";
   if (!outcome.ok) {
     const { error } = outcome;
-    // After a conflict the pod is read again, and the next pass makes a new decision. A postponed write did not fail.
+    // After a conflict, the pod is read again, and the next pass makes a new decision. A postponed write has not
+    // failed.
     if (isNotAttempted(error) || isNamespaceEnding(error) || isConflict(error) || isPostponed(error)) return undefined;
     const doing = action.do === "create" ? "creating" : "deleting";
     return { severity: "Warning", reason: `Failed${what}`, message: `Error ${doing}: ${error.message}` };

@@ -9,7 +9,7 @@ import { updateLimits } from "./update-limits.ts";
 
 /** The writes of one step of an update (docs/kubernetes-rules.md#rolling-update). */
 export interface UpdateStep {
-  /** Boards that get a new pod beside their old one. */
+  /** Boards that get a new pod in addition to their old one. */
   readonly create: readonly string[];
   readonly leaving: readonly LeavingPod[];
 }
@@ -58,7 +58,7 @@ interface Pair {
   readonly name: string;
   /** The board as the set sees it; undefined if its Node does not exist. */
   readonly board: Board | undefined;
-  /** The board has two pods of the same template, so the surplus is deleted first. */
+  /** Whether the board has two pods of the same template, so that the surplus is deleted first. */
   readonly excess: boolean;
   readonly old: Found | undefined;
   readonly fresh: Found | undefined;
@@ -95,7 +95,7 @@ function* pairsOf(
 }
 
 /**
- * Update without surge: deletes unavailable old pods at once, and available ones as far as the limit permits. As in
+ * Update without surge: deletes unavailable old pods immediately, and available ones as far as the limit permits. As in
  * kube-controller-manager 1.36, unavailable pods count against the limit too.
  */
 function* replace(pairs: readonly Pair[], maxUnavailable: number): Steps<{ step: UpdateStep; inProgress: number }> {
@@ -110,9 +110,9 @@ function* replace(pairs: readonly Pair[], maxUnavailable: number): Steps<{ step:
 }
 
 /**
- * Whether the board's Node was deleted and its pods are all terminating, possibly for long, with no kubelet to finish
- * them. In kube-controller-manager such a board counts against the limit, and can block an update until the pods are
- * removed by hand.
+ * Whether the board's Node was deleted and its pods are all terminating, possibly for a long time, because there is no
+ * kubelet to finish them. In kube-controller-manager such a board counts against the limit, and can block an update
+ * until the pods are removed by hand.
  */
 const isAbandoned = ({ board, excess, fresh, old }: Pair): boolean =>
   board === undefined && !excess && fresh === undefined && old === undefined;
@@ -122,8 +122,8 @@ const isOnlyAvailable = (fresh: Found | undefined, old: Found | undefined): bool
   (fresh === undefined) !== (old === undefined) && (fresh ?? old)?.available === true;
 
 /**
- * Update with surge: creates the new pod beside the old one, and deletes the old one once the new one is available.
- * Unavailable old pods do not count against the limit.
+ * Update with surge: creates the new pod in addition to the old one, and deletes the old one once the new one is
+ * available. Unavailable old pods do not count against the limit.
  */
 function* surge(
   pairs: readonly Pair[],
@@ -140,7 +140,7 @@ function* surge(
   const broken = unwanted.flatMap(({ available, pod, board }) => (available ? [] : leavingAsBroken(pod, board)));
   yield;
   const done = clear.flatMap(({ old, fresh }) => (old && fresh?.available ? [{ pod: old.pod }] : []));
-  // If the set moves to other boards, an available pod leaves only while enough other boards have an available one.
+  // If the set moves to other boards, an available pod is deleted only while enough other boards have an available one.
   const serving = clear.filter(({ old, fresh }) => (old ?? fresh)?.available).length;
   yield;
   const sunset = unwanted.filter(({ available }) => available).map(({ pod }) => ({ pod }));

@@ -38,7 +38,7 @@ export function* roundOf(pass: SetPass, memory: SetMemory, now: Instant): Steps<
       return { actions, pass: { ...pass, recheck: sooner(pass.recheck, recheck) }, memory: { ...memory, ...after } };
     }
     case "status": {
-      // A pass that did not handle the pods must not report this generation as observed.
+      // A pass that has not handled the pods must not report this generation as observed.
       const byBoard = yield* podsByBoard(pods);
       const counts = yield* countBoards(boards, byBoard, { set, hash, availability }, now);
       const fingerprint = fingerprintOf(set, hash, pods);

@@ -56,8 +56,8 @@ export function* countBoards(
 }
 
 /**
- * The merge patch of the status; undefined if nothing changed. `observed`: the pods of this generation were handled, so
- * observedGeneration is raised; `kubectl rollout status` waits for that.
+ * The merge patch of the status; undefined if nothing changed. `observed`: whether the pods of this generation were
+ * handled, so that observedGeneration is raised; `kubectl rollout status` waits for that.
  */
 export function statusPatch(
   { metadata, status }: DaemonSet,

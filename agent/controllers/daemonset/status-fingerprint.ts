@@ -3,7 +3,10 @@ import { compareVersions } from "../../api/resource-version.ts";
 import type { Outcome } from "../../execution/actions.ts";
 import type { SetCounts } from "./set-status.ts";
 
-/** Identifies what a pass saw. If two fingerprints are equal, only boards can have changed between the passes. */
+/**
+ * Identifies the state that a pass saw. If the fingerprints of two passes are equal, only boards can have changed in
+ * between.
+ */
 export interface StatusFingerprint {
   /** resourceVersion of the set after our own status write. */
   readonly set: string;

@@ -2,7 +2,7 @@ import { isRawInteger } from "../../api/exact-integers.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../../api/json.ts";
 import { endsStep, mappedBy, type Steps } from "../../base/steps.ts";
 
-/** The characters of a hash. They include no vowels, so that a hash never forms a word. */
+/** The characters of a hash. They do not include vowels, so that a hash never forms a word. */
 const letters = "bcdfghjklmnpqrstvwxz2456789";
 
 /**
@@ -68,7 +68,7 @@ const plain = (value: unknown): JsonValue =>
     ? value
     : null;
 
-/** Bytes hashed in one step. */
+/** Number of bytes hashed in one step. */
 const bytesTogether = 65_536;
 
 /**

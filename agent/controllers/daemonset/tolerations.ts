@@ -6,8 +6,8 @@ type PodSpec = NonNullable<DaemonSet["spec"]>["template"]["spec"];
 const forGood = (key: string, effect: "NoExecute" | "NoSchedule"): Toleration => ({ key, operator: "Exists", effect });
 
 /**
- * The tolerations of every daemon pod (docs/kubernetes-rules.md#daemon-tolerations): it stays on its board in any
- * condition.
+ * The tolerations of every daemon pod (docs/kubernetes-rules.md#daemon-tolerations): it stays on its board regardless
+ * of the board's condition.
  */
 const always: readonly Toleration[] = [
   forGood(taintKeys.notReady, "NoExecute"),
@@ -21,7 +21,7 @@ const withoutPodNetwork: readonly Toleration[] = [forGood(taintKeys.networkUnava
 
 /**
  * The template's tolerations, and those of every daemon pod. A toleration of every daemon pod replaces an equal one in
- * the template and has no tolerationSeconds, so that the pod stays for good.
+ * the template and has no tolerationSeconds, so that the pod stays permanently.
  */
 export function daemonTolerations(spec: PodSpec): readonly Toleration[] {
   const added = new Map(addedTo(spec).map((one) => [one.key, one]));

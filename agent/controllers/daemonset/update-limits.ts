@@ -11,14 +11,14 @@ export interface UpdateLimits {
 }
 
 /**
- * The limits of a set's updates; undefined for OnDelete, with which a pod is replaced only after it was deleted by
+ * The limits of a set's updates; undefined for OnDelete, with which a pod is replaced only after it has been deleted by
  * hand.
  */
 export function updateLimits({ spec }: DaemonSet, desired: number): UpdateLimits | undefined {
   if (spec?.updateStrategy?.type === "OnDelete") return undefined;
   const { maxUnavailable, maxSurge } = spec?.updateStrategy?.rollingUpdate ?? {};
   const limits = { maxUnavailable: share(maxUnavailable, desired, 1), maxSurge: share(maxSurge, desired, 0) };
-  // With both limits at 0 an update would never proceed.
+  // With both limits at 0, an update would never proceed.
   const isStuck = desired > 0 && limits.maxUnavailable === 0 && limits.maxSurge === 0;
   return isStuck ? { ...limits, maxUnavailable: 1 } : limits;
 }

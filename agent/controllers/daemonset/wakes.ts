@@ -10,8 +10,9 @@ import { eligibilityOf } from "./eligibility.ts";
 import { selectorOf } from "./selector.ts";
 
 /**
- * The changes that enqueue a set (docs/kubernetes-rules.md#daemon-triggers), the same as in kube-controller-manager: a
- * deleted Node, or one that becomes ineligible for new pods, appears in the status with the next of these changes.
+ * The changes that enqueue a set (docs/kubernetes-rules.md#daemon-triggers), the same as in kube-controller-manager. A
+ * deleted Node, or one that becomes ineligible for new pods, is reflected in the status only at the next of these
+ * changes.
  */
 export const setWakes: readonly WatchSpec[] = [
   wake(daemonSets, ({ key }) => [key]),

@@ -31,7 +31,7 @@ export const endpointSliceMirroring = ({ most }: MirroringOptions): Controller<M
       return { kind: "mirrored", endpoints: made, slices };
     }
     if (slices.length === 0) return undefined;
-    // Endpoints stay mirrored if they, or their service, have only left our cache.
+    // Endpoints remain mirrored if they, or their service, have merely left our cache.
     const isInApi =
       (made === undefined && (await site.fetch(endpoints, key)) !== undefined) ||
       (service === undefined && (await site.fetch(services, key)) !== undefined);
@@ -56,7 +56,7 @@ function keysOfService({ key, before, after }: Seen<Service>): readonly string[]
 
 /**
  * Endpoints that a controller writes for a service with a selector enqueue nothing, because they are not mirrored. For
- * a service without a selector the managed-by label is ignored, because the service may have lost its selector, or its
+ * a service without a selector, the managed-by label is ignored, because the service may have lost its selector, or its
  * Endpoints may have been applied from a copy of controller-written ones.
  */
 function keysOfEndpoints({ key, before, after, swept }: Seen<Endpoints>, site: SiteView): readonly string[] {

@@ -142,7 +142,7 @@ const slicePort = ({
   ...(appProtocol !== undefined && { appProtocol }),
 });
 
-/** Whether the slice mirrors exactly this object rather than an earlier one of the same name. */
+/** Whether the slice mirrors exactly this object rather than an earlier one with the same name. */
 function isMirror(slice: EndpointSlice, wanted: readonly SliceEndpoint[], endpoints: Endpoints): boolean {
   const stored = endpointsOf(slice);
   const byIdentity = new Map(stored.map((endpoint) => [identityOf(endpoint), endpoint]));

@@ -16,7 +16,7 @@ export const labelsFor = (service: Service): Readonly<Record<string, string>> =>
   [managedByLabel]: controllerName,
 });
 
-/** Whether the service's labels differ from the slice's. Differences in our own labels alone do not cause a write. */
+/** Whether the service's labels differ from the slice's. Differences only in our own labels do not cause a write. */
 export const isRelabelled = (slice: EndpointSlice, service: Service): boolean =>
   !isSameMap(without(slice.metadata.labels, ...ownLabels), without(service.metadata.labels, ...ownLabels));
 

@@ -69,8 +69,8 @@ export const endpointSlicesOfServices = ({
 });
 
 /**
- * A new Node enqueues the services that had to leave out its pods, ahead of their retry. As in kube-controller-manager,
- * other services use its zone only with their next change.
+ * When a Node is created, enqueues the services that had to leave out its pods, ahead of their retry. As in
+ * kube-controller-manager, other services use its zone only after their next change.
  */
 function* keysLeftOut({ key, before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (before !== undefined || after === undefined) return;
@@ -91,8 +91,8 @@ function* isListed({ metadata: { uid } }: Pod, service: string, site: SiteView):
 }
 
 /**
- * When a Node changes its readiness or zone, enqueues the services that share their endpoints among the zones and now
- * have too few in one of them. An index finds these services, which are few.
+ * When a Node's readiness or zone changes, enqueues the services that share their endpoints among the zones and now
+ * have too few in one of them. These services are few, and are found by an index.
  */
 function* keysOverloaded({ before, after }: Seen<Node>, site: SiteView): Generator<string | undefined> {
   if (zoneText(before) === zoneText(after)) return;
@@ -125,7 +125,8 @@ function* hintCounts(service: string, site: SiteView): Steps<readonly ReadonlyMa
 }
 
 /**
- * The zones of the boards of these pods. Boards without a Node are missing; undefined if the Node has no zone label.
+ * The zones of the boards of these pods. Boards without a Node are left out; the zone is undefined if the Node has no
+ * zone label.
  */
 function zonesOf(selected: readonly Pod[], site: SiteView): ReadonlyMap<string, string | undefined> {
   const zones = new Map<string, string | undefined>();

@@ -76,7 +76,7 @@ function* decideSelected(
   now: Instant,
 ): Steps<Decision<SliceMemory>> {
   const { service, pods, slices, zones, shares, silence } = state;
-  // With publishNotReadyAddresses the endpoint of an unready pod stays ready, so no endpoint has to be held ready.
+  // With publishNotReadyAddresses, the endpoint of an unready pod stays ready, so no endpoint needs to be held ready.
   const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(slices);
   const { ready, isHeld, cause } = readinessOf(pods, silence, new Set(wasReady));
   const { at, times } = triggerTime(memory.reported, service, pods);
@@ -102,7 +102,7 @@ function* decideSelected(
   };
 }
 
-/** After a failed write the next sync reports the same trigger time, and an Event reports a refusal by the API. */
+/** After a failed write, the next sync reports the same trigger time, and an Event reports a refusal by the API. */
 export const remember = (
   decision: Decision<SliceMemory>,
   outcomes: readonly Outcome[],
@@ -154,7 +154,7 @@ const complaint = (about: ObjectRef, what: string): Action => ({
   message: `Error updating Endpoint Slices for Service ${about.namespace}/${about.name}: ${what}`,
 });
 
-/** The pods left out now. A sync before the next try keeps the pending backoff and does not repeat the Event. */
+/** The pods left out now. A sync before the next retry keeps the pending backoff and does not repeat the Event. */
 function missedNow(
   missing: readonly Pod[],
   service: Service,

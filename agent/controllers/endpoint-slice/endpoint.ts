@@ -16,7 +16,7 @@ export function endpointOf(
   if (addresses.length === 0) return undefined;
   const { namespace = "", name, uid } = pod.metadata;
   const terminating = isTerminating(pod);
-  // A terminating pod is not ready, though it may still serve, unless the service publishes unready pods too.
+  // A terminating pod is not ready, although it may still serve, unless the service also publishes unready pods.
   const ready = service.spec?.publishNotReadyAddresses === true || (isReady && !terminating);
   const [board, hostname] = [boardOf(pod), hostnameOf(pod, service)];
   return {
@@ -43,7 +43,7 @@ export function* slicePortsOf(pod: Pod, { spec }: Service): Steps<readonly Slice
 
 /**
  * The address families of a service; each has its own slices. If an old API server has set none, the family of the
- * cluster IP is used. Without a cluster IP both families are used, as in kube-controller-manager, so that no slice is
+ * cluster IP is used. Without a cluster IP, both families are used, as in kube-controller-manager, so that no slice is
  * removed because of its family.
  */
 export function familiesOf({ spec }: Service): readonly Family[] {

@@ -11,9 +11,9 @@ export interface Packed {
 
 /**
  * Packs the endpoints of one port map into slices with as few changes as possible
- * (docs/kubernetes-rules.md#slice-packing). Existing endpoints stay where they are. New ones go first into slices that
- * change anyway, the fullest first; then, if all of them fit, into the unchanged slice that they fill best; then into
- * new slices. Slices are never merged or split.
+ * (docs/kubernetes-rules.md#slice-packing). Existing endpoints remain in their slices. New endpoints are added first to
+ * slices that change anyway, the fullest first; then, if all of them fit, to the unchanged slice that they fill best;
+ * then to new slices. Slices are never merged or split.
  */
 export function pack(
   slices: readonly EndpointSlice[],

@@ -135,7 +135,7 @@ interface Group {
 
 /**
  * Groups the endpoints by their ports. A pod whose board has no Node is left out, because its zone is unknown, unless
- * the service publishes unready pods too. Its ports still form a group, so that their slices are kept.
+ * the service also publishes unready pods. Its ports still form a group, so that their slices are kept.
  */
 function* groupsOf(
   family: Family,

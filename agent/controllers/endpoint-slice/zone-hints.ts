@@ -23,8 +23,8 @@ export interface ZoneHints {
 
 /**
  * Shares the ready endpoints among the zones by their CPU (docs/kubernetes-rules.md#slice-hints). Each endpoint first
- * serves its own zone; zones above their share then give endpoints to zones below theirs. No hints are set if a zone
- * would get too few.
+ * serves its own zone; zones above their share then give endpoints to zones below their share. No hints are set if a
+ * zone would get too few.
  */
 export function withZoneHints(
   plan: SlicePlan,

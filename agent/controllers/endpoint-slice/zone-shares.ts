@@ -32,7 +32,7 @@ export function zoneSharesOf(nodes: Iterable<Node>): ZoneShares | undefined {
   return new Map(zones.map(([zone, processors]) => [zone, processors / total]));
 }
 
-/** The minimum number of endpoints with which a zone of this share is not overloaded. */
+/** The minimum number of endpoints with which a zone with this share is not overloaded. */
 export const leastFor = (share: number, endpoints: number): number =>
   Math.ceil(endpoints * share * (1 / (1 + overload)));
 

@@ -55,14 +55,14 @@ export const endpointsOfServices = ({
   remember,
 });
 
-/** Reads the service from the API: if it only left our cache, its Endpoints stay. */
+/** Reads the service from the API, because if it merely left our cache, its Endpoints are kept. */
 async function withoutService(key: string, cached: Endpoints, site: SiteView): Promise<EndpointsState | undefined> {
   return (await site.fetch(services, key)) === undefined ? { kind: "gone", endpoints: cached } : undefined;
 }
 
 /**
- * Deleted Endpoints are recreated. The initial sweep also finds Endpoints whose service was deleted while no leader
- * watched; those of old leader elections never had a service and are kept.
+ * Deleted Endpoints are recreated. The initial sweep also finds Endpoints whose service was deleted while no leader was
+ * watching. Endpoints of old leader elections never had a service, and are kept.
  */
 function leftovers({ key, after, swept }: Seen<Endpoints>): readonly string[] {
   if (after === undefined) return [key];

@@ -18,7 +18,7 @@ import { isSameSubsets, readyTargets, subsetsOf } from "./subsets.ts";
 import { truncate } from "./truncate.ts";
 
 export type EndpointsState =
-  /** The service does not exist, so the Endpoints of its name are deleted. */
+  /** The service does not exist, so the Endpoints with its name are deleted. */
   | { readonly kind: "gone"; readonly endpoints: Endpoints }
   /** Another writer manages the service's Endpoints. */
   | { readonly kind: "foreign" }
@@ -61,7 +61,7 @@ export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps
     }
     case "selected": {
       const { service, pods, silence } = state;
-      // With publishNotReadyAddresses an unready pod keeps its address, so no address has to be held ready.
+      // With publishNotReadyAddresses, an unready pod keeps its address, so no address needs to be held ready.
       const wasReady = service.spec?.publishNotReadyAddresses ? [] : readyTargets(state.endpoints?.subsets);
       const readiness = readinessOf(pods, silence, new Set(wasReady));
       const { at, times } = triggerTime(memory.reported, service, pods);
@@ -74,7 +74,7 @@ export function* deciding(state: EndpointsState, memory: EndpointsMemory): Steps
   }
 }
 
-/** After a failed write the next sync reports the same trigger time, and an Event reports a refusal by the API. */
+/** After a failed write, the next sync reports the same trigger time, and an Event reports a refusal by the API. */
 export function remember(
   { actions, memory, ...rest }: Decision<EndpointsMemory>,
   outcomes: readonly Outcome[],

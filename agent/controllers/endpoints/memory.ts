@@ -3,7 +3,7 @@ import type { TriggerTimes } from "../service/trigger-time.ts";
 
 /** Memory of a service between syncs. */
 export interface EndpointsMemory {
-  /** Trigger times of the last successful sync; after a failed write the next sync reports the same change. */
+  /** Trigger times of the last successful sync; after a failed write, the next sync reports the same change. */
   readonly reported: TriggerTimes | undefined;
   /** Trigger times of the current decision, until its write has succeeded. */
   readonly reporting: TriggerTimes | undefined;

@@ -43,8 +43,8 @@ function addOffer(address: SubsetAddress, ready: boolean, offers: Offers, addres
 }
 
 /**
- * Groups ports that the same addresses offer. Addresses without ports form a group without ports, or join the group of
- * the same addresses.
+ * Groups ports that the same addresses offer. Addresses without ports form a group without ports, or join the group
+ * with the same addresses.
  */
 function* grouped(
   ports: readonly { readonly port: SubsetPort | undefined; readonly subsets: ReadonlySet<Subset> }[],

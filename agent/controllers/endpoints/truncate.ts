@@ -10,8 +10,8 @@ export interface Truncated {
 
 /**
  * Limits the number of addresses (docs/kubernetes-rules.md#endpoints-over-capacity): ready ones first, each subset in
- * proportion to its size, rounded up, so the last subsets get what is left. Subsets left empty are removed, because the
- * API rejects them.
+ * proportion to its size, rounded up, so that the last subsets get the rest. Subsets left empty are removed, because
+ * the API rejects them.
  */
 export function truncate(subsets: readonly Subset[]): Truncated {
   const ready = countOf(subsets, ({ addresses }) => addresses);

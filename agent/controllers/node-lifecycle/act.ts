@@ -19,8 +19,8 @@ import { judgeZones } from "./zones/site-zones.ts";
 
 /**
  * Second round of a monitor pass: judges the zones and acts on them. It runs after the conditions were written, because
- * a board whose conditions the API refused must not count in its zone. A board whose conditions still wait to be
- * written does count: the eviction rate of a zone must not depend on how fast we may write.
+ * a board whose conditions the API refused must not count in its zone. A board whose conditions are still waiting to be
+ * written does count, because the eviction rate of a zone must not depend on how fast we may write.
  */
 export function act(
   pass: MonitorPass,

@@ -63,8 +63,9 @@ export const nodeLifecycle = ({
   wakes: [],
   firstKeys: [siteKey],
   initialMemory: memoryAfter(recalled),
-  // A pass ends in time however few requests are allowed; the next one sends the rest. A fifth of each period is
-  // reserved for controllers that act on these writes: otherwise node-taints would lag behind the conditions.
+  // A pass ends in time regardless of how few requests are allowed; the next one sends the rest. A fifth of each period
+  // is reserved for controllers that act on these writes, because otherwise node-taints would lag behind the
+  // conditions.
   patience: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);

@@ -94,10 +94,10 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
   return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
 }
 
-/** The condition was not sent, for want of time or because an outage began: a later pass judges the board anew. */
+/** The condition was not sent, because time ran out or an outage began; a later pass judges the board again. */
 const isUnsent = (error: Error): boolean => isPostponed(error) || error instanceof OutdatedError;
 
-/** Returns the decision; if it has no actions, the next round follows at once. */
+/** Returns the decision; if it has no actions, the next round follows immediately. */
 const unlessIdle = (
   decision: Decision<SiteMemory>,
   settings: NodeLifecycleSettings,

@@ -19,7 +19,7 @@ export function boardsInDoubt(
   for (const [name, { health }] of boards) {
     if (name === settings.ownNode) continue;
     const grace = graceOf(health.ready !== undefined, settings);
-    // Such a board has only a quarter of a grace period, so it is asked at once.
+    // Such a board has only a quarter of a grace period, so it is asked immediately.
     if (missedNow(health, link) !== undefined || elapsed(silentSince(health, link), now) >= grace / 2) names.push(name);
   }
   return names;

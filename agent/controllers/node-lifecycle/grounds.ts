@@ -40,8 +40,8 @@ export const markGrounds = (board: Examined): Grounds => ({
 });
 
 /**
- * How a board comes to its taint: by its turn, with the bucket at this level, or for free. `valve`: so many boards are
- * tainted that the safety valve permits no further one.
+ * How a board gets its taint: by its turn, with the bucket at this level, or for free. `valve`: set if the safety valve
+ * does not permit another board to be tainted.
  */
 export type TurnFacts = Pick<GateFacts, "level" | "free" | "valve">;
 
@@ -116,9 +116,7 @@ export function dueTaints({ boards, zones }: SiteMemory, known: Known): readonly
   return [...held, ...waiting];
 }
 
-/**
- * Maximum number of boards that are held, and of those that wait; further ones are neither recorded nor counted as held.
- */
+/** Maximum number of held boards, and of waiting ones; any others are neither recorded nor counted as held. */
 const mostDue = 100;
 
 /** The ruling on a taint as a restraint with its details; undefined if the taint is not held back. */

@@ -21,14 +21,14 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** The board's last word, as the pass that reads the board knows it; undefined if there is none. */
+  /** The board's last word at the time of the pass that reads the board; undefined if there is none. */
   readonly word?: Word | undefined;
 }
 
 /** A board's last word; undefined if there is none. */
 export type WordOf = (board: string) => Word | undefined;
 
-/** Where no board is asked on the LAN. */
+/** Used if no board is asked on the LAN. */
 export const noWord: WordOf = () => undefined;
 
 /**
@@ -75,7 +75,7 @@ export interface Examined {
   readonly evidence: Evidence;
   /** The verdict that follows from the evidence. */
   readonly verdict: Verdict;
-  /** Status of the Ready condition in the API; `undefined`: there is none. */
+  /** Status of the Ready condition in the API; undefined if there is none. */
   readonly observed: string | undefined;
 }
 
@@ -152,15 +152,15 @@ function evidenceOf(
 
 /**
  * A digest of a board's last sign of life, for confirmations that the board is dead. `lease`: the resourceVersion of
- * its Lease. A board that never reported gets its creation as heartbeat when it is marked as silent, so that is the
- * same sign.
+ * its Lease. For a board that has never reported, marking it silent sets its creation time as heartbeat, so the two
+ * count as the same sign.
  */
 export const lastSignOf = (node: Node, lease: string | undefined): string => {
   const { uid, creationTimestamp = "" } = node.metadata;
   return digestOfSign([uid, lease ?? "", readyOf(node)?.lastHeartbeatTime ?? creationTimestamp]);
 };
 
-/** What the board missed before the present respite began, unless it has reported since. */
+/** What the board missed before the current respite began, unless it has reported since. */
 export function missedNow(health: NodeHealth, link: Link): Millis | undefined {
   const { missed } = health;
   if (missed === undefined || !isPresent(missed, link) || isAfter(silenceBegan(health), missed.since)) return undefined;
@@ -182,7 +182,7 @@ const both = ({ nodes, leases }: Link["proof"]): Instant | undefined =>
 
 /**
  * The health after another sighting. A change of the Lease's resourceVersion or of the heartbeat time is a sign of
- * life, whatever the new values are.
+ * life, regardless of the new values.
  *
  * As in kube-controller-manager 1.36, after a changed heartbeat the unchanged Lease counts as a sign of life once, in
  * the next pass, which prolongs the grace period by up to one monitor period.
@@ -281,7 +281,7 @@ const kubeletConditions = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressu
 
 /**
  * The conditions to write for a silent board. `time` is the current time, formatted once per pass: a whole site can
- * fall silent at once.
+ * fall silent at the same time.
  */
 export const silentConditions = (node: Node, time: string): readonly NodeCondition[] =>
   kubeletConditions

@@ -86,7 +86,7 @@ export function causeOf({ name, ready, verdict }: Pick<Judged, "name" | "ready" 
 export type TaintPlan =
   /** Remove both NoExecute taints and leave the queue. */
   | "clear"
-  /** The board has the other of the two taints: swap them at once, without a token. */
+  /** The board has the other of the two taints: swap them immediately, without a token. */
   | "swap"
   /** The board lacks its taint: wait for a turn. */
   | "wait"
@@ -107,9 +107,8 @@ export function taintPlan(board: Judged): TaintPlan {
 }
 
 /**
- * Whether the board has the taint of a silent board, although a witness shows that it runs. The taint is then removed:
- * if the witness falls silent too, the board waits for a turn again, and its pods are tolerated for their whole time
- * again (D160).
+ * Whether the board has the taint of a silent board, although a witness shows that it runs. The taint is then removed.
+ * If the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
  */
 const isExonerated = ({ ready, verdict, node }: Judged): boolean =>
   ready === "Unknown" && isWitnessed(verdict) && taintOf(node, unreachable) !== undefined;
@@ -135,8 +134,7 @@ const isSame = (before: BoardRecord, after: BoardRecord): boolean =>
   (Object.keys(after) as readonly (keyof BoardRecord)[]).every((field) => before[field] === after[field]);
 
 /**
- * The record of a board's taint. If a taint was removed and added again with another timeAdded, its record starts
- * afresh.
+ * The record of a board's taint. If a taint was removed and added again with another timeAdded, its record starts over.
  */
 export function taintRecord(node: Node, before: RunningTaint | undefined, now: Instant): RunningTaint | undefined {
   const taint = runningTaint(node);

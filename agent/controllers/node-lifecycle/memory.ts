@@ -52,8 +52,8 @@ export interface Evictions {
 
 /**
  * A turn whose write met a conflict. It is repeated without another token, because kube-controller-manager repeats such
- * a write at once: as soon as the cache shows another resourceVersion of the Node than `version`, and until `until` or
- * until the board may no longer have a turn.
+ * a write immediately: as soon as the cache shows another resourceVersion of the Node than `version`, and until `until`
+ * or until the board may no longer have a turn.
  */
 export interface PaidTurn {
   readonly version: string;
@@ -86,7 +86,7 @@ export interface SiteMemory {
   readonly behindSince: Instant | undefined;
   /** Unknown fields of the inherited budget, written by a newer program; passed on unchanged. */
   readonly foreign: Foreign;
-  /** The pass that waits for the outcomes of its writes; undefined if none does. */
+  /** The pass that is waiting for the outcomes of its writes; undefined if there is none. */
   readonly pass: Pass | undefined;
 }
 

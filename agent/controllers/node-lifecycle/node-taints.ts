@@ -21,7 +21,7 @@ export const nodeTaints: Controller<Node, undefined> = {
 };
 
 /**
- * Whether the board became ready. This is urgent, since pods wait for it; tainting thousands of silent boards is not.
+ * Whether the board became ready. This is urgent, because pods wait for it; tainting thousands of silent boards is not.
  */
 function isComingBack({ before, after }: Seen<Node>): boolean {
   const isReady = (node: Node): boolean => readyOf(node)?.status === "True";

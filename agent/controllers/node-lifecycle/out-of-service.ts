@@ -19,7 +19,9 @@ export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecut
 /** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
-/** Writes taint and annotation in one patch: a taint not marked as ours would never be removed. */
+/**
+ * Writes the taint and the annotation in one patch, because a taint that is not marked as ours would never be removed.
+ */
 export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
   const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease) }) };
@@ -65,7 +67,7 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
     };
     const { name, uid } = node.metadata;
     const by = typeof mark.by === "string" ? mark.by : "an operator";
-    const message = `Node ${name} sends heartbeats again, although ${by} had confirmed it to be dead: it is back in service`;
+    const message = `Node ${name} sends heartbeats again although ${by} had confirmed it to be dead, so it is back in service`;
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
@@ -77,8 +79,8 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
 };
 
 /**
- * Our mark on the Node; undefined if there is none. An unreadable mark counts as a sign of life: better to remove the
- * taint too early than never.
+ * Our mark on the Node; undefined if there is none. An unreadable mark counts as a sign of life, because it is better
+ * to remove the taint too early than never.
  */
 function markOf({ metadata: { annotations } }: Node): JsonRecord | undefined {
   const text = annotations?.[outOfServiceAnnotation];

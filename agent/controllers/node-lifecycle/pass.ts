@@ -71,7 +71,7 @@ export interface MonitorPass {
   readonly back: ReadonlyMap<string, TaintWrite>;
   /** The new versions of the Nodes whose conditions were written. */
   readonly written: ReadonlyMap<string, Node>;
-  /** Boards whose conditions could not be written at the last try. */
+  /** Boards whose conditions could not be written at the last attempt. */
   readonly open: ReadonlySet<string>;
   /** Boards whose conditions were sent to the API, successfully or not. The others wait for a later pass. */
   readonly tried: ReadonlySet<string>;

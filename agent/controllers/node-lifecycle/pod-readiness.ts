@@ -14,15 +14,15 @@ import type { NodeLifecycleSettings } from "./settings.ts";
 export interface PodReadinessDeps {
   readonly settings: Pick<NodeLifecycleSettings, "policy" | "ownNode" | "gracePeriod" | "stall" | "blip">;
   /**
-   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
-   * off.
+   * The node lifecycle controller's record of a board; undefined if there is none yet, "no judge" if that controller is
+   * turned off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
 }
 
 /**
- * Marks pods that arrive on an unready board as not ready. Under policy `kubernetes` the board's state is that of the
- * last monitor pass, whatever its kubelet has reported since.
+ * Marks pods that arrive on an unready board as not ready. Under policy `kubernetes`, the board's state is that of the
+ * last monitor pass, regardless of what its kubelet has reported since.
  *
  * Policy `evidence` uses the Ready condition in the API. A monitor pass writes its result there before acting on it, so
  * the two differ only briefly, while the pass itself marks the board's pods.
@@ -77,7 +77,7 @@ function decidePodReadiness(
   // After an outage, the cached pod may be newer than the cached status of its board.
   if (isHeld || !link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
   if (ready === "False") return { ...idle, actions: markNotReady(refTo(pods, pod), undefined, now) };
-  const cause = { board, verdict: "unproven", rule: "the pod arrived on a board that is Unknown" };
+  const cause = { board, verdict: "unproven", rule: "the pod arrived on a board whose Ready condition is Unknown" };
   return { ...idle, actions: markNotReady(refTo(pods, pod), cause, now) };
 }
 

@@ -4,7 +4,10 @@ import type { SiteView } from "../../loop/controller.ts";
 import { type Circumstances, type Examined, examine, type Sighting } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 
-/** Maximum number of boards read from the API per pass: if a watch has stalled unnoticed, every board seems silent. */
+/**
+ * Maximum number of boards read from the API per pass, because if a watch has stalled unnoticed, every board appears
+ * silent.
+ */
 const mostRequests = 64;
 
 /**

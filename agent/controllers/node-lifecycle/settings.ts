@@ -19,7 +19,7 @@ export interface NodeLifecycleSettings extends WatchLimits {
   readonly unhealthyZone: number;
   /** How long the pods of a board that answers on the LAN without its kubelet are held. */
   readonly unmanagedHold: Millis;
-  /** How long evictions go at the secondary rate after a quarantine. */
+  /** How long evictions proceed at the secondary rate after a quarantine. */
   readonly recovery: Millis;
 }
 

@@ -82,8 +82,8 @@ function afterTurn(
 }
 
 /**
- * The record after a taint write. The taint runs from `at`, when its write ended, not from the pass that decided on it:
- * otherwise the next leader would shorten toleration times by the duration of a slow write.
+ * The record after a taint write. The taint runs from `at`, when its write ended, not from the pass that decided on it,
+ * because otherwise the next leader would shorten toleration times by the duration of a slow write.
  */
 function withTaints(
   record: BoardRecord,

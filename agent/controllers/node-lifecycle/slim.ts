@@ -4,8 +4,8 @@ import { type NodeHealth, readyOf } from "./health.ts";
 import { zoneLabels } from "./zones/zones.ts";
 
 /**
- * The fields of a Node that a judgement needs, a third of the cached object: a pass holds all Nodes of the site at
- * once. Labels and conditions are incomplete; before they are written, the whole Node is read again.
+ * The fields of a Node that a judgement needs, a third of the cached object, because a pass holds all Nodes of the site
+ * at the same time. Labels and conditions are incomplete; before they are written, the whole Node is read again.
  *
  * Each read of the cache creates new strings. Strings that `before` already has are reused.
  */

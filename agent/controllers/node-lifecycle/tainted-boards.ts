@@ -8,11 +8,11 @@ export function taintedBoards(records: ReadonlyMap<string, BoardRecord>): number
   return count;
 }
 
-/** How many further boards the safety valve permits to be tainted. */
+/** How many more boards the safety valve permits to be tainted. */
 export const roomForTaints = (records: ReadonlyMap<string, BoardRecord>, valve: ValveNow): number =>
   mostTainted(valve, records.size) - taintedBoards(records);
 
-/** Why the safety valve permits no further taint; undefined if it does. */
+/** Why the safety valve permits no more taints; undefined if it does. */
 export function restraintOfValve(
   records: ReadonlyMap<string, BoardRecord>,
   valve: ValveNow,

@@ -33,8 +33,8 @@ export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Kn
 };
 
 /**
- * The taint writes that are due in all zones. A board that is gone or no longer needs a taint uses up its turn. `room`:
- * how many further boards the safety valve permits to be tainted; a board beyond it keeps waiting.
+ * The taint writes that are due in all zones. A board that was deleted or no longer needs a taint uses up its turn.
+ * `room`: how many more boards the safety valve permits to be tainted; a board beyond it keeps waiting.
  */
 export function planTurns(
   before: ReadonlyMap<string, ZoneRecord>,
@@ -66,7 +66,7 @@ export function planTurns(
   return { zones, writes };
 }
 
-/** Undefined if the turn is over without a write. "held": the safety valve is shut, and the board keeps waiting. */
+/** Undefined if the turn has ended without a write. "held": the safety valve is shut, and the board keeps waiting. */
 function taintOnTurn(
   board: TurnCandidate | undefined,
   { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },

@@ -9,7 +9,7 @@ const paidPause: Millis = 100;
 /** Which boards may have a turn, and the newest known version of their Nodes. */
 export interface Candidates {
   may(name: string): boolean;
-  /** The newest known resourceVersion of the board's Node; `undefined`: the Node is gone. */
+  /** The newest known resourceVersion of the board's Node; undefined if the Node no longer exists. */
   version(name: string): string | undefined;
 }
 
@@ -47,7 +47,7 @@ export function nextInTurn({ queue, paid }: ZoneRecord, may: (name: string) => b
   return entry ? [...paid.keys(), entry.name] : [...paid.keys()];
 }
 
-/** When a zone needs a pass again; `undefined`: not before the next monitor pass. */
+/** When a zone needs a pass again; undefined if not before the next monitor pass. */
 export function nextPassAt(
   { queue, paid }: ZoneRecord,
   may: (name: string) => boolean,
@@ -59,8 +59,8 @@ export function nextPassAt(
 }
 
 /**
- * The zone with its token spent at `at`, when the write has finished, not when it was decided: otherwise, after a write
- * that a slow link delayed for 10 s, the next one would follow at once.
+ * The zone with its token spent at `at`, when the write has finished, not when it was decided, because otherwise, after
+ * a write that a slow link delayed for 10 s, the next one would follow immediately.
  */
 export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
   isAfter(zone.queue.bucket.at, at) ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };

@@ -28,7 +28,7 @@ import { inTurns, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
   readonly verdictDeps: BoardVerdictDeps;
-  /** Number of terminated pods that are kept; 0 to keep all of them. */
+  /** Number of terminated pods that are kept; 0 keeps all of them. */
   readonly terminatedThreshold: number;
 }
 
@@ -67,7 +67,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const shut: ShutOn = (namespace) => valve(now, namespace).shut;
     if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, verdicts, site)) };
     const missing = await site.inTurns(missingBoards(site));
-    // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay the
+    // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay
     // others.
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
@@ -99,7 +99,7 @@ async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPas
 }
 
 /**
- * The pods whose deletion met a conflict and that still have to be deleted, read from the API because the cache may be
+ * The pods whose deletion met a conflict and that must still be deleted, read from the API because the cache may be
  * behind.
  */
 async function stillToGo(
@@ -179,7 +179,7 @@ function* podsToGo(
   const ended: Pod[] = [];
   for (const key of yield* firstToGo(candidates, { threshold, most: mostPods })) {
     const pod = cached.get(key);
-    // The index was read in several steps, so the key may belong to another pod now.
+    // The index was read in several steps, so the key may belong to another pod by now.
     if (pod && hasEnded(pod) && !isKeptByFinalizers(pod) && budget.takeOne()) ended.push(barePod(pod));
     yield;
   }

@@ -21,7 +21,7 @@ import { harmlessIfNew, type ShutOn, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
 export interface GcMemory {
-  /** Boards that pods name and that have no Node in the cache, each with the time from which the API may be queried. */
+  /** Boards named by pods that have no Node in the cache, each with the time from which the API may be queried. */
   readonly waiting: ReadonlyMap<string, Instant>;
   /** When the next pass is due; undefined if none has run. */
   readonly passAt: Instant | undefined;
@@ -56,7 +56,7 @@ export interface GcPass {
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
   readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
-  /** Where the safety valve is shut; the pods of deleted boards then stay. */
+  /** Where the safety valve is shut; the pods of deleted boards are then kept. */
   readonly shut: ShutOn;
   /** Pods of the boards that were deleted. */
   readonly orphans: readonly Orphans[];
@@ -76,7 +76,7 @@ export interface Abandoned {
 export interface Orphans {
   readonly board: string;
   readonly pods: readonly Pod[];
-  /** The board has more pods than fit into this pass. */
+  /** Whether the board has more pods than fit into this pass. */
   readonly isPart: boolean;
 }
 

@@ -2,7 +2,8 @@ import { endsStep, type Steps } from "../../base/steps.ts";
 
 /**
  * 128-bit FNV-1a over the UTF-8 of a string, as hexadecimal digits. The prime is 2^88 + 2^8 + 0x3b. Uses limbs of 22
- * bits, lowest first: products with the low part of the prime fit into 31 bits, and 2^88 is a shift by four limbs.
+ * bits, lowest first, so that products with the low part of the prime fit into 31 bits, and 2^88 is a shift by four
+ * limbs.
  */
 export function* fnv128(text: string): Steps<string> {
   let a = 0x15c58d;
@@ -48,7 +49,7 @@ export function* byHash<T>(items: readonly T[], textOf: (item: T) => string): St
   return hashes.sort().flatMap((hash) => items[Number(hash.slice(33))] ?? []);
 }
 
-/** Bytes hashed in one step. */
+/** Number of bytes hashed in one step. */
 const bytesTogether = 16_384;
 /** Bits of a limb. */
 const bits = 22;

@@ -24,7 +24,8 @@ export function parseAddress(text: string): Address | undefined {
 }
 
 /**
- * The family of an address. A missing or invalid one counts as IPv4, as for a pod or service without an address yet.
+ * The family of an address. A missing or invalid address counts as IPv4, as for a pod or service that has no address
+ * yet.
  */
 export const familyOf = (text: string | undefined): Family =>
   (text === undefined ? undefined : parseAddress(text))?.family ?? "IPv4";

@@ -17,7 +17,7 @@ export interface SilentBoards {
 export interface Readiness {
   /** uids of the ready pods, and of those whose endpoint is held ready because the state of their board is unknown. */
   readonly ready: ReadonlySet<string>;
-  /** At least one endpoint is held ready. */
+  /** Whether at least one endpoint is held ready. */
   readonly isHeld: boolean;
   /** The cause of the first endpoint that a silent board made unready; undefined if there is no such endpoint. */
   readonly cause: Cause | undefined;

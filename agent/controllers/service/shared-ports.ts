@@ -3,14 +3,14 @@ import type { Pod, Service } from "../../api/core.ts";
 /**
  * Limits for the port lists kept for one service: the service's ports times the number of distinct lists among its
  * pods, and the length of their JSON in characters. A tenant may give each of hundreds of pods different numbers for a
- * service's thousands of ports, and each port 300 characters. A pass holds the text several times over.
+ * service's thousands of ports, and each port may take 300 characters. A pass holds the text several times.
  */
 const mostPorts = 20_000;
 const mostText = 2_000_000;
 
 /**
- * Keeps one copy of each list of ports for all pods of a service that have it, as pods of one template do. A pod whose
- * list would exceed the limits counts as a pod without named ports.
+ * Keeps one copy of each list of ports for all pods of a service that share it, as pods of the same template do. A pod
+ * whose list would exceed the limits counts as a pod without named ports.
  */
 export class SharedPorts {
   /** Maximum number of distinct lists of ports that are kept. */

@@ -21,7 +21,7 @@ export function offeredBy(pod: Pod): OfferedPorts {
 }
 
 /**
- * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used as it is, even if no
+ * The pod's port for a service port (docs/kubernetes-rules.md#named-ports). A number is used unchanged, even if no
  * container exposes it. Undefined if the pod has no such port.
  */
 export function targetPortOf(
@@ -52,7 +52,7 @@ export function perPod<T>(service: Service, of: (pod: Pod) => Steps<T>): (pod: P
   };
 }
 
-/** The containers that may serve: sidecars (init containers that always restart) do too. */
+/** The containers that may serve, including sidecars (init containers that always restart). */
 const servingContainers = ({ spec }: Pod): readonly Container[] => [
   ...(spec?.containers ?? []),
   ...(spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === "Always"),

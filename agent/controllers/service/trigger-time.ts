@@ -16,8 +16,8 @@ export interface TriggerTimes {
 }
 
 /**
- * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync the service's creation, afterwards the
- * earliest of the times that moved forward. `at` is undefined if none did, and the annotation is then removed.
+ * The time to report (docs/kubernetes-rules.md#trigger-time): at the first sync, the service's creation; after that,
+ * the earliest of the times that moved forward. `at` is undefined if none did, in which case the annotation is removed.
  */
 export function triggerTime(
   before: TriggerTimes | undefined,

@@ -14,11 +14,11 @@ import { namedPortsOf } from "./target-port.ts";
 
 /**
  * The pods that a service selects, by key. Reads the indices of the selector's labels in turn, always continuing with
- * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted: a single label may be
- * on every pod, but all of them rarely are. On a site limited to some namespaces, counting the pods of each label first
- * would read every pod.
+ * the one that has returned the fewest non-matching pods, and ends when one of them is exhausted, because a single
+ * label may be on every pod, but rarely all of them are. On a site limited to some namespaces, counting the pods of
+ * each label first would read every pod.
  *
- * Works in steps, and keeps only the parts of a pod that endpoints need: a tenant's pods may be many, and large.
+ * Works in steps, and keeps only the parts of a pod that endpoints need, because a tenant's pods may be many and large.
  */
 export function* selectedPods(service: Service, site: SiteView): Steps<readonly Pod[]> {
   const { namespace = "" } = service.metadata;
@@ -56,7 +56,7 @@ function* keysOfPod({ before, after }: Seen<Pod>, site: SiteView): Generator<str
   const pod = after ?? before;
   if (pod === undefined) return;
   const isChanged = before === undefined || after === undefined || hasChanged(before, after);
-  // The pod before its labels changed, because some services may no longer select it, others may select it now.
+  // The pod before its labels changed, because some services may no longer select it, and others may now do so.
   const relabelled = before && after && !isSameSelection(before, after) ? before : undefined;
   if (relabelled !== undefined) {
     for (const service of mayBeServicesOf(relabelled, site)) {
@@ -89,7 +89,7 @@ const isSameSelection = (a: Pod, b: Pod): boolean =>
 
 /**
  * Whether a change of a pod may change endpoints, as in kube-controller-manager 1.36: every update of a terminating pod
- * does, and a pod that finishes becomes unready. A recreated pod of the same name counts as changed.
+ * does, and a pod that finishes becomes unready. A recreated pod with the same name counts as changed.
  */
 const hasChanged = (a: Pod, b: Pod): boolean =>
   a.metadata.uid !== b.metadata.uid ||

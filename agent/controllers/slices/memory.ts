@@ -8,7 +8,7 @@ import type { TriggerTimes } from "../service/trigger-time.ts";
 
 /** Memory of a service's slices between syncs. */
 export interface SliceMemory {
-  /** Trigger times of the last successful sync; after a failed write the next sync reports the same change. */
+  /** Trigger times of the last successful sync; after a failed write, the next sync reports the same change. */
   readonly reported: TriggerTimes | undefined;
   /** Trigger times of the current decision, until its writes have succeeded. */
   readonly reporting: TriggerTimes | undefined;
@@ -20,11 +20,11 @@ export interface SliceMemory {
   /** Number of passes in a row in which the cache did not show our writes. */
   readonly waits: number;
   /**
-   * Pods left out because their Node is missing: the message of the last Event about them, the number of tries in a
-   * row, and the time of the next try; undefined if none is left out.
+   * Pods left out because their Node is missing: the message of the last Event about them, the number of consecutive
+   * tries, and the time of the next try; undefined if no pod is left out.
    */
   readonly missed: { readonly text: string; readonly times: number; readonly until: Instant } | undefined;
-  /** Whether the last sync shared the endpoints among the zones; a change is reported by an Event. */
+  /** Whether the last sync shared the endpoints among the zones; a change is reported as an Event. */
   readonly isShared: boolean;
   /** The service, for an Event about a refused write; undefined if it has not been synced yet. */
   readonly about: ObjectRef | undefined;

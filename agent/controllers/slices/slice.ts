@@ -55,7 +55,7 @@ export function* portMapOf(ports: readonly SlicePort[]): Steps<string> {
 export const identityOf = ({ addresses, hostname = "", targetRef }: SliceEndpoint): string =>
   JSON.stringify([[...addresses].sort(), hostname, targetRef?.namespace ?? "", targetRef?.name ?? ""]);
 
-/** Whether two endpoints of the same identity are equal. Hints are ignored, because they are derived. */
+/** Whether two endpoints with the same identity are equal. Hints are ignored, because they are derived. */
 export function isSameEndpoint(a: SliceEndpoint, b: SliceEndpoint): boolean {
   const [left, right] = [a.conditions ?? {}, b.conditions ?? {}];
   return (

@@ -38,8 +38,8 @@ export function* slicesOf(service: string, controller: string, site: SiteView): 
       ...(own !== undefined && { ports: ports.of(own) }),
       metadata: {
         ...rest,
-        // If the other labels do not fit, the slice seems relabelled, so this pass writes its labels again, and a later
-        // pass removes the old ones.
+        // If the other labels do not fit, the slice appears relabelled, so this pass writes its labels again, and a
+        // later pass removes the old ones.
         labels: texts.within(mostMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
         annotations: texts.within(mostMetadata, annotations) ?? {},
         ownerReferences: owners.of(ownerReferences),
@@ -78,10 +78,10 @@ class Shared {
 const correctionPause: Millis = 1000;
 
 /**
- * A change of a slice that this controller manages, or managed before the change, enqueues the slice's service (if
- * another service owns the slice now, both). Our own writes enqueue it too; that pass finds nothing to do. Changes of
- * annotations and owners alone enqueue nothing, as in kube-controller-manager, and are corrected with the next change
- * of another kind.
+ * A change of a slice that this controller manages, or managed before the change, enqueues the slice's service (or both
+ * services, if another one owns the slice now). Our own writes enqueue it too; that pass finds nothing to do. Changes
+ * only of annotations or owners do not enqueue anything, as in kube-controller-manager, and are corrected at the next
+ * change of another kind.
  */
 export const sliceWake = (controller: string, batch: Millis) => {
   const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {

@@ -10,7 +10,9 @@ export interface SliceOwner {
   readonly namespace: string;
   readonly name: string;
   readonly reference: OwnerReference;
-  /** The owner is being deleted, so no slices are created, because its garbage collection might miss them. */
+  /**
+   * True if the owner is being deleted, so that no slices are created, because its garbage collection might miss them.
+   */
   readonly isTerminating: boolean;
 }
 
@@ -26,7 +28,7 @@ export type AnnotationsOf = (before: EndpointSlice | undefined) => Readonly<Reco
 
 /**
  * The writes of a plan in parts: first creations, then updates, then deletions, so that an endpoint appears in its new
- * slice before it leaves the old one. A part follows only if all writes of the preceding one succeeded.
+ * slice before it leaves the old one. A part is written only if all writes of the preceding one have succeeded.
  */
 export function partsOf(
   { create, update, remove }: SlicePlan,

@@ -34,8 +34,8 @@ export interface TaintEvictionDeps {
   /** The previous leader's budget; undefined if there is none. */
   readonly inherited: () => Budget | undefined;
   /**
-   * The node lifecycle controller's record of a board; undefined if none yet; "no judge": that controller is turned
-   * off.
+   * The node lifecycle controller's record of a board; undefined if there is none yet, "no judge" if that controller is
+   * turned off.
    */
   readonly recordOf: (board: string) => BoardRecord | "no judge" | undefined;
   /** The operators' holds at this time; by default none. */
@@ -50,7 +50,7 @@ export interface TaintEvictionDeps {
 
 /**
  * Pods seen within this time after the start of a term were on their board before it, so that the running time of the
- * taint, as the previous leader recorded it, applies to them. For later pods the time starts when they arrive.
+ * taint, as the previous leader recorded it, applies to them. For later pods, the time starts when they arrive.
  */
 const inheritWithin: Millis = 60_000;
 
@@ -125,8 +125,8 @@ export const taintEviction = ({
 };
 
 /**
- * Whether the caches show Node and pod as the server had them at one moment. Both watches may be live, and one of them
- * minutes late: they share a link, and a large event delays what follows on its own stream.
+ * Whether the caches show the Node and the pod as the server had them at one moment. Both watches may be live although
+ * one of them is minutes late, because they share a link, and a large event delays later ones on its own stream.
  */
 const isOneMoment = (node: Node, pod: Pod, site: SiteView, settings: NodeLifecycleSettings): boolean =>
   [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)) &&
@@ -140,7 +140,7 @@ interface SeenPod {
   readonly taints: readonly Taint[];
 }
 
-/** The cached pod with its board, reduced to the needed parts: a pass holds it while it waits for the API. */
+/** The cached pod with its board, reduced to the needed parts, because a pass holds it while it waits for the API. */
 function seenOf(key: string, site: SiteView): SeenPod | undefined {
   const cached = site.lister(pods).get(key);
   if (cached === undefined) return undefined;
@@ -232,7 +232,8 @@ function podKeys({ key, before, after }: Seen<Pod>, site: SiteView): readonly st
 
 /**
  * Enqueues the pods of a Node that was deleted or whose NoExecute taints changed. A deleted Node may be recreated
- * without the taints that its pods' timers belong to. Reads no pods: together they may be larger than the heap.
+ * without the taints that its pods' timers belong to. Does not read the pods, because together they may be larger than
+ * the heap.
  */
 function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Generator<string> {
   if (isSameJson(taintIdentities(before), taintIdentities(after))) return;

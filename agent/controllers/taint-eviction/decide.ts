@@ -44,8 +44,8 @@ const shutRecheck = { soonest: 30_000, latest: 300_000 } as const;
 /** How long an accepted deletion may take to appear in the cache before it is sent again. */
 const patience: Millis = 60_000;
 /**
- * Backoff in ms after a refused deletion. It is retried as long as it is due, since the reason for the refusal may go
- * away (docs/kubernetes-rules.md#eviction-timers).
+ * Backoff in ms after a refused deletion. It is retried as long as it is due, because the reason for the refusal may
+ * disappear (docs/kubernetes-rules.md#eviction-timers).
  */
 const refusedRetry = { first: 5, most: 1_000_000 };
 /** Backoff in ms after a conflict, when the pod is read from the API and a new decision is made. */
@@ -61,7 +61,7 @@ export function decide(
 ): Decision<EvictionTimer | undefined> {
   switch (state.kind) {
     case "gone": {
-      // One more pass without memory drops the key.
+      // Another pass without memory drops the key.
       const isCancelled = memory !== undefined && memory.sentAt === undefined && !state.released;
       return { ...(isCancelled ? cancelled(state.pod) : forgotten), requeueAfter: 0 };
     }
@@ -82,9 +82,9 @@ export function decide(
 }
 
 /**
- * After a failed write the deletion is still due. After a refusal or a conflict the time of the retry is set here,
- * since no object that would enqueue the pod changes when the reason goes away. Other failures are left to the loop's
- * backoff.
+ * After a failed write the deletion is still due. After a refusal or a conflict, the time of the retry is set here,
+ * because no object that would enqueue the pod changes when the reason disappears. Other failures are left to the
+ * loop's backoff.
  */
 export function remember(
   decision: Decision<EvictionTimer | undefined>,
@@ -99,7 +99,8 @@ export function remember(
   const tries = decision.memory.tries + 1;
   const isRefused = failures.some((error) => dispositionOf(error) === "drop");
   const overtaken = failures.some(isConflict);
-  // The next attempt would be doubted. Doubting it in a pass of its own would end the backoff: that pass succeeds.
+  // The next attempt would be doubted. Doubting it in a separate pass would end the backoff, because that pass
+  // succeeds.
   const doubted = !decision.memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
   const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken, doubted };
   if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
@@ -177,8 +178,9 @@ function isAwaited(
 }
 
 /**
- * Whether the pod has to go as soon as it and the taints exist together. The caches then need to show no more than one
- * moment at which they did. Time to tolerate a taint, or a deletion that failed, gives them time to change.
+ * Whether the pod must be deleted as soon as it and the taints have existed at the same time. The caches then only need
+ * to show one moment at which they did. If there is time to tolerate a taint, or a deletion has failed, they may have
+ * changed since.
  */
 const isAtOnce = ({ tries, sentAt }: EvictionTimer, due: readonly Window[]): boolean =>
   tries === 0 && sentAt === undefined && due.some(({ length }) => length === 0);
@@ -250,7 +252,7 @@ const isSameSet = (a: readonly string[], b: readonly string[]): boolean =>
 
 /**
  * Decides on a pod whose Node is not in the cache. Its timer keeps running, as in kube-controller-manager. When it
- * expires the API is asked, because a Node that only left the site took its pods with it.
+ * expires, the API is asked, because a Node that merely left the site took its pods with it.
  */
 function decideOrphan(
   state: Orphan,
@@ -327,7 +329,7 @@ function decideDue(
   }
   const isRead = state.kind === "bound" && state.isRead;
   if (isRead && state.isGone) return { actions: [], memory: { ...timer, sentAt: now }, requeueAfter: patience };
-  // The first deletion after a read names the version, in case a toleration was added since.
+  // The first deletion after a read requires the version that was read, in case a toleration has been added since.
   const isOfVersion = isEvictionOfLifecycle(grounds) || gate.confirmed !== undefined || (isRead && timer.tries === 0);
   return evict(pod, timer, { isOfVersion, isCertain: ruling === "act", cause, grounds }, now);
 }
@@ -404,9 +406,9 @@ function evict(
     cause,
     grounds,
   }: {
-    /** Only the version that was read is deleted: a pod changed since then survives. */
+    /** True if only the version that was read is deleted, so that a pod changed since then is kept. */
     readonly isOfVersion: boolean;
-    /** False: the cached pod or taints may be outdated, and no precondition of the deletion would notice. */
+    /** False if the cached pod or taints may be outdated and no precondition of the deletion would detect that. */
     readonly isCertain: boolean;
     readonly cause: Cause | undefined;
     readonly grounds: Grounds;
@@ -425,9 +427,10 @@ function evict(
   const isFirst = timer.sentAt === undefined && timer.tries === 0;
   const events = isFirst ? [eventOn(refOf(pod), "Marking for deletion Pod", becauseText(grounds))] : [];
   /*
-   * A request may arrive long after it was sent, under another leader. So for our own taints the target is only the
-   * version that was read. A taint of another client applies to every version, so that a constantly changing pod does
-   * not escape it; only the first deletion after a read names the version, for a toleration that came meanwhile.
+   * A request may arrive long after it was sent, under another leader. Therefore, for our own taints, the target is
+   * only the version that was read. A taint of another client applies to every version, so that a constantly changing
+   * pod does not escape it; only the first deletion after a read requires that version, in case a toleration has been
+   * added since.
    */
   const target = isOfVersion ? refTo(pods, pod) : refOf(pod);
   const marks = [...events, ...markDisrupted(pod, target, cause, now)];
@@ -443,7 +446,7 @@ function evict(
 }
 
 /**
- * How soon an eviction that the safety valve holds is decided again. Thousands may be held, so that is not more often
+ * How soon an eviction that the safety valve holds is decided again. Thousands may be held, so this is not more often
  * than the valve can open by itself; a release enqueues the key.
  */
 const untilOpen = ({ until }: NonNullable<ValveNow["shut"]>, now: Instant): Millis =>

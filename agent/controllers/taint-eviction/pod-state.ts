@@ -30,18 +30,21 @@ export type PodState =
       readonly board: string;
       /** The NoExecute taints of its board. */
       readonly taints: readonly Taint[];
-      /** The pod and taints were read from the API for this pass. */
+      /** Whether the pod and taints were read from the API for this pass. */
       readonly isRead: boolean;
       /**
        * Set if the board's out-of-service taint is ours: what its signs of life say, which were read from the API if the
        * taints were.
        */
       readonly confirmed?: Confirmed;
-      /** The API no longer has the pod, which the cache still shows. */
+      /** Whether the API no longer has the pod, which the cache still shows. */
       readonly isGone: boolean;
-      /** The cached pod and taints are those of one moment, and the caches are up to date as far as the watches show. */
+      /**
+       * Whether the cached pod and taints are those of one moment, and the caches are up to date as far as the watches
+       * show.
+       */
       readonly isInStep: boolean;
-      /** The pod and taints may be those of a history that a restore of the server undid. */
+      /** Whether the pod and taints may belong to a history that a restore of the server has undone. */
       readonly mayBeFormer: boolean;
       /** Status of the board's Ready condition; undefined if there is none. */
       readonly ready: string | undefined;
@@ -53,8 +56,8 @@ export type PodState =
       /** The cache of Nodes is up to date, as far as its watch shows. */
       readonly isNodeInStep: boolean;
       /**
-       * The board missed the time between earlier outages. released: the judge has ended the quarantine after the last
-       * one, as all other boards have reported. Undefined if it missed nothing.
+       * Set if the board missed the time between earlier outages. released: the judge has ended the quarantine after
+       * the last outage, because all other boards have reported.
        */
       readonly missed?: "quarantined" | "released" | undefined;
       /** A freeze, or the wait for the board's turn after one; undefined if neither. */
@@ -62,8 +65,8 @@ export type PodState =
       /** The safety valve, if it is shut. */
       readonly shut: ValveNow["shut"];
       /**
-       * The board's taint as the previous leader recorded it; undefined if not recorded, or no longer early in the
-       * term.
+       * The board's taint as the previous leader recorded it; undefined if it is not recorded, or if it is no longer
+       * early in the term.
        */
       readonly inherited: RunningTaint | undefined;
     };

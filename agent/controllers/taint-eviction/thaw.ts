@@ -50,7 +50,10 @@ export class Thaw {
     return { until, restraint: { why: "turn", leftMs: Math.round(elapsed(now, until)) } };
   }
 
-  /** The boards with our taint, sorted by its timeAdded. These are texts from one server, compared and never parsed. */
+  /**
+   * The boards with our taint, sorted by its timeAdded. These are texts from one server, which are compared but never
+   * parsed.
+   */
   #boardsInOrder(site: SiteView): readonly string[] {
     if (this.#order && elapsed(this.#order.at, site.now) < freshness) return this.#order.boards;
     const tainted: { readonly name: string; readonly added: string }[] = [];
@@ -66,7 +69,7 @@ export class Thaw {
 }
 
 /**
- * When the board at this place in the order has its turn. With a secondary rate of 0 only the first board has one
+ * When the board at this place in the order has its turn. With a secondary rate of 0, only the first board has a turn
  * before `slowEnd`.
  */
 function turnAfter({ end, slowEnd }: Freeze, place: number, { evictionRate, secondaryRate }: Rates): Instant {

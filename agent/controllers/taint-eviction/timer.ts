@@ -11,27 +11,30 @@ export interface EvictionTimer {
   readonly taints: readonly string[];
   /** When the timer was last computed. */
   readonly at: Instant;
-  /** The timer was stored in an earlier term, and has not been computed since. */
+  /** Whether the timer was stored in an earlier term and has not been computed since. */
   readonly loaded: boolean;
-  /** The timer was stored before a reboot: how long the board was off is unknown. */
+  /** Whether the timer was stored before a reboot, so that it is unknown how long the board was off. */
   readonly carried: boolean;
-  /** The timer began in an earlier term, of whichever board; changes between the terms are unknown. */
+  /** Whether the timer began in an earlier term, of any board, so that changes between the terms are unknown. */
   readonly former: boolean;
   /** When the deletion of the pod was sent; undefined if not sent, or it failed. */
   readonly sentAt: Instant | undefined;
   /** Failed attempts to delete the pod. */
   readonly tries: number;
-  /** The deletion met a conflict: the next pass reads the pod from the API. */
+  /** True if the deletion met a conflict, so that the next pass reads the pod from the API. */
   readonly overtaken: boolean;
-  /** The timer expired while the caches were out of date: the next pass reads pod and taints from the API. */
+  /**
+   * True if the timer expired while the caches were out of date, so that the next pass reads the pod and taints from
+   * the API.
+   */
   readonly doubted: boolean;
 }
 
 export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted(start, length);
 
 /**
- * For how many whole milliseconds the timer has run. A deadline is a whole number of them after the start, and the
- * clock's fractions may leave its last one incomplete by a rounding error.
+ * For how many whole milliseconds the timer has run. A deadline is a whole number of milliseconds after the start, and
+ * because of rounding errors in the clock's fractions, the last one may appear incomplete.
  */
 export const ranFor = ({ start }: EvictionTimer, now: Instant): Millis =>
   Math.max(0, Math.floor(elapsed(start, now) + 1e-3));

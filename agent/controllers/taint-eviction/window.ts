@@ -3,7 +3,8 @@ import { tolerates } from "../../api/taints.ts";
 import type { Millis } from "../../base/clock.ts";
 
 /**
- * How long a pod may stay on a board with this taint. 0: it does not tolerate the taint. Infinity: it stays for good.
+ * How long a pod may stay on a board with this taint. 0 if it does not tolerate the taint; Infinity if it stays
+ * permanently.
  */
 export interface Window {
   readonly taint: Taint;
@@ -12,7 +13,7 @@ export interface Window {
 
 /**
  * The window for a taint. The first matching toleration decides, even if a later one allows a longer stay. An
- * unparsable tolerationSeconds counts as absent: no pod is evicted because of a value that we cannot parse.
+ * unparsable tolerationSeconds counts as absent, because no pod is evicted because of a value that we cannot parse.
  */
 export function windowOf(taint: Taint, tolerations: readonly Toleration[] | undefined): Window {
   const matching = firstFor(taint, tolerations);
@@ -41,7 +42,7 @@ export const shortest = (windows: readonly Window[]): Millis =>
 export const limited = (windows: readonly Window[]): readonly Window[] =>
   windows.filter(({ length }) => Number.isFinite(length));
 
-/** Identifies a taint, even among taints of the same name that were added at another time. */
+/** Identifies a taint, even among taints with the same name that were added at other times. */
 export const identityOf = ({ key, value, effect, timeAdded }: Taint): string =>
   `${key}=${value ?? ""}:${effect}@${timeAdded ?? ""}`;
 

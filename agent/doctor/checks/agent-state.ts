@@ -1,7 +1,7 @@
 import type { Patient } from "../patient.ts";
 import { type CheckVerdict, fail, ok, skip } from "../verdict.ts";
 
-/** Reports only what keeps the agent as a whole from working; everything else is in its status. */
+/** Checks only that the agent runs at all; everything else is in its status. */
 export function agentState({ status: found }: Pick<Patient, "status">): CheckVerdict {
   if (found === undefined) return skip("there is no status of an agent");
   const { health, version } = found.status;

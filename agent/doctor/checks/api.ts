@@ -14,10 +14,10 @@ export async function apiTls({ api }: Patient): Promise<CheckVerdict> {
     if (status === 401)
       return fail(
         `${server.origin}: the API server does not accept this board's credentials`,
-        "Renew the token or the certificate (siteward enroll), and compare the cluster that they are from.",
+        "Renew the token or the certificate (siteward enroll), and check that they belong to this cluster.",
       );
     if (status !== 200 || version === undefined)
-      return fail(`${server.origin}: it does not answer like a Kubernetes API server (HTTP ${status})`);
+      return fail(`${server.origin}: it does not respond like a Kubernetes API server (HTTP ${status})`);
     if (!tls.verify)
       return warn(
         `${server.origin}: Kubernetes ${version}, but its certificate is not checked`,
@@ -39,7 +39,7 @@ const atOnce = 8;
 
 /**
  * Asks the API server about each verb that the agent needs, because the effect of aggregated roles cannot be computed
- * here.
+ * on the board.
  */
 export async function apiRbac(patient: Patient): Promise<CheckVerdict> {
   const { api } = patient;
@@ -68,7 +68,7 @@ function permissionVerdict(asked: number, missing: readonly Need[]): CheckVerdic
   if (missing.length === 0) return ok(`all ${asked} permissions are granted`);
   const required = missing.filter(({ optional }) => optional === undefined);
   const named = (required.length > 0 ? required : missing).map(wordsOf);
-  const hint = `kubectl apply -f rbac.yaml (installed beside the unit), or grant: ${named.join("; ")}`;
+  const hint = `kubectl apply -f rbac.yaml (installed next to the unit), or grant: ${named.join("; ")}`;
   if (required.length > 0) return fail(`${required.length} of ${asked} permissions are missing: ${brief(named)}`, hint);
   return warn(`missing permission ${brief(named)}: ${missing[0]?.optional}`, hint);
 }

@@ -5,7 +5,10 @@ import type { Profile } from "../../board/profile/profile.ts";
 import type { PowerReading, TemperatureReading } from "../../board/sensors/readings.ts";
 import { type CheckVerdict, info, ok, skip, warn } from "../verdict.ts";
 
-/** Checks that a board profile fits this board, and that the unit has its limits. `dropIn`: the unit's drop-in for them. */
+/**
+ * Checks that a board profile fits this board, and that its limits are set in the unit. `dropIn`: the unit's drop-in
+ * for them.
+ */
 export function boardProfile(profile: Profile | undefined, read: ReadFact, dropIn: string | undefined): CheckVerdict {
   const [first] = compatibles(read);
   const ram = ramBytes(read);
@@ -21,11 +24,11 @@ export function boardProfile(profile: Profile | undefined, read: ReadFact, dropI
       `the unit was set up for another board; this one is ${profile.id} (${has})`,
       "siteward profile apply, then systemctl daemon-reload && systemctl restart siteward",
     );
-  if (isGeneric && first !== undefined) return info(`no profile names this board (${has}); ${profile.id} is used`);
+  if (isGeneric && first !== undefined) return info(`no profile matches this board (${has}); ${profile.id} is used`);
   return ok(`${profile.id} (${has})`);
 }
 
-/** The flags of the firmware in words. */
+/** The firmware's flags in words. */
 const signs: Readonly<Record<string, string>> = {
   undervoltage: "undervoltage",
   "frequency-capped": "its clock is capped",
@@ -40,7 +43,7 @@ export function powerVerdict(power: PowerReading | undefined): CheckVerdict {
   const hint =
     "Use a supply of 5.1 V and 3 A (5 A for a Pi 5) with a short, thick cable, and no USB devices that draw much power.";
   if (power.now.length > 0) return warn(`now: ${named(power.now)}`, hint);
-  if (power.sinceBoot.length > 0) return warn(`since boot, not now: ${named(power.sinceBoot)}`, hint);
+  if (power.sinceBoot.length > 0) return warn(`since boot, but not now: ${named(power.sinceBoot)}`, hint);
   return ok("no undervoltage and no throttling since boot");
 }
 

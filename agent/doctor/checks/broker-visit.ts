@@ -10,9 +10,9 @@ export type BrokerAnswer =
   | { readonly connected: true; readonly loop: BrokerRoundTrip };
 
 /**
- * The result of sending a message to this board itself. closed: the message came back. refused: the broker rejected the
- * topic. lost: the broker acknowledged the message and did not deliver it. queued: the broker first delivers commands
- * queued for the agent, which the doctor must not acknowledge.
+ * The result of a message that this board sends to itself. closed: the message came back. refused: the broker rejected
+ * the topic. lost: the broker acknowledged the message but did not deliver it. queued: the broker first delivers
+ * commands queued for the agent, which the doctor must not acknowledge.
  */
 export type BrokerRoundTrip =
   | { readonly kind: "closed"; readonly topic: string; readonly took: Millis }

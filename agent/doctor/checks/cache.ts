@@ -48,8 +48,8 @@ const kinds: readonly Resource<KubeObject>[] = [
 /**
  * Compares the cache with the API server: names, uids and resourceVersions of the first objects of each kind. Only
  * differences that persist for several seconds are reported. The API server serves lists and watches from a cache of
- * its own, which a restore of its store does not change until the server is restarted. So the newest objects are also
- * read one by one, because such a response comes from the store.
+ * its own, which a restore of its store does not change until the server is restarted. Therefore the newest objects are
+ * also read one by one, because such a response comes from the store.
  */
 export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
   const { api, status, ambient, signal } = patient;
@@ -77,8 +77,8 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
       undone: lasting("undone"),
     });
   } catch (error) {
-    // The agent may be building a new cache at this moment.
-    if (isOfSqlite(error)) return skip("the cache cannot be read at present");
+    // The agent may currently be building a new cache.
+    if (isOfSqlite(error)) return skip("the cache cannot be read right now");
     return unreached;
   }
 }
@@ -87,14 +87,14 @@ export async function cacheCurrent(patient: Patient): Promise<CheckVerdict> {
 export function mirrorVerdictOf(
   watches: readonly Pick<NonNullable<Status["watches"]>[number], "resource" | "state">[],
 ): CheckVerdict | undefined {
-  if (watches.every(({ state }) => state === "off")) return skip("this board does not mirror the site at present");
+  if (watches.every(({ state }) => state === "off")) return skip("this board is not mirroring the site right now");
   const broken = watches.filter(({ state }) => state === "failing" || state === "silent");
   if (broken.length > 0) {
     const named = broken.slice(0, 3).map(({ resource, state }) => `${resource} ${state}`);
     const more = broken.length > 3 ? `, and ${broken.length - 3} more` : "";
     return warn(
       `${broken.length} of ${watches.length} watches receive nothing (${named.join(", ")}${more}), so the cache is out of date`,
-      "siteward status shows why they fail; the agent opens the watches again by itself.",
+      "siteward status shows why they fail; the agent reopens the watches by itself.",
     );
   }
   return watches.some(({ state }) => state === "syncing") ? skip("the site is being listed") : undefined;
@@ -103,14 +103,14 @@ export function mirrorVerdictOf(
 export function cacheVerdictOf({ objects, differences, undone }: Compared): CheckVerdict {
   if (undone.length > 0) {
     return fail(
-      `the API server lists what its store does not have: ${firstOf(undone)}`,
-      "Restart every kube-apiserver after a restore of etcd, or take one that lags out of the load balancer; until then its lists and watches show a state that no longer exists.",
+      `the API server lists objects that are not in its store: ${firstOf(undone)}`,
+      "Restart every kube-apiserver after a restore of etcd, or remove a lagging one from the load balancer; until then, its lists and watches show a state that no longer exists.",
     );
   }
-  if (differences.length === 0) return ok(`${objects} objects are cached as the API server has them`);
+  if (differences.length === 0) return ok(`${objects} cached objects match those of the API server`);
   return fail(
     `the cache differs from the API server: ${firstOf(differences)}`,
-    "Stop the agent, delete cache.db in its state folder and start the agent: it lists everything again.",
+    "Stop the agent, delete cache.db in its state folder, and start the agent, which then lists everything again.",
   );
 }
 
@@ -149,7 +149,9 @@ async function compared(api: ApiProbe, file: string): Promise<Compared | string>
 const get = (api: ApiProbe, path: string, kind: string): Promise<ApiAnswer> =>
   api.ask("GET", path, undefined, "application/json", metadataOf(kind));
 
-/** The newest of the listed objects that the API server's store does not have, or has in an older version only. */
+/**
+ * The newest listed objects that are missing from the API server's store, or are stored there only in an older version.
+ */
 async function undoneOf(
   api: ApiProbe,
   kind: Resource<KubeObject>,
@@ -190,8 +192,8 @@ function objectOf(item: unknown): readonly MirroredObject[] {
 }
 
 /**
- * Compares the first objects of both sides in key order. `isWhole`: the server has no further objects. A cached
- * resourceVersion may be older, because heartbeats are not stored; a newer one comes from another history of the
+ * Compares the first objects of both sides in key order. `isWhole`: the server has no more objects than these. A cached
+ * resourceVersion may be older, because heartbeats are not stored; if it is newer, it comes from another history of the
  * server.
  */
 export function differencesOf(
@@ -210,7 +212,7 @@ export function differencesOf(
     const has = known.get(one.key);
     known.delete(one.key);
     if (has === undefined) found.push(`${kind} ${one.key} is not in the cache`);
-    else if (has.uid !== one.uid) found.push(`${kind} ${one.key} has another uid`);
+    else if (has.uid !== one.uid) found.push(`${kind} ${one.key} has a different uid`);
     else if (compareVersions(has.version, one.version) > 0) found.push(`${kind} ${one.key} is newer than the server's`);
   }
   for (const one of known.values()) if (isCompared(one)) found.push(`${kind} ${one.key} is no longer on the server`);

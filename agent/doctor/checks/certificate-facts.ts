@@ -22,8 +22,8 @@ export function lifeVerdict(what: string, pem: string, now: Instant): CheckVerdi
   if (end < now.wall) return fail(`${what} expired on ${isoTime(end).slice(0, 10)}`, `Issue a new one. ${clock}`);
   if (begin > now.wall) return fail(`${what} is valid only from ${isoTime(begin).slice(0, 16)}Z on`, clock);
   const left = end - now.wall;
-  if (left < endsSoon) return warn(`${what} ends in ${formatDuration(left)}`, "Issue a new one in time.");
-  return ok(`${what} is good until ${isoTime(end).slice(0, 10)}`);
+  if (left < endsSoon) return warn(`${what} expires in ${formatDuration(left)}`, "Issue a new one in time.");
+  return ok(`${what} is valid until ${isoTime(end).slice(0, 10)}`);
 }
 
 /** Why a key cannot be used: it is unreadable, or does not belong to its certificate. Undefined if it can be used. */

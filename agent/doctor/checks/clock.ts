@@ -15,7 +15,7 @@ export async function clockSync({ files, program }: Patient): Promise<CheckVerdi
   const asked = await program("timedatectl", ["show", "-p", "NTPSynchronized", "--value"]);
   if (asked?.stdout.trim() === "yes") return ok("set by an NTP client");
   return warn(
-    "the clock has not been set since boot, so certificates and times in commands cannot be trusted",
+    "the clock has not been set since boot, so certificates and times in commands cannot be checked reliably",
     "timedatectl set-ntp true; without internet access, set a time server of the site in /etc/systemd/timesyncd.conf (NTP=)",
   );
 }

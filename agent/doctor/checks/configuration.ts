@@ -12,8 +12,8 @@ export function configParse({ configuration }: Patient): CheckVerdict {
     );
   }
   const { files, warnings, leftOut } = configuration.loaded;
-  // Settings that this user is not allowed to read are not a fault; those that the agent could not read are in its
-  // status.
+  // Settings that this user is not allowed to read are not a fault; if the agent could not read them either, its status
+  // says so.
   if (leftOut?.version !== undefined) {
     const { message, hint } = leftOutProblem(leftOut);
     return fail(message, hint);

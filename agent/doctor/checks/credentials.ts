@@ -9,7 +9,7 @@ import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, gravest, ok, skip } from "../verdict.ts";
 import { keyProblem, lifeVerdict, modeProblem, pemFile } from "./certificate-facts.ts";
 
-/** Checks the credentials for API server and broker: present, readable, matching and valid. */
+/** Checks the credentials for the API server and the broker: present, readable, matching and valid. */
 export async function credsFiles(patient: Patient): Promise<CheckVerdict> {
   const config = configOf(patient);
   if (!config) return skip("the configuration cannot be read");

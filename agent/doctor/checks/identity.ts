@@ -4,8 +4,8 @@ import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, ok, skip, unreached, warn } from "../verdict.ts";
 
 /**
- * Checks whether `board.node` names the Node of this board. With the name of another board, the agent would annotate
- * that board's Node and, under `policy: evidence`, would never judge that board.
+ * Checks whether `board.node` names the Node of this board. If it named another board's Node, the agent would annotate
+ * that Node and, under `policy: evidence`, would never judge that board.
  */
 export async function nodeIdentity(patient: Patient): Promise<CheckVerdict> {
   const { api, files } = patient;
@@ -25,14 +25,14 @@ export async function nodeIdentity(patient: Patient): Promise<CheckVerdict> {
 /** Compares the boot that a Node's kubelet reported with the current boot of this board. */
 export function identityVerdict(node: string, reported: unknown, read: ReadFact): CheckVerdict {
   const own = bootId(read);
-  if (typeof reported !== "string" || reported === "") return skip(`Node ${node} does not say which boot it is from`);
-  if (own === "unknown") return skip("this board's boot cannot be read");
-  if (reported === own) return ok(`Node ${node} is from this boot of this board`);
+  if (typeof reported !== "string" || reported === "") return skip(`Node ${node} does not report a boot`);
+  if (own === "unknown") return skip("this board's boot id cannot be read");
+  if (reported === own) return ok(`Node ${node} reports the current boot of this board`);
   return warn(
-    `Node ${node} is from another boot than this board's: either kubelet has not started since this board booted, or ` +
+    `Node ${node} reports a different boot: either the kubelet has not started since this board booted, or ` +
       `${node} is another board`,
-    `If kubelet runs here, set board.node to the name under which it registered: kubectl get nodes -o ` +
-      `custom-columns=NAME:.metadata.name,BOOT:.status.nodeInfo.bootID shows them; this board's is ${own}.`,
+    `If a kubelet runs here, set board.node to the name under which it registered: kubectl get nodes -o ` +
+      `custom-columns=NAME:.metadata.name,BOOT:.status.nodeInfo.bootID shows the boot of each; this board's is ${own}.`,
   );
 }
 

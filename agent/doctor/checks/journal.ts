@@ -18,10 +18,10 @@ function stateVerdict(file: string, found: Inspection, runs: boolean): CheckVerd
   if (found.kind === "damaged")
     return fail(
       `${file} is damaged: ${found.why}`,
-      "The agent moves it aside at its next start and creates a new one: running toleration times begin again.",
+      "At its next start, the agent moves it aside and creates a new one; running toleration times then start again.",
     );
-  // The running agent has checked the whole file at its start, and holds it exclusively.
-  if (found.kind === "busy") return ok(`${file} is in use by the agent, which found it sound at its start`);
+  // The running agent checked the whole file when it started, and holds it exclusively.
+  if (found.kind === "busy") return ok(`${file} is in use by the agent, which found it sound when it started`);
   return verdictOf(file, found, runs);
 }
 
@@ -30,7 +30,7 @@ function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerd
   if (found.kind === "damaged")
     return warn(
       `${file} is damaged: ${found.why}`,
-      "Restart the agent: it deletes the file and lists everything again. Without a restart it does so as soon as it finds the damage itself.",
+      "Restart the agent: it then deletes the file and lists everything again. Without a restart, it does so as soon as it finds the damage itself.",
     );
   return verdictOf(file, found, runs);
 }
@@ -38,12 +38,14 @@ function cacheVerdict(file: string, found: Inspection, runs: boolean): CheckVerd
 function verdictOf(file: string, found: Inspection, runs: boolean): CheckVerdict {
   switch (found.kind) {
     case "absent":
-      return ok(`${file} is not there yet`);
+      return ok(`${file} does not exist yet`);
     case "unreadable":
       return skip(`${file} cannot be inspected: ${found.why}`);
     case "sound":
       return found.walBytes > 0 && !runs
-        ? ok(`${file} is sound; the agent did not stop cleanly, and the next start applies the rest of its log`)
+        ? ok(
+            `${file} is sound; the agent did not stop cleanly, so the next start applies the rest of the write-ahead log`,
+          )
         : ok(`${file} is sound`);
     default:
       return skip(`${file} is in use`);

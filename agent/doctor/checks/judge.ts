@@ -11,7 +11,7 @@ import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, info, ok, skip, unreached, warn } from "../verdict.ts";
 
-/** Number of boards to check. A few are enough, since another judge would write to all boards. */
+/** Number of boards to check. A few are enough, because another judge would write to all boards. */
 const mostBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;
@@ -74,8 +74,8 @@ function activityOf(before: string, now: string): ManagerActivity {
 }
 
 /**
- * An entry in managedFields shows a past write; an entry that is new since `before` shows that a judge writes now. A
- * judge writes only when a board falls silent or returns, so Nodes without a trace do not prove that there is none.
+ * An entry in managedFields shows a past write; an entry added since `before` shows that a judge is writing now. A
+ * judge writes only when a board falls silent or returns, so the absence of traces does not prove that there is none.
  */
 export function judgeVerdict(
   {
@@ -100,16 +100,16 @@ export function judgeVerdict(
   const [note] = old;
   if (note === undefined) return withoutTrace(now.length, manager);
   return warn(
-    `${note.manager} wrote ${wrote(old)}, perhaps before this site took over: this check cannot show when`,
+    `${note.manager} wrote ${wrote(old)}, perhaps before this site took over; this check cannot determine when`,
     `If that program still judges boards: ${flagsAgainst(note.manager)}. The leader's status shows SecondJudge after its next write.`,
   );
 }
 
 function withoutTrace(boards: number, manager: ManagerActivity): CheckVerdict {
   const none = `no other controller has left a trace on the ${boards} boards checked`;
-  if (manager === "none") return ok(`${none}, and no kube-controller-manager renews its Lease`);
+  if (manager === "none") return ok(`${none}, and no kube-controller-manager is renewing its Lease`);
   const reason =
-    manager === "runs" ? "a kube-controller-manager runs" : "kube-controller-manager's Lease cannot be read";
+    manager === "runs" ? "a kube-controller-manager is running" : "kube-controller-manager's Lease cannot be read";
   return info(
     `${none}, but ${reason}: it would write only when a board falls silent or returns`,
     `Make sure that kube-controller-manager's --controllers contains -node-lifecycle-controller and -taint-eviction-controller. To prove it, stop the kubelet of a cordoned board for a minute and run this check again.`,

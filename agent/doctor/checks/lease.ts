@@ -15,10 +15,10 @@ export interface ObservedLease {
   readonly renewTime: string;
 }
 
-/** How often the Lease is read. */
+/** The number of times the Lease is read. */
 const readings = 8;
 /**
- * Bounds of the time over which the Lease is read, because two processes that compete both write within their retry
+ * Bounds of the time over which the Lease is read, because two competing processes both write within their retry
  * period.
  */
 const longestWatch: Millis = 16_000;
@@ -60,11 +60,11 @@ async function readLease(api: ApiProbe, path: string): Promise<ObservedLease | s
 }
 
 const namesakeHint =
-  "Look for a copy of this board's card, or a second agent on this board; restart the agent on one of the two.";
+  "Look for a copy of this board's card, or for a second agent on this board. Restart the agent on one of the two boards.";
 
 /**
  * `seen`: observations of the Lease of `site`, in order. The identity in the status is that of the running agent, which
- * may still have the names from before an enrolment.
+ * may still use the names from before an enrolment.
  */
 export function conflictVerdict(
   seen: readonly ObservedLease[],

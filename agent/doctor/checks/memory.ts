@@ -14,7 +14,7 @@ export function memoryCgroup(read: ReadFact): CheckVerdict {
   if (found === undefined && !isOld) return skip("this machine does not report control groups");
   if (found?.split(/\s+/).includes("memory")) return ok("the kernel can limit memory");
   if (isOld && /^memory\s+\d+\s+\d+\s+1$/m.test(read("/proc/cgroups") ?? ""))
-    return info("the kernel limits memory by version 1 of control groups");
+    return info("the kernel uses cgroup v1 for memory");
   const missing = words.filter((word) => !(read("/proc/cmdline") ?? "").split(/\s+/).includes(word));
   const files = ["/boot/firmware/cmdline.txt", "/boot/cmdline.txt"];
   const file = files.find((one) => read(one) !== undefined);

@@ -38,7 +38,7 @@ export class BrokerChecks {
     if (this.#liveLink()?.state === "up")
       return skip("the agent is connected, and this check would end its connection; systemctl stop siteward first");
     const answer = await this.#visit(config);
-    return answer.connected ? loopVerdict(answer.loop) : skip("the broker is not reached (mqtt.tls)");
+    return answer.connected ? loopVerdict(answer.loop) : skip("the broker was not reached (mqtt.tls)");
   }
 
   #reasonNotToAsk(config: Config | undefined): string | undefined {
@@ -87,7 +87,7 @@ export function loopVerdict(loop: Extract<BrokerAnswer, { readonly connected: tr
       return fail(`${loop.why}: this board is not allowed to publish to that topic`, aclHint);
     case "lost":
       return fail(
-        `the broker acknowledged a message to ${loop.topic} and did not deliver it: this board is not allowed to read that topic`,
+        `the broker acknowledged a message to ${loop.topic} but did not deliver it: this board is not allowed to read that topic`,
         aclHint,
       );
     case "queued":

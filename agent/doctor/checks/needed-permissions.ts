@@ -10,7 +10,7 @@ export interface Need {
   readonly verb: string;
   /** The namespace of the objects; undefined for all namespaces, or for a resource without namespaces. */
   readonly namespace?: string;
-  /** What does not work without the permission; undefined if the site cannot work without it. */
+  /** The consequence of a missing permission; undefined if the site cannot work without it. */
   readonly optional?: string;
 }
 
@@ -52,7 +52,7 @@ function rules({ controllers, daemonSet, leader, site }: Config): readonly Rule[
     ...leaseNamespaces(leader)
       .slice(1)
       .map((namespace): Rule => [ofLeases, "leases", "list", { namespace }]),
-    ["", "namespaces", "get", { optional: "clusters are distinguished by their address only" }],
+    ["", "namespaces", "get", { optional: "clusters are distinguished only by their address" }],
     ...when(site.namespaceSelector !== undefined, ["", "namespaces", "list watch"]),
     ...when(
       hasDaemonSets,

@@ -10,11 +10,11 @@ export function signKeys(folder: string, hasFleet: boolean): CheckVerdict {
   try {
     names = readdirSync(folder).filter((name) => name.endsWith(".pub"));
   } catch {
-    // A missing folder holds no keys.
+    // A missing folder contains no keys.
   }
   if (names.length > 0)
     return ok(`commands must be signed by ${names.map((name) => name.replace(/\.pub$/, "")).join(", ")}`);
-  if (!hasFleet) return ok("no keys, and no fleet that sends commands");
+  if (!hasFleet) return ok("no keys, but also no fleet that could send commands");
   return warn(
     "no trusted key is installed: any client that may publish to the broker can command this board",
     `siteward keygen on the operator's machine; put the .pub file into ${folder}`,

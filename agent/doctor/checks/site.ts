@@ -11,7 +11,7 @@ import type { ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
 import { type CheckVerdict, fail, gravest, ok, skip, unreached, warn } from "../verdict.ts";
 
-/** Number of boards, and of sites in a namespace, that are read. */
+/** Maximum number of boards, and of sites in a namespace, that are read. */
 const most = 500;
 const mostNamed = 3;
 
@@ -32,16 +32,17 @@ export interface Surroundings {
   readonly boards: readonly SelectedBoard[];
   /** False if there are more boards than were read. */
   readonly isWhole: boolean;
-  /** The Leases of all sites, in the namespaces that this site reads. */
+  /** The Leases of all sites in the namespaces that this site reads. */
   readonly sites: readonly SiteLease[];
-  /** The namespaces among these in which the agent is not allowed to list Leases. */
+  /** Those of these namespaces in which the agent is not allowed to list Leases. */
   readonly unread: readonly string[];
 }
 
 /**
- * Checks whether boards that this site selects belong to another one: by the Lease of an older site, whose claim the
- * leader respects, or by the annotation of their agents. Also works before the first start, when this site has no Lease
- * and all others are older. The annotations of Nodes can be trusted, because tenants cannot write them.
+ * Checks whether boards that this site selects belong to another one, according to the Lease of an older site, whose
+ * claim the leader respects, or to the annotation of their agents. Works even before the first start, when this site
+ * has no Lease and all other sites are older. The annotations of Nodes can be trusted, because tenants cannot write
+ * them.
  */
 export async function nodeSite(patient: Patient): Promise<CheckVerdict> {
   const { api } = patient;
@@ -96,7 +97,7 @@ export function siteVerdict(around: Surroundings, { site, leader, board }: Setti
   const claims = olderClaims(around.sites, own, () => {});
   const byLease = new Map<string, string[]>();
   for (const { name, labels, lease } of around.boards) {
-    // This board's own Node may still name the site from before an enrolment.
+    // This board's own Node may still name the site that it belonged to before an enrolment.
     const annotated = lease === own || name === board.node ? undefined : lease;
     const other = claims.find(({ selector }) => matchesLabels(selector, labels))?.lease ?? annotated;
     if (other !== undefined) byLease.set(other, [...(byLease.get(other) ?? []), name]);
@@ -123,7 +124,7 @@ function foreign(
   if (!leaseNamespaces(leader).includes(namespace))
     return warn(
       `${boards} ${isOne ? "runs an agent" : "run agents"} of the site with Lease ${lease}, which this site does not read: ${named}`,
-      `Correct site.nodeSelector of one of the two sites, or set leader.otherNamespaces: "${namespace}" here, and ` +
+      `Correct site.nodeSelector on one of the two sites, or set leader.otherNamespaces: "${namespace}" here, and ` +
         `"${leader.namespace}" on the boards of that site.`,
     );
   const other = sites.find(({ key }) => key === lease)?.site;
@@ -134,7 +135,7 @@ function foreign(
     );
   return fail(
     `${boards} ${isOne ? "belongs" : "belong"} to site ${other ?? lease} (${named})`,
-    `Correct site.nodeSelector of one of the two sites, or, if ${other ?? "that site"} no longer exists: ` +
+    `Correct site.nodeSelector on one of the two sites, or, if ${other ?? "that site"} no longer exists: ` +
       `kubectl -n ${namespace} delete lease ${name}`,
   );
 }

@@ -35,7 +35,10 @@ function readingOf({ files }: Patient, folder: string): StorageReading {
   return storageReading(files, place, mountOf(files, place));
 }
 
-/** The path without links, as mounts are listed; for a folder that does not exist yet, its nearest existing parent. */
+/**
+ * The path without symbolic links, because mounts are listed that way; for a folder that does not exist yet, its
+ * nearest existing parent.
+ */
 function realFolder(folder: string): string {
   try {
     return realpathSync(existingFolder(folder) ?? folder);
@@ -44,7 +47,7 @@ function realFolder(folder: string): string {
   }
 }
 
-/** Checks free space and write access, because without them a board cannot stand for election. */
+/** Checks free space and write access, because a board without them cannot stand for election. */
 export function storageSpace(patient: Patient): CheckVerdict {
   const config = configOf(patient);
   return config ? spaceVerdict(config.state.folder, config.board.freeSpace) : skip("the configuration cannot be read");
@@ -114,7 +117,7 @@ function measured(folder: string, clock: Clock): readonly Millis[] {
 export function fsyncVerdict(took: readonly Millis[], limit: Millis): CheckVerdict {
   const sorted = [...took].sort((a, b) => a - b);
   const p95 = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? 0;
-  const message = `95 % of ${took.length} writes reached the disk within ${p95 < 10 ? p95.toFixed(1) : Math.round(p95)} ms`;
+  const message = `95 % of ${took.length} test writes reached the disk within ${p95 < 10 ? p95.toFixed(1) : Math.round(p95)} ms`;
   if (p95 <= limit) return ok(message);
   return warn(
     `${message}; the limit is ${limit} ms`,

@@ -5,10 +5,10 @@ const unit = "siteward.service";
 
 /** The systemd version that each feature of the unit requires; older versions ignore the setting. */
 const features: readonly (readonly [since: number, what: string])[] = [
-  [247, "LoadCredential= (older: the agent reads /etc/siteward/credentials itself)"],
+  [247, "LoadCredential= (without it, the agent reads /etc/siteward/credentials itself)"],
   [250, "encrypted credentials"],
   [253, "OpenFile="],
-  [254, "RestartSteps= (older: two seconds between restarts)"],
+  [254, "RestartSteps= (without it, two seconds between restarts)"],
 ];
 
 export async function systemdVersion(program: RunProgram): Promise<CheckVerdict> {
@@ -56,7 +56,7 @@ export function notifyVerdict(found: ReadonlyMap<string, string>): CheckVerdict 
   if (of("LoadState") !== "loaded") return skip(`no ${unit} is installed`);
   if (!of("Type").startsWith("notify"))
     return warn(
-      `${unit} is of Type=${of("Type")}: systemd gets no notifications`,
+      `${unit} has Type=${of("Type")}: systemd receives no notifications`,
       "Use the unit that comes with siteward.",
     );
   const way = of("ExecStart").includes("launch.pl")
@@ -68,7 +68,8 @@ export function notifyVerdict(found: ReadonlyMap<string, string>): CheckVerdict 
         : undefined;
   if (way === undefined)
     return warn(`${unit}: the agent cannot reach systemd`, "Use one of the drop-ins that come with siteward.");
-  const silent = of("ActiveState") === "active" && of("StatusText") === "" ? "; systemd has no status of it yet" : "";
+  const silent =
+    of("ActiveState") === "active" && of("StatusText") === "" ? "; systemd has not received a status yet" : "";
   return ok(`the agent notifies systemd through ${way}${silent}`);
 }
 
@@ -79,7 +80,7 @@ export async function sandboxScore(program: RunProgram): Promise<CheckVerdict> {
   return scoreVerdict(`${asked.stdout}\n${asked.stderr}`);
 }
 
-/** Highest exposure that counts as good; the shipped unit has 1.1. */
+/** Highest exposure that counts as good; that of the shipped unit is 1.1. */
 const highestExposure = 1.2;
 
 export function scoreVerdict(printed: string): CheckVerdict {
@@ -89,5 +90,5 @@ export function scoreVerdict(printed: string): CheckVerdict {
   const message = `the sandbox of ${unit} has an exposure of ${exposure} (${word})`;
   return Number(exposure) <= highestExposure
     ? ok(message)
-    : info(`${message}; the shipped unit has 1.1`, `systemctl cat ${unit} shows the drop-ins that widen it`);
+    : info(`${message}; that of the shipped unit is 1.1`, `systemctl cat ${unit} shows the drop-ins that widen it`);
 }

@@ -26,7 +26,7 @@ export async function versionSkew(patient: Patient): Promise<CheckVerdict> {
 
 export function agentVerdict(installed: string, running: string | undefined): CheckVerdict {
   if (running === undefined || running === installed) return ok(`siteward ${installed}`);
-  return warn(`siteward ${installed} is installed, and ${running} runs`, "systemctl restart siteward");
+  return warn(`siteward ${installed} is installed, but ${running} is running`, "systemctl restart siteward");
 }
 
 export function serverVerdict(server: string | undefined): CheckVerdict {
@@ -38,11 +38,11 @@ export function serverVerdict(server: string | undefined): CheckVerdict {
       "Upgrade it: siteward is not tested with this version.",
     );
   if (minor > newestMinor)
-    return warn(`the API server is ${server}, newer than 1.${newestMinor}`, "Look for a newer siteward.");
+    return warn(`the API server is ${server}, newer than 1.${newestMinor}`, "Look for a newer release of siteward.");
   return ok(`the API server is ${server}`);
 }
 
-/** A site works with boards of different versions, but only during an upgrade. */
+/** A site works with boards of different versions, but should have them only during an upgrade. */
 export function boardsVerdict(
   version: string,
   boards: readonly (readonly [board: string, version: string])[],
@@ -56,7 +56,7 @@ export function boardsVerdict(
     );
   const named = others.slice(0, 4).map(([board, other]) => `${board} ${other}`);
   return warn(
-    `other boards run other versions: ${named.join(", ")}${others.length > 4 ? ", …" : ""}`,
+    `other boards run different versions: ${named.join(", ")}${others.length > 4 ? ", …" : ""}`,
     "Upgrade the site's boards one after the other.",
   );
 }

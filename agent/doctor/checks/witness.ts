@@ -50,20 +50,22 @@ async function answerOf(
 export function answerVerdict(answer: WitnessAnswer | undefined, port: number): CheckVerdict {
   if (answer === undefined) {
     return warn(
-      `the agent does not answer at UDP port ${port}`,
-      "The status has the reason (WitnessUnusable); the log has it too. Another program may use the port: judgement.witnessPort.",
+      `the agent does not answer on UDP port ${port}`,
+      "The status (WitnessUnusable) and the log have the reason. Another program may be using the port: judgement.witnessPort.",
     );
   }
   switch (answer.kubelet.is) {
     case "ok":
-      return ok(`the agent answers at UDP port ${port}, and its kubelet is well; the host's firewall must let it in`);
+      return ok(
+        `the agent answers on UDP port ${port}, and its kubelet is well; make sure the host's firewall allows it`,
+      );
     case "unknown":
       return info(
-        "the agent answers, but cannot say whether the kubelet runs: http://127.0.0.1:10248/healthz has never answered",
+        "the agent answers, but cannot tell whether the kubelet is running: http://127.0.0.1:10248/healthz has never answered",
         "Keep healthzPort and healthzBindAddress of the kubelet at their defaults.",
       );
     case "down":
-      return fail("the agent answers that the kubelet of this board does not run", "systemctl status kubelet");
+      return fail("the agent answers that this board's kubelet is not running", "systemctl status kubelet");
     default:
       return answer.kubelet satisfies never;
   }

@@ -28,7 +28,7 @@ export interface ConfigKeeperDeps {
   readonly read: () => RemoteRecord;
   /** Stores the record; it is on disk on return. */
   readonly write: (record: RemoteRecord) => void;
-  /** Validation errors of a document. It may be applied if there are none. */
+  /** Validation errors of a document. Without errors, it may be applied. */
   readonly judge: (document: Kept) => readonly Fault[];
   /** The version of the fleet's settings if all of them are in force; otherwise undefined. */
   readonly versionInForce: () => number | undefined;
@@ -76,12 +76,12 @@ export class ConfigKeeper {
     this.#record = deps.read();
   }
 
-  /** Takes a document of the fleet. If its result cannot be stored, that is reported, and the write is retried. */
+  /** Takes a document from the fleet. If its result cannot be stored, that is reported, and the write is retried. */
   take(message: DesiredMessage): void {
     this.#intake.take(message);
   }
 
-  /** Ends trials in time, and reloads the agent when the settings change. */
+  /** Ends trials when they are due, and reloads the agent when the settings change. */
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#follow(signal), this.#intake.run(signal)]);
   }
@@ -126,7 +126,7 @@ export class ConfigKeeper {
     const known = this.#record.desired?.version ?? 0;
     if (document.version <= known) {
       const isObsolete = verdict !== undefined && verdict.version !== known && this.#record.current?.version === known;
-      // The fleet has sent the version in force again, so an earlier refusal of another document is obsolete.
+      // The fleet has resent the version in force, so an earlier refusal of another document is obsolete.
       if (document.version === known && isObsolete) this.#note({ ...this.#record, verdict: undefined });
       return;
     }
@@ -185,7 +185,7 @@ export class ConfigKeeper {
     const { trial, verdict } = this.#record;
     if (!unstored) return verdict && !trial ? [verdictProblem(verdict, this.versionInForce)] : [];
     const { version, why } = unstored;
-    const message = `version ${version ?? "(unknown)"} of the fleet's settings cannot be stored: ${why}`;
+    const message = `version ${version ?? "(unknown)"} of the fleet settings cannot be stored: ${why}`;
     const hint = "free space in the state folder; the agent keeps trying";
     return [{ type: "FleetConfigNotStored", severity: "warning", message, hint }];
   }
@@ -194,7 +194,7 @@ export class ConfigKeeper {
     return this.#deps.versionInForce();
   }
 
-  /** Validates the newest document again and applies it at once. */
+  /** Validates the newest document again and applies it immediately. */
   async apply(version: number, canary: Millis | undefined, dryRun: boolean): Promise<Effect> {
     const { desired, trial } = this.#record;
     if (desired?.version !== version)
@@ -212,7 +212,7 @@ export class ConfigKeeper {
     if (next === undefined) {
       const good = this.#record.good.map(({ version }) => version);
       const versions = [...good, `${ownFiles} (this board's own files alone)`].join(", ");
-      const message = `there is no such version to return to; possible: ${versions}`;
+      const message = `there is no such version to return to; available: ${versions}`;
       return { outcome: "refused", code: 404, error: "no-such-version", message, result: { good } };
     }
     const faults = next.current ? this.#deps.judge(next.current) : [];
@@ -231,7 +231,7 @@ export class ConfigKeeper {
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
-      // The settings are the same as those in force: only the version number changes.
+      // The settings are the same as those in force, so only the version number changes.
       this.#keep(committed(record, document), true);
       return;
     }
@@ -246,7 +246,7 @@ export class ConfigKeeper {
     const { document, canaryMs, before } = trial;
     const { version } = document;
     if (this.versionInForce !== version) return await this.#conclude(signal);
-    this.#ambient.log.info("the fleet's new settings are on trial", { version, canaryMs });
+    this.#ambient.log.info("trying the fleet's new settings", { version, canaryMs });
     const begun = clock.now();
     const isOnTrial = (): boolean => this.#isOnTrial(document);
     for (let left = canaryMs; left > 0 && isOnTrial() && !signal.aborted; left = canaryMs - elapsed(begun, clock.now()))
@@ -256,7 +256,7 @@ export class ConfigKeeper {
     const now = this.#deps.vitals();
     const failing = (["lease", "api", "mqtt"] as const).filter((name) => before[name] && !now[name]);
     if (failing.length > 0) {
-      const why = `worked before the trial and did not at its end: ${failing.join(", ")}`;
+      const why = `worked before the trial but not at its end: ${failing.join(", ")}`;
       await this.#written(() => isOnTrial() && this.#goBack(why, true), signal);
       return;
     }
@@ -280,7 +280,7 @@ export class ConfigKeeper {
     }
     const { version } = document;
     this.#keep(committed(this.#record, document));
-    this.#ambient.log.info("the fleet's new settings passed their trial and are kept", { version });
+    this.#ambient.log.info("the fleet's new settings have passed their trial and are kept", { version });
     this.#reportEvent("config.applied", "info", { version });
   }
 
@@ -307,7 +307,7 @@ export class ConfigKeeper {
 
   /**
    * Takes a record that differs from the stored one only in the last refusal. Any client that may publish can cause
-   * refusals at any rate, so most are kept only in memory, and the broker resends a retained document.
+   * refusals at any rate, so most are kept only in memory; after a restart, the broker resends a retained document.
    */
   #note(record: RemoteRecord): void {
     const now = this.#ambient.clock.now();

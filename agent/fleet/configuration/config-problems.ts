@@ -3,9 +3,12 @@ import { type LeftOut, whyNotToLeadWithout } from "../../config/remote-fit.ts";
 import type { Fault, RemoteRejection } from "../../config/remote-record.ts";
 import type { ProblemPart } from "../../status/parts.ts";
 
-/** The problem to show for desired settings that are not in force: the errors with their settings, and a hint. */
+/**
+ * The problem to show for desired settings that are not in force: the errors with the settings they concern, and a
+ * hint.
+ */
 export function verdictProblem({ version, state, faults }: RemoteRejection, inForce: number | undefined): ProblemPart {
-  const named = `version ${version ?? "(unknown)"} of the fleet's settings`;
+  const named = `version ${version ?? "(unknown)"} of the fleet settings`;
   const stays = inForce === undefined ? "this board's own files are in force" : `version ${inForce} is in force`;
   if (faults.some(({ code }) => code === "by-command")) {
     const message = `${named} was rolled back by a command; ${stays}`;
@@ -21,7 +24,7 @@ export function verdictProblem({ version, state, faults }: RemoteRejection, inFo
     severity: "warning",
     message: `${named} ${verb}: ${faultsText(faults)}; ${stays}`,
     hint: faults.some(({ code }) => code === "forbidden" || code.startsWith("signature-"))
-      ? "publish it with a signature of a trusted key (siteward sign --topic …/config/desired)"
+      ? "publish it with the signature of a trusted key (siteward sign --topic …/config/desired)"
       : `publish a corrected document with a higher version${explained}`,
   };
 }
@@ -41,11 +44,11 @@ export function leftOutProblem(leftOut: LeftOut): ProblemPart {
   };
 }
 
-/** Lists which of the fleet's settings cannot take effect, and why. */
+/** Lists the fleet settings that cannot take effect, and why. */
 export const leftOutText = ({ version, faults }: LeftOut): string =>
   version === undefined
-    ? `the fleet's settings are unknown, and their version too: ${faultsText(faults)}`
-    : `version ${version} of the fleet's settings cannot be in force as a whole: ${faultsText(faults)}`;
+    ? `the fleet settings and their version are unknown: ${faultsText(faults)}`
+    : `version ${version} of the fleet settings cannot be applied in full: ${faultsText(faults)}`;
 
 function faultsText(faults: readonly Fault[]): string {
   const shown = faults.slice(0, mostShown).map(faultText);
@@ -76,5 +79,5 @@ const faultText = ({ path, code, message }: Fault): string =>
     .join(" ")
     .slice(0, longestFault);
 
-/** Converts "/log/level" to "log.level", the usual name of a setting. */
+/** Converts "/log/level" to "log.level", the form in which users know the setting. */
 const settingOf = (pointer: string): string => pointerSteps(pointer).join(".");

@@ -5,10 +5,10 @@ import { sentenceOf } from "../../base/errors.ts";
 import type { Fault } from "../../config/remote-record.ts";
 import { type Desired, type DesiredMessage, parseDesired } from "./desired.ts";
 
-/** A parsed document. `refusal`: why it is refused because of a bad or missing signature; undefined if it is not. */
+/** A parsed document. `refusal`: why its signature, bad or missing, makes it unacceptable; undefined if it does not. */
 export type ReceivedDesired = Exclude<Desired, { readonly kind: "nothing" }> & { readonly refusal: Fault | undefined };
 
-/** A document whose result could not be stored yet. Until it is, the document does not take effect. */
+/** A document whose result could not be stored yet. The document does not take effect until it is. */
 export interface Unstored {
   readonly message: DesiredMessage;
   /** Undefined if the document is malformed and its version cannot be read. */
@@ -54,7 +54,7 @@ export class DesiredIntake {
     }
   }
 
-  /** Returns whether the document needs no further handling: it is stored, or irrelevant. */
+  /** Returns whether the document needs no further handling: it is stored or irrelevant. */
   #process(message: DesiredMessage): boolean {
     const desired = parseDesired(message.payload);
     if (desired.kind === "nothing") return true;

@@ -6,13 +6,13 @@ import { memberText } from "./member-text.ts";
 /** A document of config/desired as received. */
 export interface DesiredMessage {
   readonly payload: Uint8Array;
-  /** Why it is refused because of a bad or missing signature; undefined if it is not. */
+  /** Why its signature, bad or missing, makes it unacceptable; undefined if it does not. */
   readonly refusal?: Fault | undefined;
 }
 
-/** Size of the largest document that is accepted, in bytes: several times the size of all settings together. */
+/** Maximum size of an accepted document, in bytes: several times the size of all settings together. */
 const largest = 32 * 1024;
-/** Levels of nesting that a document may have. */
+/** Maximum nesting depth of a document. */
 const deepest = 10;
 
 export type Desired =

@@ -9,7 +9,7 @@ export interface AclOptions {
   readonly operators: readonly string[];
 }
 
-/** Topics below its own prefix that a board may write. */
+/** Topics below its own prefix to which a board may publish. */
 const written = ["up", "birth", "status", "res/#", "event/#", "config/reported"] as const;
 /**
  * Topics below its own prefix that a board may read: its commands and settings, and the probe with which siteward
@@ -17,7 +17,7 @@ const written = ["up", "birth", "status", "res/#", "event/#", "config/reported"]
  */
 const read = ["cmd/#", "config/desired", "res/_doctor"] as const;
 /**
- * Topics of the site that a leader writes. Every board is granted them by name, because no ACL pattern means "of the
+ * Site topics to which the leader publishes. Every board is granted them by name, because no ACL pattern means "of the
  * same site".
  */
 const siteWritten = ["leader", "status", "res/#", "event/#"] as const;
@@ -45,7 +45,7 @@ function* boardRights({ fleet, sites }: AclOptions): IterableIterator<Rights> {
 export function mosquittoAcl(options: AclOptions): string {
   const prefix = "sw1/%u/";
   const lines = [
-    "# Made by siteward broker-acl. In mosquitto.conf: use_identity_as_username true, use_username_as_clientid true.",
+    "# Written by siteward broker-acl. In mosquitto.conf: use_identity_as_username true, use_username_as_clientid true.",
     ...read.map((rest) => `pattern read ${prefix}${rest}`),
     ...written.map((rest) => `pattern write ${prefix}${rest}`),
   ];
@@ -65,7 +65,7 @@ export function emqxAcl(options: AclOptions): string {
   const rule = (whose: string, action: string, topics: readonly string[]): string =>
     `{allow, ${whose}, ${action}, [${topics.map(quoted).join(", ")}]}.`;
   const lines = [
-    "%% Made by siteward broker-acl. Listener: peer_cert_as_username = cn, peer_cert_as_clientid = cn.",
+    "%% Written by siteward broker-acl. Listener: peer_cert_as_username = cn, peer_cert_as_clientid = cn.",
     rule(
       "all",
       "subscribe",

@@ -9,7 +9,10 @@ export type Tls = NonNullable<LinkOptions["tls"]>;
 
 const ownFolder = "/etc/siteward/credentials";
 
-/** Paths of the fleet link's credentials: as configured, or in the folder that systemd passes or `enroll` writes to. */
+/**
+ * Paths of the fleet link's credentials: as configured, or otherwise in the folder that systemd passes or `enroll`
+ * writes to.
+ */
 export function credentialFiles({ mqtt }: Pick<Config, "mqtt">, env: Readonly<Record<string, string | undefined>>) {
   const folder = env.CREDENTIALS_DIRECTORY ?? ownFolder;
   return {

@@ -1,16 +1,16 @@
 import { LinkError } from "./link.ts";
 
-/** CONNACK reason codes that refuse this board in particular (MQTT 5, 3.2.2.2; 4 and 5 come from MQTT 3.1.1). */
+/** CONNACK reason codes for the refusal of this board in particular (MQTT 5, 3.2.2.2; 4 and 5 are from MQTT 3.1.1). */
 const refusals: ReadonlySet<number> = new Set([4, 5, 0x85, 0x86, 0x87, 0x8a, 0x8c]);
 const otherProtocol: ReadonlySet<number> = new Set([1, 0x84]);
 const takenOver = 0x8e;
 
 const wordsOf: Readonly<Record<number, string>> = {
-  4: "user name or password are wrong",
+  4: "user name or password is wrong",
   5: "not authorized",
   128: "unspecified error",
   133: "client identifier not valid",
-  134: "user name or password are wrong",
+  134: "user name or password is wrong",
   135: "not authorized",
   136: "server unavailable",
   137: "server busy",
@@ -55,8 +55,8 @@ export const olderProtocol = (where: string): LinkError =>
 
 /** The LinkError for a connection closed without a CONNACK, as many brokers do on an unknown protocol version. */
 export const silentEnd = (where: string): LinkError =>
-  new LinkError("unreachable", `the broker ${where} closed the connection before it answered`, {
-    hint: "If this lasts, check that the broker speaks MQTT 5, that this is its TLS port, and that its max_packet_size is 65000.",
+  new LinkError("unreachable", `the broker ${where} closed the connection without an answer`, {
+    hint: "If this persists, check that the broker speaks MQTT 5, that this is its TLS port, and that its max_packet_size is 65000.",
   });
 
 /** The LinkError for the end of an established connection: from the broker's reason code, or from the last error. */
@@ -84,6 +84,6 @@ function parts(error: unknown): { readonly code: number | string | undefined; re
 }
 
 const protocolHint = "The fleet's broker must speak MQTT 5: mosquitto 1.6 and newer do; many bridges do not.";
-const clockHint = "Check this board's clock first: certificates are valid only for a time.";
+const clockHint = "Check this board's clock first, because certificates are valid only for a limited period.";
 const certificateHint =
   "Check that mqtt.ca signed the broker's certificate, and that the broker trusts the authority of mqtt.certificate.";

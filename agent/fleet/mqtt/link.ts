@@ -37,7 +37,7 @@ export interface LinkOptions {
   readonly receiveMaximum: number;
   /** Size of the largest packet that the broker may send, in bytes. */
   readonly maxPacket: number;
-  /** Replaces each topic with a topic alias after its first use, as far as the broker permits. */
+  /** Whether each topic is replaced with a topic alias after its first use, as far as the broker permits. */
   readonly topicAliases: boolean;
   readonly connectTimeout: Millis;
   readonly will: { readonly topic: string; readonly payload: string; readonly delay: Millis };
@@ -65,7 +65,7 @@ export interface BrokerLink {
   unsubscribe(filter: string): Promise<void>;
   /** Disconnects cleanly, so that the broker discards the will. Never rejects, and takes at most `limit`. */
   close(limit: Millis): Promise<void>;
-  /** Closes at once, without a DISCONNECT. */
+  /** Closes immediately, without a DISCONNECT. */
   abandon(error: LinkError): void;
 }
 

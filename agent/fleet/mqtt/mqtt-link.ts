@@ -16,17 +16,17 @@ import { inTurn, optionsOf } from "./mqtt-options.ts";
 import { ReadDelay } from "./read-delay.ts";
 
 /**
- * Maximum number of unacknowledged messages, even if the broker allows more, because they are on the heap as well as on
+ * Maximum number of unacknowledged messages, even if the broker allows more, because each is on the heap as well as on
  * disk.
  */
 const mostInFlight = 4;
 /** Remaining length, in bytes, of the smallest CONNACK of MQTT 5, which has a field for properties. */
 const shortestAnswer = 3;
-/** Time limit for each acknowledgement: because a faulty broker may respond to pings and to nothing else. */
+/** Time limit for each acknowledgement, because a faulty broker may respond to pings but to nothing else. */
 const answerLimit: Millis = 30_000;
 /**
- * Maximum number of topic aliases. It is limited because each keeps a topic on the heap, some brokers allow 65535, and
- * few topics recur.
+ * Maximum number of topic aliases. Limited because each keeps a topic on the heap, some brokers allow 65535, and few
+ * topics recur.
  */
 const mostAliases = 16;
 /** SUBACK reason codes of this value and above are failures. */
@@ -44,7 +44,7 @@ export const mqttLinks =
       }
       const unread = new ReadDelay(clock);
       const tooLarge = (): void => {
-        failure ??= new LinkError("protocol", `the broker ${where} sends a packet larger than the maximum agreed`);
+        failure ??= new LinkError("protocol", `the broker ${where} sent a packet larger than the agreed maximum`);
       };
       const client = new MqttClient(() => brokerSocket(opening, tooLarge), optionsOf(opening, unread));
       const link = new MqttLink(clock, client, where);
@@ -58,7 +58,7 @@ export const mqttLinks =
       const giveUp = (): void => fail(signal.reason instanceof LinkError ? signal.reason : stopped());
       signal.addEventListener("abort", giveUp, { once: true });
       // Stays registered to the end, because an unhandled error event would end the process. Every error ends the
-      // connection. Without this the library would carry on, and the broker would not redeliver an unacknowledged
+      // connection, because otherwise the library would carry on, and the broker would not redeliver an unacknowledged
       // message.
       client.on("error", fail);
       client.onKeepaliveTimeout = () => fail(new LinkError("lost", `the broker ${where} no longer responds`));
@@ -70,7 +70,7 @@ export const mqttLinks =
         else
           inTurn(opening.receive, incomingOf(packet, unread)).then(
             () => taken(),
-            // An error changes nothing, because messages at QoS 0 are not delivered again.
+            // Errors are ignored, because messages at QoS 0 are not redelivered.
             () => taken(),
           );
       };
@@ -113,8 +113,7 @@ function allowFewerAliases(packet: Packet): void {
 const stopped = (): LinkError => new LinkError("stopped", "the connection is no longer wanted");
 
 /**
- * Closes at once, even while a graceful end waits for acknowledgements: in that state the library would ignore
- * `end(true)`.
+ * Closes immediately, even while a graceful end waits for acknowledgements, when the library would ignore `end(true)`.
  */
 function cut(client: MqttClient): void {
   client.stream.destroy();
@@ -150,7 +149,7 @@ class MqttLink implements BrokerLink {
 
   end(error: LinkError): void {
     this.#end ??= error;
-    // The library would keep these callbacks for a reconnect that never comes.
+    // The library would keep these callbacks for a reconnect that never happens.
     for (const settle of this.#waiting) settle(lost(this.#end));
     this.#resolveEnded(this.#end);
   }
@@ -175,7 +174,7 @@ class MqttLink implements BrokerLink {
   }
 
   subscribe(filters: readonly Subscription[]): Promise<void> {
-    // rap (retain as published): the desk refuses retained commands, so it has to know which ones are.
+    // rap (retain as published): the desk refuses retained commands, so it must know which commands are retained.
     const wanted = Object.fromEntries(
       filters.map(({ filter, retained }) => [filter, { qos: 1 as const, rap: true, rh: retained ? 0 : 2 }]),
     );

@@ -4,13 +4,13 @@ import { type Incoming, LinkError, type LinkOptions } from "./link.ts";
 import { incomingOf } from "./mqtt-messages.ts";
 import type { ReadDelay } from "./read-delay.ts";
 
-/** Handles each message in a separate turn of the event loop, because many queued messages may arrive in one chunk. */
+/** Handles each message in a separate turn of the event loop, because one chunk may contain many queued messages. */
 export async function inTurn(receive: LinkOptions["receive"], message: Incoming): Promise<void> {
   await nextTurn();
   await receive(message);
 }
 
-/** The options of the MQTT client, among them the handler of messages at QoS 1 and 2. */
+/** The options of the MQTT client, including the handler of messages at QoS 1 and 2. */
 export function optionsOf(opening: LinkOptions, unread: ReadDelay): IClientOptions {
   const { clientId, keepalive, sessionExpiry, receiveMaximum, maxPacket, topicAliases, connectTimeout, will, receive } =
     opening;
@@ -41,8 +41,8 @@ export function optionsOf(opening: LinkOptions, unread: ReadDelay): IClientOptio
       retain: true,
       properties: { willDelayInterval: Math.round(will.delay / 1000) },
     },
-    // The library acknowledges when `done` is called: after the message was handled. An error ends the connection, and
-    // the broker delivers the message again.
+    // The library acknowledges when `done` is called, which is after the message was handled. An error ends the
+    // connection, and the broker delivers the message again.
     customHandleAcks: (_topic, _payload, packet: IPublishPacket, done) => {
       inTurn(receive, incomingOf(packet, unread)).then(
         () => done(0),

@@ -8,14 +8,14 @@ export class PacketGuard {
   #header = 0;
   /** The packet's length, as far as the bytes read so far encode it. */
   #length = 0;
-  /** How many bytes of the current packet's content are still to come. */
+  /** How many bytes of the current packet have not arrived yet. */
   #rest = 0;
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Takes the next bytes. Returns false if a packet is too large, so that the connection must end. */
+  /** Takes the next bytes. Returns false if a packet is too large, in which case the connection must end. */
   accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length; ) {
       if (this.#rest > 0) {
@@ -26,7 +26,7 @@ export class PacketGuard {
       }
       const byte = bytes[at++] ?? 0;
       this.#header++;
-      // The first byte is the packet type; the length follows, seven bits per byte, lowest first.
+      // The first byte is the packet type; the length follows, seven bits per byte, least significant first.
       if (this.#header === 1) continue;
       this.#length += (byte & 0x7f) * 128 ** (this.#header - 2);
       if (this.#header + this.#length > this.#most) return false;

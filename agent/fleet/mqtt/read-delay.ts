@@ -2,7 +2,7 @@ import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../.
 
 /** Interval of the timer whose delays are measured. */
 const tick: Millis = 1000;
-/** Shorter delays are ignored: two ticks plus what a busy board usually adds. */
+/** Shorter delays are ignored: two ticks plus the usual delay on a busy board. */
 const usual: Millis = 3000;
 
 /**
@@ -11,7 +11,7 @@ const usual: Millis = 3000;
  */
 export class ReadDelay {
   readonly #clock: Clock;
-  /** The tick before the last; all data that had arrived by then has been read. */
+  /** The second-to-last tick; all data that had arrived by then has been read. */
   #before: Instant;
   /** The last tick. */
   #last: Instant;

@@ -17,7 +17,7 @@ const commandPattern = /^[a-z][a-z0-9-]*(\.[a-z][a-z0-9-]*)*$/;
 /** The pattern of ids; the desk has the same one, so that no valid id is dropped here. */
 const idPattern = /^[A-Za-z0-9_-]{1,64}$/;
 const longestCommand = 64;
-/** Brokers limit the levels of a topic, some of them to eight, and disconnect a client that exceeds the limit. */
+/** Brokers limit the number of topic levels, some of them to eight, and disconnect a client that exceeds the limit. */
 const mostLevels = 8;
 /** A topic level: no wildcard, no control character, no leading $. */
 const levelPattern = /^[A-Za-z0-9_.:@-]{1,128}$/;
@@ -33,7 +33,7 @@ export const boardTopic = (identity: FleetIdentity, rest: string): string => `${
 export const siteTopic = ({ fleet, site }: FleetIdentity, rest: string): string =>
   `${root}/${fleet}/${site}/${pseudoSite}/${rest}`;
 
-/** The topic prefixes of this board's messages: its own, its site's, and that of the fleet's replies. */
+/** The topic prefixes of this board's messages: the board's own, its site's, and that of replies to the fleet. */
 export const ownPrefixes = (identity: FleetIdentity): readonly string[] => [
   boardTopic(identity, ""),
   siteTopic(identity, ""),
@@ -80,8 +80,8 @@ export const resultTopic = (identity: FleetIdentity, { scope, name, id }: Comman
   scope === "site" ? siteTopic(identity, `res/${name}/${id}`) : boardTopic(identity, `res/${name}/${id}`);
 
 /**
- * The response topic that a sender wants, if it is below the fleet's replies or this board's results; undefined
- * otherwise. With any other topic a sender could publish through a board where the ACL forbids it
+ * The response topic that a sender requests, if it is below the fleet's replies or this board's results; undefined
+ * otherwise. With any other topic, a sender could publish through a board to topics that the ACL forbids
  * (docs/interfaces.md#order-of-checks, row 28).
  */
 export function allowedResponseTopic(identity: FleetIdentity, wanted: string): string | undefined {

@@ -2,7 +2,7 @@ import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { ChangeSummary } from "../../decisions/decision-changes.ts";
 import type { FleetEvent } from "./fleet-events.ts";
 
-/** Minimum interval between two events, so that a site that loses power causes a few messages, not thousands. */
+/** Minimum interval between two events, so that a power failure of a site causes a few messages, not thousands. */
 const quiet: Millis = 60_000;
 
 /** Reports to the fleet which harmful acts were done, held back or failed, at most once a minute. */
@@ -22,7 +22,7 @@ export class ActEvents {
     return event;
   }
 
-  /** The event for everything that is not reported yet, due or not. */
+  /** The event for everything that is not reported yet, whether due or not. */
   rest(): FleetEvent | undefined {
     const changes = this.#take();
     if (changes === undefined) return undefined;

@@ -6,11 +6,11 @@ import type { ClockState } from "../../board/clock-sync.ts";
 import { boardTopic, type FleetIdentity, siteTopic } from "../mqtt/topics.ts";
 import type { FleetEvent } from "./fleet-events.ts";
 
-/** When a document was made. */
+/** When a document was written. */
 export interface Stamp {
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Whether the clock was synchronised: on a board without a battery clock, `at` may be decades off. */
+  /** Whether the clock was synchronised; if not, `at` may be decades off on a board without a battery clock. */
   readonly clock: ClockState;
 }
 
@@ -41,7 +41,9 @@ export const timeToLive = {
 
 export const severities = ["debug", "info", "warning", "critical"] as const;
 
-/** The document of an event. `seq` numbers the events of this board without gaps, so that readers notice lost ones. */
+/**
+ * The document of an event. `seq` numbers the events of this board without gaps, so that readers notice missing ones.
+ */
 export function eventDocument(
   identity: FleetIdentity,
   { type, severity, subject, detail, isOfSite }: FleetEvent,

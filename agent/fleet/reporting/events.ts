@@ -15,7 +15,7 @@ export interface FleetEventsDeps {
   readonly added: () => void;
 }
 
-/** An event, and the moment at which it was noted. */
+/** An event, and the moment when it was noted. */
 interface Noted {
   readonly event: FleetEvent;
   readonly at: Instant;
@@ -46,7 +46,7 @@ export class FleetEvents implements FleetEventSink {
     if (this.#waiting.length > mostWaiting) this.#drop();
   }
 
-  /** Stores pending events in order, as far as the disk allows. */
+  /** Stores pending events in order, as long as the disk accepts them. */
   retry(): void {
     const now = this.#ambient.clock.now();
     if (this.#unwritable && elapsed(this.#unwritable, now) < writeAgain) return;

@@ -10,7 +10,7 @@ export interface FleetEvent {
   /** The board, pod or zone that the event is about. */
   readonly subject?: string;
   readonly detail: JsonRecord;
-  /** True if the leader publishes it on the site's topic; by default it is published on the board's. */
+  /** True if the leader publishes it on the site's topic; by default, it is published on the board's topic. */
   readonly isOfSite?: boolean;
 }
 

@@ -25,7 +25,7 @@ export interface OutboxPublisherDeps {
 }
 
 /**
- * The maximum number of messages per second, so that a broker can bear all boards reconnecting
+ * The maximum number of messages per second, so that a broker can cope with all boards reconnecting
  * (docs/interfaces.md#outbox).
  */
 const rate: Rate = { perSecond: 10, burst: 1 };
@@ -46,9 +46,9 @@ const hangsUp = "BrokerHangsUp";
 const mostTopics = 16;
 /** Type of the problem for messages that the broker refuses. */
 const refuses = "BrokerRefuses";
-/** How many refused topics the problem names. */
+/** Maximum number of refused topics that the problem names. */
 const mostNamed = 3;
-/** How many messages of a former identity are dropped in one step. */
+/** How many messages from a previous identity are dropped in one step. */
 const dropStep = 100;
 const expireEvery: Millis = 60_000;
 /** Interval between attempts while the disk cannot be written. */
@@ -61,7 +61,7 @@ interface Item {
   readonly key: string;
   /**
    * The queue this message belongs to: if one message is refused, the others of its queue wait. The events of a topic
-   * share one, so that they stay in order.
+   * share one queue, so that they stay in order.
    */
   readonly queue: string;
   /** The class of the message's row, or the topic of its state. */
@@ -77,10 +77,11 @@ interface Item {
 }
 
 /**
- * Publishes pending messages: first states, then answers, then events in order of their numbers. At most the link's
- * window is unacknowledged. While a critical event is unacknowledged, or a message at which the broker may have closed
- * the last connection (see Suspects), nothing else is sent. An acknowledged row is deleted; if the disk cannot be
- * written, the row is remembered and deleted later. Exists as long as the fleet link; `run` sends over one connection.
+ * Publishes pending messages: first states, then answers, then events in order of their numbers. The number of
+ * unacknowledged messages is at most the link's window. Nothing else is sent while a critical event is unacknowledged,
+ * or a message because of which the broker may have closed the last connection (see Suspects). An acknowledged row is
+ * deleted; if the disk cannot be written, the row is remembered and deleted later. Exists as long as the fleet link;
+ * `run` sends over one connection.
  */
 export class OutboxPublisher {
   readonly #ambient: Ambient;
@@ -102,12 +103,12 @@ export class OutboxPublisher {
   /** Acknowledged rows that could not be deleted yet. */
   readonly #delivered = new Set<number>();
   #unwritable: Instant | undefined;
-  /** Whether a message that has to be sent alone is unacknowledged. */
+  /** Whether a message that must be sent alone is unacknowledged. */
   #alone = false;
   #rtt: Millis | undefined;
   /** When expired rows were last deleted. */
   #expired: Instant | undefined;
-  /** An error of the storage, which ends `run`. */
+  /** A storage error, which ends `run`. */
   #failure: unknown;
 
   constructor(ambient: Ambient, deps: OutboxPublisherDeps) {
@@ -121,12 +122,12 @@ export class OutboxPublisher {
     return this.#rtt;
   }
 
-  /** Signals that there are new messages. */
+  /** Signals that new messages are pending. */
   ring(): void {
     this.#bell.ring();
   }
 
-  /** The messages that are only in memory, to be sent before the connection ends. */
+  /** The messages that exist only in memory, to be sent before the connection ends. */
   unwritten(): readonly MqttMessage[] {
     return [...this.#deps.states.list()].filter(({ isUnwritten }) => isUnwritten);
   }
@@ -157,7 +158,8 @@ export class OutboxPublisher {
   }
 
   /**
-   * Drops messages that a former identity of this board left, because the broker would refuse them until they expire.
+   * Drops messages left over from a previous identity of this board, because the broker would refuse them until they
+   * expire.
    */
   async #dropFormer(): Promise<void> {
     const { outbox, identity } = this.#deps;
@@ -170,7 +172,7 @@ export class OutboxPublisher {
       await nextTurn();
     }
     if (dropped > 0)
-      this.#ambient.log.warn("messages under this board's former name or site are dropped", { messages: dropped });
+      this.#ambient.log.warn("messages under this board's previous name or site are dropped", { messages: dropped });
   }
 
   /** Deletes acknowledged and expired rows, and reports dropped events. */
@@ -204,7 +206,7 @@ export class OutboxPublisher {
       return true;
     } catch (error) {
       if (this.#unwritable === undefined)
-        this.#ambient.log.warn("acknowledgements of the fleet's broker cannot be stored", { error });
+        this.#ambient.log.warn("acknowledgements from the fleet's broker cannot be stored", { error });
       this.#unwritable = this.#ambient.clock.now();
       return false;
     }
@@ -225,7 +227,7 @@ export class OutboxPublisher {
         this.#blocked.set(item.queue, { failures: this.#failures(item.queue), until: from });
         continue;
       }
-      // A message that is sent alone waits for the acknowledgements of all others.
+      // A message that must be sent alone waits until all others are acknowledged.
       return this.#goesAlone(item) && this.#underway.size > 0 ? undefined : item;
     }
   }
@@ -250,7 +252,7 @@ export class OutboxPublisher {
     return this.#suspects.has(name) || (row?.class === "event" && row.rank === critical);
   }
 
-  /** The first row that may be sent now. A refused answer does not delay the answers after it. */
+  /** The first row that may be sent now. A refused answer does not delay later answers. */
   #next(of: OutboxClass, now: Instant): readonly OutboxRow[] {
     const refused = [...this.#blocked.keys()].filter((queue) => this.#isBlocked(queue, now));
     // Numeric keys are row ids; the others are topics or a class.
@@ -334,7 +336,7 @@ export class OutboxPublisher {
     if (isKnown || this.#hungUp.size < mostTopics) this.#hungUp.set(kind, `${topic}: ${end.message}`);
     this.#reportHungUp();
     if (isKnown && !row) return;
-    this.#ambient.log.warn("a message is set aside, because the broker ends the connection whenever it is sent", {
+    this.#ambient.log.warn("a message is set aside because the broker ends the connection whenever it is sent", {
       topic,
       error: end,
     });
@@ -374,13 +376,13 @@ export class OutboxPublisher {
     }
     if (state) {
       states.forget(topic);
-      // The next document of this topic will be as large, so this is a lasting problem, reported once.
+      // The next document of this topic will be just as large, so this is a lasting problem, which is reported once.
       const isKnown = this.#tooLarge.get(topic) === error.code;
       if (this.#tooLarge.size < mostTopics) this.#tooLarge.set(topic, error.code);
       this.#reportTooLarge();
       if (isKnown) return;
     }
-    this.#ambient.log.warn("a message is not sent, because it is larger than the broker accepts", {
+    this.#ambient.log.warn("a message is not sent because it is larger than the broker accepts", {
       error: error.message,
     });
     // The event that reports this may itself be too large, which must not cause another event.
@@ -400,7 +402,7 @@ export class OutboxPublisher {
     linkProblems.report({
       type: tooLarge,
       severity: "warning",
-      message: `the broker accepts packets of at most ${limit} bytes, too small for these documents, which are not sent: ${topics}`,
+      message: `these documents were not sent because they exceed the broker's limit of ${limit} bytes: ${topics}`,
       hint: sizeHint,
     });
   }
@@ -415,7 +417,7 @@ export class OutboxPublisher {
     if (reportedAt !== undefined && elapsed(reportedAt, now) < deniedQuiet) return;
     if (this.#denied.size > 100) this.#denied.clear();
     this.#denied.set(kind, now);
-    this.#ambient.log.warn("the broker refuses messages of this board", { error: error.message });
+    this.#ambient.log.warn("the broker refuses messages from this board", { error: error.message });
     this.#deps.events.note({
       type: "mqtt.denied",
       severity: "warning",
@@ -434,7 +436,7 @@ export class OutboxPublisher {
     linkProblems.report({
       type: refuses,
       severity: "warning",
-      message: `the broker refuses messages of this board, which wait: ${topics.slice(0, mostNamed).join(", ")}${more}`,
+      message: `messages are waiting because the broker refuses them: ${topics.slice(0, mostNamed).join(", ")}${more}`,
       hint: aclHint(identity),
     });
   }

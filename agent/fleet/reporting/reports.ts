@@ -27,16 +27,16 @@ export interface ReportsDeps {
 
 const area = "fleet";
 const birthEvery: Millis = 86_400_000;
-/** Interval of collecting the birth document, which changes rarely and is costly to collect. */
+/** How often the birth document is collected; it changes rarely, and collecting it is costly. */
 const birthCheck: Millis = 60_000;
 const statusCheck: Millis = 5000;
 /**
- * Session numbers survive restarts. A session's documents are numbered from its number times this, so that document
- * numbers only grow.
+ * Session numbers survive restarts. The documents of a session are numbered from the session number times this, so that
+ * their numbers only grow.
  */
 const messagesPerSession = 1_000_000;
 
-/** Documents that are not sent again after a reconnection or a restart unless they changed. */
+/** Documents that are not sent again after a reconnection or a restart unless they have changed. */
 const lasting = ["birth", "reported"] as const;
 type Lasting = (typeof lasting)[number];
 
@@ -46,7 +46,8 @@ export class Reports {
   readonly #sent = new Map<string, SentDocument>();
   #numbers = 0;
   /**
-   * Documents to be sent again because the broker does not have them. The memo lists them too, but may be unwritable.
+   * Documents to be sent again because the broker does not have them. The stored memo lists them too, but it may not be
+   * writable.
    */
   readonly #forgotten = new Set<Lasting>();
   /** When the birth document was last collected. */
@@ -71,7 +72,7 @@ export class Reports {
     this.#seen = undefined;
   }
 
-  /** Publishes the birth again although nothing changed. */
+  /** Publishes the birth document again even if nothing has changed. */
   announce(): JsonRecord {
     this.#forget("birth");
     this.#bornAt = undefined;
@@ -139,8 +140,8 @@ export class Reports {
   }
 
   /**
-   * Marks a document to be sent again although it has not changed. The mark survives a restart if the disk can be
-   * written.
+   * Marks a document to be sent again although it has not changed. The mark survives a restart if it can be written to
+   * disk.
    */
   #forget(name: Lasting): void {
     this.#sent.delete(name);
@@ -191,7 +192,7 @@ export class Reports {
   #leader(holder: string | null, term: number, now: Instant, since?: Instant): State {
     const { identity, config, clockState } = this.#deps;
     const { leader } = this.#deps.status() ?? {};
-    // The term may be older than the connection, so its start in the status takes precedence.
+    // The term may have begun before the connection, so its start as shown in the status takes precedence.
     const isKnown = leader?.role === "leader" && leader.term === term && leader.since !== undefined;
     const begun = since && { since: isKnown ? leader.since : stampOf(since, clockState()).at };
     const stamp = stampOf(now, clockState());

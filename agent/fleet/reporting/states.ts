@@ -10,7 +10,7 @@ export interface State extends MqttMessage {
 
 /**
  * Documents to publish, by topic. A newer one replaces a pending one. They are kept only in memory, because an outdated
- * one must not be published; on connecting, each is built again.
+ * one must not be published; each is rebuilt on connecting.
  */
 export class States {
   readonly #waiting = new Map<string, State>();
@@ -31,7 +31,7 @@ export class States {
     return this.#waiting.values();
   }
 
-  /** The broker has acknowledged a document. A newer one of its topic stays pending. */
+  /** The broker has acknowledged a document. A newer document of the same topic stays pending. */
   done(state: State): void {
     if (this.#waiting.get(state.topic) === state) this.#waiting.delete(state.topic);
     state.delivered?.();

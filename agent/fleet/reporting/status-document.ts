@@ -2,7 +2,7 @@ import type { JsonRecord } from "../../base/json.ts";
 import type { Status } from "../../status/schema.ts";
 
 /**
- * The board's status for the fleet, a few hundred bytes. Each change of it causes a message, so numbers are rounded to
+ * The board's status for the fleet, a few hundred bytes. Each change to it causes a message, so numbers are rounded to
  * hide small changes (docs/interfaces.md#topics).
  */
 export function boardStatus(status: Status): JsonRecord {

@@ -4,11 +4,11 @@ import type { FleetEvent, FleetEventSeverity } from "./fleet-events.ts";
 import { outageStatus } from "./status-document.ts";
 
 /**
- * Minimum interval between two events about one fact. A change within the interval is reported at its end, with the
- * value of that time.
+ * Minimum interval between two events about one fact. A change within the interval is reported at its end, with its
+ * value at that time.
  */
 const quiet: Millis = 60_000;
-/** Bound of the remembered facts. */
+/** Maximum number of remembered facts. */
 const mostKeys = 500;
 
 /** A part of the status whose changes are events. */
@@ -23,8 +23,8 @@ interface Fact {
   /** The event for the end of the fact; absent if the end is not reported. */
   readonly cleared?: FleetEvent;
   /**
-   * The event when this board no longer knows whether the fact lasts; absent if it always knows. Such a fact ends only
-   * when this board, leading the site again, finds that it is over.
+   * The event when this board no longer knows whether the fact still holds; absent if it always knows. Such a fact ends
+   * only when this board leads the site again and finds that the fact no longer holds.
    */
   readonly unknown?: FleetEvent;
 }
@@ -55,7 +55,7 @@ export class StatusEvents {
     const last = this.#reported.get(key);
     if (last?.value === value) return [];
     if (last?.at !== undefined && elapsed(last.at, now) < quiet) return [];
-    // A fact that cannot be remembered would be reported on every call, so it waits for room.
+    // A fact that cannot be remembered would be reported on every call, so it is postponed until there is room.
     if (!last && this.#reported.size >= mostKeys) return [];
     if (value === "" && last) this.#reported.delete(key);
     else this.#reported.set(key, { value, at: this.#isFirst ? undefined : now, fact });
@@ -71,7 +71,7 @@ const gone = ({ key, cleared }: Fact): Fact => ({ key, value: "", eventOf: () =>
 const lostSight = (fact: Fact): Fact => ({ ...fact, value: "unknown", eventOf: () => fact.unknown });
 
 /**
- * Whether this board leads and has judged the site in this term. Before that, conditions of the site are missing from
+ * Whether this board leads and has judged the site in this term. Before that, the site's conditions are missing from
  * the status although they may still hold.
  */
 const judgesSite = ({ leader, controllers = [], judgement }: Status): boolean =>

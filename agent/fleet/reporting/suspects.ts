@@ -5,8 +5,8 @@ const mostEnds = 3;
 /** A message is suspected only if the connection ended within this time after it was sent. */
 const soon: Millis = 5000;
 /**
- * A message that may be set aside is sent only over a connection of at least this age, which is therefore known to
- * work.
+ * A message that may be set aside is sent only over a connection that has existed for at least this long, and is
+ * therefore known to work.
  */
 const proven: Millis = 10_000;
 /** Maximum number of remembered messages. */
@@ -14,9 +14,9 @@ const mostSuspects = 16;
 
 /**
  * Messages after which the connection ended immediately. Some brokers, and gateways in front of them, close the
- * connection instead of refusing a message. Sent again on each connection, such a message would keep the board off its
- * broker. A suspect is therefore sent alone, so that the end of the connection can be blamed on it, and its
- * acknowledgement clears it. Suspects are in memory only, to spare the flash: a new process needs a few more
+ * connection instead of refusing a message. If it were sent again on each connection, such a message would keep the
+ * board off its broker. A suspect is therefore sent alone, so that the end of the connection can be blamed on it, and
+ * its acknowledgement clears it. Suspects are in memory only, to spare the flash: a new process needs a few more
  * connections.
  */
 export class Suspects {
@@ -43,7 +43,7 @@ export class Suspects {
   ended(message: string, sent: { readonly at: Instant; readonly isAlone: boolean }, now: Instant): boolean {
     if (isAfter(now, shifted(sent.at, soon))) return false;
     const ends = (this.#ends.get(message) ?? 0) + (sent.isAlone ? 1 : 0);
-    // The count stays at the limit, so that when a document is sent again later, one more lost connection is enough.
+    // The count stays at the limit, so that one more lost connection is enough if a document is sent again later.
     this.#ends.set(message, Math.min(ends, mostEnds - 1));
     const [oldest] = this.#ends.keys();
     if (oldest !== undefined && this.#ends.size > mostSuspects) this.#ends.delete(oldest);

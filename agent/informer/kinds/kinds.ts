@@ -46,6 +46,6 @@ const kinds = [
 
 export function kindOf<T extends KubeObject>(resource: Resource<T>): Kind<T> {
   const known: unknown = kinds.find((kind) => resourceName(kind.resource) === resourceName(resource));
-  // The entry found by the name of a resource has its type of objects.
+  // The entry found by a resource's name has that resource's type of objects.
   return (known as Kind<T> | undefined) ?? { resource, trim: trimAny, indices: {} };
 }

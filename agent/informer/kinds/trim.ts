@@ -4,13 +4,16 @@ import { type KubeObject, lastAppliedAnnotation, type ObjectMeta } from "../../a
 /*
  * A trim keeps the fields that controllers read. Trimming a trimmed object changes nothing.
  *
- * Keeping a further field needs a migration that empties the cache: stored objects lack the field, and a resumed watch
- * would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
+ * Keeping an additional field requires a migration that empties the cache, because stored objects lack the field and a
+ * resumed watch would not deliver it. Pods are listed as protobuf, so a field of a Pod must also be added to
  * client/decoding/pod-message.ts, and to the sample that the tests read in both forms. The field also needs a shape
- * check where objects are parsed.
+ * check, which is applied when objects are parsed.
  */
 
-/** Keeps no annotations: tenants write them, possibly thousands. A drain lists the mirror pods itself. */
+/**
+ * Drops all annotations, because tenants may write thousands. A drain needs the mirror-pod annotation, so it lists the
+ * pods itself.
+ */
 export const trimPod = ({ metadata, spec, status }: Pod): Pod => ({
   metadata: trimMetadata(metadata, none),
   spec: {
@@ -35,11 +38,11 @@ export const trimNode = ({ metadata, spec, status }: Node): Node => ({
 const trimNodeInfo = (info: NonNullable<Node["status"]>["nodeInfo"]): Pick<NonNullable<Node["status"]>, "nodeInfo"> =>
   info?.bootID ? { nodeInfo: { bootID: info.bootID } } : {};
 
-/** Drops the times, which come from another machine; the resourceVersion shows a renewal. */
+/** Drops the times, which are from another machine; the resourceVersion shows renewals. */
 export const trimLease = ({ metadata }: Lease): Lease => ({ metadata: trimMetadata(metadata, isOurs) });
 
 /**
- * Keeps all annotations, because as in kube-controller-manager they are copied to ControllerRevisions, where kubectl
+ * Keeps all annotations because, as in kube-controller-manager, they are copied to ControllerRevisions, where kubectl
  * reads them.
  */
 export const trimDaemonSet = (daemonSet: DaemonSet): DaemonSet => withMetadata(daemonSet, () => true);
@@ -50,7 +53,7 @@ export function trimService(service: Service): Service {
   return trimAny({ ...service, spec });
 }
 
-/** Drops only fields that API servers and tools write for themselves. */
+/** Drops only fields that API servers and tools write for their own use. */
 export const trimAny = <T extends KubeObject>(object: T): T =>
   withMetadata(object, (name) => name !== lastAppliedAnnotation);
 

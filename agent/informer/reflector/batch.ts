@@ -1,7 +1,7 @@
 import { heapWeight } from "../../base/heap-weight.ts";
 
 const mostItems = 64;
-/** Maximum total `heapWeight` of all objects. 64 trimmed pods of typical size have half of it. */
+/** Maximum total `heapWeight` of all objects. 64 trimmed pods of typical size weigh half as much. */
 const mostWeight = 50_000;
 
 /** Collects items for one transaction: 64, or fewer if their objects are large. */

@@ -6,7 +6,7 @@ import { Batch } from "./batch.ts";
 export interface DeltaSink<T> {
   /** Stores deltas and position together. */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void;
-  /** Moves the position alone. */
+  /** Moves only the position. */
   bookmark(resourceVersion: string): void;
 }
 
@@ -21,11 +21,11 @@ export interface DeltaGroupDeps<T> {
 const longestWait: Millis = 50;
 
 /**
- * Collects the events of up to 50 ms for one transaction, and so for one write to flash. It is full with 64 deltas, or
- * with fewer large ones.
+ * Collects the events of up to 50 ms for one transaction, and so for one write to flash. It is full at 64 deltas, or
+ * fewer if they are large.
  *
  * If the write fails, the group is dropped from memory; the stored position still precedes it, so the next watch
- * delivers it again.
+ * redelivers its events.
  */
 export class DeltaGroup<T> {
   readonly #clock: Clock;

@@ -1,15 +1,17 @@
 import type { Millis } from "../../base/clock.ts";
 
-/** Length of the first and the longest watch, in seconds. Each watch is four times as long as the one before. */
+/**
+ * Length of the first watch and of the longest one, in seconds. Each watch is four times as long as the previous one.
+ */
 const [firstWatch, longestWatch] = [1, 64];
 /** A watch that ends after this much silence proves that no missed event is on its way. */
 const silence: Millis = 500;
 
 /**
  * Finds out when the store includes everything that happened before the current run. An open watch does not prove that,
- * because missed events may still be on their way. A list proves it, or the first bookmark, which follows those events.
- * An idle resource gets no bookmark, so the check requests short watches: one that the server ends after a silence
- * proves it, because missed events would have begun to arrive by then.
+ * because missed events may still be on their way. It is proven by a list, or by the first bookmark, which follows
+ * those events. An idle resource receives no bookmark, so the check requests short watches: a watch that the server
+ * ends after a silence proves it, because missed events would have begun to arrive by then.
  */
 export class FreshnessCheck {
   #isDone = false;

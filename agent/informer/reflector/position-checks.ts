@@ -26,9 +26,9 @@ export async function checkPosition<T extends KubeObject>(
  * Whether the server's newest state is not older than the position. A server that was restored to an older state sends
  * nothing until it has caught up.
  *
- * An API server sends no bookmark with the version at which a watch began. It learns that a resource that rests has a
- * later version from etcd's progress reports, by default every ten minutes, or from a list of the newest state. After
- * such a list its bookmarks arrive (D150).
+ * An API server sends no bookmark with the version at which a watch began. It learns the current version of an idle
+ * resource only from etcd's progress reports, by default every ten minutes, or from a list of the newest state. After
+ * such a list, its bookmarks arrive (D150).
  */
 export async function hasReached<T extends KubeObject>(
   { resource, selection, client }: Collection<T>,

@@ -10,7 +10,7 @@ export interface SiteRank {
 }
 
 export interface ReconnectDeps {
-  /** A leader's first attempt comes within this time, so that an interruption does not become an outage. */
+  /** A leader makes its first attempt within this time, so that an interruption does not become an outage. */
   readonly within: Millis;
   /** True while this board acts on the events of its streams, as a leader does. */
   readonly isUrgent: () => boolean;
@@ -18,20 +18,22 @@ export interface ReconnectDeps {
 
 /**
  * When a board that does not lead reconnects, in milliseconds after the loss. Usually its next read of the Lease,
- * within 70 s, brings it back earlier.
+ * within 70 s, reconnects it earlier.
  */
 const calm = { from: 60_000, to: 300_000 } as const;
-/** Time between the turns of two sites. */
+/** Time between the turns of two consecutive sites. */
 const apart: Millis = 500;
 
 /**
  * Schedules when a board reconnects to a server that it lost. A server that is restarted, or whose links are reset,
- * loses the connections of all boards at once. With client-go's backoff, all leaders would be back within one second.
+ * loses the connections of all boards at the same time. With client-go's backoff, all leaders would reconnect within
+ * one second.
  *
- * Leaders take turns: all of them lose the connection at the same moment and know the same order of their sites. The
- * renewals of a leader's Lease wait for its turn too. A single site's leader does not wait for others. A board that
- * does not lead reconnects its streams after its first response, usually to a read of the Lease: those reads are
- * already spread over time. Otherwise it reconnects at a random moment. All streams of a board share the moment.
+ * Leaders take turns, which is possible because all of them lose the connection at the same moment and know the same
+ * order of their sites. The renewals of a leader's Lease wait for its turn as well. A single site's leader does not
+ * wait for others. A board that does not lead reconnects its streams after its first response, usually to a read of the
+ * Lease, because those reads are already spread over time. Otherwise it reconnects at a random moment. All streams of a
+ * board reconnect at the same moment.
  *
  * The schedule only adds to the backoff of a stream, so a server that responds to some requests and drops others does
  * not get more requests.
@@ -67,11 +69,12 @@ export class ReconnectScheduler {
     const now = clock.now();
     if (this.#due !== undefined && isAfter(this.#due, now)) return this.#due;
     const isUrgent = this.#deps.isUrgent();
-    // The square root makes late moments more likely: reads of the Lease bring most boards back before theirs anyway.
+    // The square root makes late moments more likely, because reads of the Lease reconnect most boards before theirs
+    // anyway.
     const from = isUrgent ? wait : Math.max(wait, calm.from);
     const [to, share] = isUrgent ? this.#turnOfLeader() : [calm.to, Math.sqrt(random.next())];
     const due = shifted(now, from + share * Math.max(0, to - from));
-    // After many failures a stream's backoff may exceed a term; the renewals must not wait that long.
+    // After many failures, a stream's backoff may exceed a term; the renewals must not wait that long.
     const turn = wait <= this.#deps.within ? due : shifted(now, share * to);
     this.#turn = isUrgent && !this.#isAway ? turn : undefined;
     this.#isAway = true;
@@ -86,7 +89,10 @@ export class ReconnectScheduler {
     for (const go of [...this.#waiting]) go();
   }
 
-  /** Waits until `due`, a response or the signal's abort. Returns at once if a response has arrived since the loss. */
+  /**
+   * Waits until `due`, until a response arrives or until the signal aborts. Returns immediately if a response has
+   * arrived since the loss.
+   */
   async until(due: Instant, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ambient;
     const rest = elapsed(clock.now(), due);
@@ -104,14 +110,14 @@ export class ReconnectScheduler {
     });
   }
 
-  /** Delays a leader's other requests until its turn. After the turn they are not delayed again, even if it failed. */
+  /** Delays a leader's other requests until its turn. After the turn, they are not delayed again, even if it failed. */
   async inTurn(signal: AbortSignal): Promise<void> {
     if (this.#turn !== undefined && this.#deps.isUrgent()) await this.until(this.#turn, signal);
   }
 
   /**
-   * The latest time at which a leader has to be back, and the share of that time (0 to 1) after which its own turn
-   * comes. The share is random if the other sites are unknown, or after a failed turn.
+   * The latest time by which a leader must have reconnected, and the share of that time (0 to 1) after which its own
+   * turn begins. The share is random if the other sites are unknown, or after a failed turn.
    */
   #turnOfLeader(): [latest: Millis, share: number] {
     const { within } = this.#deps;

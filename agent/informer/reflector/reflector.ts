@@ -53,7 +53,7 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly store: ReflectorStore<T>;
   /** Drops fields that no controller reads. Trimming a trimmed object changes nothing. */
   readonly trim: (object: T) => T;
-  /** Keeps the unusable objects across restarts; without it, only new ones are known. */
+  /** Keeps the unusable objects across restarts; without it, only those of this process are known. */
   readonly rejections?: RejectionStore | undefined;
   /**
    * The state to assume for an object whose newest state cannot be read. If absent, its last readable state is kept.
@@ -83,35 +83,32 @@ export interface ReflectorStats {
   readonly watches: number;
   readonly rejected: Rejected;
   /**
-   * Why the last attempt failed, with a hint; undefined as soon as a list or watch works. An event that did not arrive
-   * completely remains until the position moves.
+   * Why the last attempt failed, with a hint; undefined as soon as a list or watch works. The problem of an event that
+   * did not arrive completely remains until the position moves.
    */
   readonly problem: string | undefined;
 }
 
-/** Judgement rests on the watches of these. */
+/** Judgement is based on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
-/** While more keys are pending, the stream is not read, and a burst waits in the socket buffers, then on the server. */
+/** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
 const mostPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
-/** A watch that ends sooner without an event counts as failed, or it would be opened again in a busy loop. */
+/** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
 const shortestWatch: Millis = 1000;
-/** The same until the cache is current: such a watch may be requested for one second only (see FreshnessCheck). */
+/** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
 const shortestCatchUp: Millis = 900;
 
-/** How far the stored position can be used. Failures only make it worse, until a list or the server restores it. */
+/**
+ * To what extent the stored position can be used. Failures only make it worse, until a list or the server restores it.
+ */
 type PositionState =
   /** The watch resumes there. */
   | "usable"
-  /**
-   * The last watch failed as it would at a meaningless position, so it is first checked whether the server knows the
-   * position.
-   */
+  /** The last watch failed as at a meaningless position, so the server is first asked whether it knows it. */
   | "doubted"
-  /**
-   * The server no longer has the events after the position. A list of a state no older than the position replaces it.
-   */
+  /** The server no longer has the events after the position. A list of a state no older replaces it. */
   | "expired"
   /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
   | "useless";
@@ -157,10 +154,7 @@ export class Reflector<T extends KubeObject> {
   readonly #stuck = new StuckEvents();
   /** See ReflectorStats. */
   #problem: string | undefined;
-  /**
-   * The last problem that was logged; undefined after an event. A problem that repeats is logged as a warning only
-   * once.
-   */
+  /** The last logged problem; undefined after an event. A repeated problem is logged as a warning only once. */
   #logged: string | undefined;
 
   constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
@@ -190,12 +184,12 @@ export class Reflector<T extends KubeObject> {
     };
   }
 
-  /** Called between two runs: the last run was ended on purpose at this instant. */
+  /** Called between two runs: the last run was ended deliberately at this instant. */
   pause(since: Instant): void {
     this.#health.paused(since);
   }
 
-  /** Ends when the signal aborts; throws if the cache has to be rebuilt or an operator must act. */
+  /** Ends when the signal aborts; throws if the cache must be rebuilt or an operator must act. */
   async run(signal: AbortSignal): Promise<void> {
     const { store } = this.#deps;
     this.#freshness.begin();
@@ -220,12 +214,9 @@ export class Reflector<T extends KubeObject> {
     }
   }
 
-  /**
-   * Reacts to a failure: decides how far the position can still be used, reports the failure, and waits until the next
-   * attempt.
-   */
+  /** Reacts to a failure: decides how far the position is still usable, reports it, and waits for the next attempt. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
-    // A failed list is included, because without it no watch begins.
+    // Also called after a failed list, because no watch begins without a list.
     this.#health.closed();
     const disposition = dispositionOf(error);
     if (disposition === "rebuild" || disposition === "exit") throw error;
@@ -264,7 +255,7 @@ export class Reflector<T extends KubeObject> {
     this.#logged = problem;
   }
 
-  /** Waits for the backoff, for as long as the server requests, and for this board's turn after a lost connection. */
+  /** Waits for the backoff, for as long as the server requests and, after a lost connection, for this board's turn. */
   async #waitToRetry(error: unknown, wait: Millis, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ambient;
     const { reconnects, isUrgent } = this.#deps;
@@ -380,16 +371,15 @@ export class Reflector<T extends KubeObject> {
       group.flush();
     }
     if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
-      throw new ShortWatchError(`${what}: ended at once, without an event`);
+      throw new ShortWatchError(`${what}: ended immediately, without an event`);
     }
     this.#resumption.ended(began, clock.now(), what);
     this.#freshness.ended(this.#resumption.isReplaying ? 0 : elapsed(last, clock.now()));
   }
 
   /**
-   * Whether a watch that has been silent since it was opened may belong to a resource that rests. Not checked for
-   * heartbeats and Nodes, because judgement takes a silence of their watches for an outage, whatever other requests
-   * show.
+   * Whether a watch that has been silent since it was opened may belong to an idle resource. Not checked for heartbeats
+   * and Nodes, because judgement treats a silence of their watches as an outage, regardless of other requests.
    */
   async #mayRest(signal: AbortSignal): Promise<boolean> {
     if (this.#resumption.isReplaying || judged.includes(resourceName(this.#deps.resource))) return false;
@@ -434,7 +424,7 @@ export class Reflector<T extends KubeObject> {
         if (event.resourceVersion !== undefined) group.add(this.#missed(event.identity, group), event.resourceVersion);
         return;
       case "UNREADABLE":
-        // The watch is opened again at the stored position, so that no object is missed.
+        // The watch is reopened at the stored position, so that no object is missed.
         throw new UnreadableError(`watch ${resourceName(this.#deps.resource)}: ${event.why}`);
       case "ERROR":
         throw event.error;
@@ -451,7 +441,7 @@ export class Reflector<T extends KubeObject> {
     return last?.metadata.uid === uid ? { ...last, metadata: { ...last.metadata, resourceVersion } } : identity;
   }
 
-  /** The delta of an object whose newest state cannot be used; undefined if the stored object stays as it is. */
+  /** The delta of an object whose newest state cannot be used; undefined if the stored object remains unchanged. */
   #missed(identity: T | undefined, group: DeltaGroup<T>): Delta<T> | undefined {
     if (identity === undefined) return undefined;
     group.flush();

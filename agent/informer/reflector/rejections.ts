@@ -3,8 +3,8 @@ import type { Key } from "../../../storage/object.ts";
 /** The objects that could not be used. */
 export interface Rejected {
   /**
-   * States that could not be used since the start, and objects that were already unusable at the start. Never
-   * decreases.
+   * Number of states that could not be used since the start, plus objects that were already unusable at the start.
+   * Never decreases.
    */
   readonly count: number;
   /**
@@ -24,9 +24,9 @@ export interface RejectionStore {
 
 /** Number of reasons that are kept. */
 const kept = 5;
-/** The longest reason that is kept, in characters; a longer one is cut. */
+/** Maximum length of a reason, in characters; a longer one is cut. */
 const longest = 300;
-/** Number of unusable objects that are kept by key; further ones are only counted. */
+/** Number of unusable objects that are kept by key; any others are only counted. */
 const mostObjects = 1000;
 
 /** The objects whose newest state cannot be used, and the events and list items whose object is unknown. */
@@ -62,7 +62,7 @@ export class Rejections {
     this.#store?.set(key, text);
   }
 
-  /** Forgets an object's reason, because the object is usable again, or deleted. */
+  /** Forgets an object's reason, because the object is usable again or has been deleted. */
   accept(key: Key): void {
     if (this.#objects.delete(key)) this.#store?.delete(key);
   }

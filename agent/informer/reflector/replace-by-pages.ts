@@ -32,9 +32,9 @@ export interface Listing<T extends KubeObject> {
 }
 
 /**
- * Replaces the store's content with the server's, page by page and batch by batch, so that no list is ever wholly in
- * memory. `resourceVersion`: the oldest acceptable state, "" for the newest. `limit`: objects per page; undefined for
- * all in one page.
+ * Replaces the store's content with the server's, page by page and batch by batch, so that no list is ever completely
+ * in memory. `resourceVersion`: the oldest acceptable state, "" for the newest. `limit`: objects per page; undefined
+ * for all in one page.
  *
  * Returns false, with the store unchanged, if the server's snapshot expired between two pages.
  */
@@ -76,13 +76,12 @@ export async function replaceByPages<T extends KubeObject>(
       for (const item of known) keep(unread?.(item));
       // All pages belong to the first page's snapshot.
       snapshot ??= page.resourceVersion;
-      if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent one page twice`);
+      if (next !== undefined && page.continue === next) throw new Error(`${what}: the server sent the same page twice`);
       next = page.continue;
     } while (next !== undefined);
-    if (snapshot === undefined || snapshot === "")
-      throw new Error(`${what}: the response does not name a resourceVersion`);
+    if (snapshot === undefined || snapshot === "") throw new Error(`${what}: the response has no resourceVersion`);
     put();
-    // Thousands of objects may be missing from the list, so the event loop gets a turn between the steps.
+    // Thousands of objects may be missing from the list, so the event loop runs between the steps.
     while (replacement.stageDeletions()) await nextTurn();
     signal.throwIfAborted();
     replacement.commit(snapshot);

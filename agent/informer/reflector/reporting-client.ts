@@ -4,8 +4,8 @@ import type { ReflectorClient } from "../informer-client.ts";
 import type { WatchHealthTracker } from "./watch-health-tracker.ts";
 
 /**
- * The client, which reports to the health what happens within a request. A refusal after which it repeats the request
- * counts as a failure, and an object that a list delivers as progress.
+ * Wraps the client to report to the health tracker what happens within a request. A refusal after which the client
+ * repeats the request counts as a failure, and an object delivered by a list counts as progress.
  */
 export const reporting = (
   client: ReflectorClient,
@@ -13,7 +13,7 @@ export const reporting = (
   report: (error: ApiError, wait: Millis, what: string) => void,
 ): ReflectorClient => {
   const refused = (error: ApiError): void => {
-    if (health.refused()) report(error, error.retryAfter ?? 0, "request put off by the server");
+    if (health.refused()) report(error, error.retryAfter ?? 0, "request deferred by the server");
   };
   return {
     list: (resource, options, each, ...rest) => {

@@ -22,8 +22,8 @@ export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, r
 
 /**
  * The wait after a failure: random in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s, so that boards that lost the same server do
- * not return together. The sequence starts again two minutes after its last start, even while failures continue, so that
- * a recovered server is found soon.
+ * not reconnect at the same time. The sequence starts again two minutes after its last start, even while failures
+ * continue, so that a recovered server is found soon.
  */
 export function nextWait(pace: RetryPace | undefined, now: Instant, random: Random): [wait: Millis, pace: RetryPace] {
   const fresh = pace === undefined || elapsed(pace.since, now) > resetAfter;

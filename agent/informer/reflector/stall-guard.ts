@@ -1,13 +1,13 @@
 import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../../base/clock.ts";
 import { IdleTimer } from "../../client/transport/idle-timer.ts";
 
-/** Ends a stream that was silent for too long. The time runs from the first `touch`. */
+/** Ends a stream that has been silent for too long. The time runs from the first `touch`. */
 export interface StallGuard {
   /** Aborts with the parent signal, with a `StalledError`, or by `abort`. */
   readonly signal: AbortSignal;
-  /** Called when the stream was opened, or an event arrived. */
+  /** Call when the stream has been opened, or an event has arrived. */
   touch(): void;
-  /** Called when part of an event arrived. Over a slow link, a large event takes longer than the limit. */
+  /** Call when part of an event has arrived. Over a slow link, a large event takes longer than the limit. */
   arrived(bytes: number): void;
   /** Ends the stream for another reason. */
   abort(reason: unknown): void;
@@ -33,7 +33,7 @@ export class StalledError extends Error {
   readonly disposition = "retry";
 }
 
-/** A stream stalled within an event, so the next stream that begins at the same position may do so, too. */
+/** A stream stalled within an event, so the next stream that begins at the same position may stall too. */
 export class IncompleteEventError extends StalledError {
   override readonly name = "IncompleteEventError";
   readonly hint =
@@ -42,14 +42,17 @@ export class IncompleteEventError extends StalledError {
 
 /**
  * The part of the limit after which `ask` is called. With the default limit of 90 s that is 75 s, so that a regular
- * bookmark, which arrives within 65 s, spares the request, and the response has 15 s.
+ * bookmark, which arrives within 65 s, makes the request unnecessary, and 15 s are left for the response.
  */
 const askAfter = 5 / 6;
 
-/** So many bytes within the limit keep a stream open, because at a lower rate an event would never get through. */
+/**
+ * Receiving this many bytes within the limit keeps a stream open; at a lower rate, an event would never arrive
+ * completely.
+ */
 const leastProgress = 16 * 1024;
 /**
- * An event ends the stream if it takes longer than this many limits. With the default of 90 s that is 15 min, in which 8
+ * An event that takes longer than this many limits ends the stream. With the default of 90 s that is 15 min, in which 8
  * MB, the longest event, arrive at 75 kbit/s.
  */
 const longestEvent = 10;
@@ -73,7 +76,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
     try {
       if (await ask(signal)) timer.touch();
     } catch {
-      // Without a response the stream is ended at the limit.
+      // Without a response, the stream is ended at the limit.
     }
   };
   let asked: Timer | undefined;
@@ -87,7 +90,7 @@ export function guardAgainstStall(clock: Clock, { limit, parent, what, ask }: St
       timer.touch();
     },
     arrived: (bytes) => {
-      // A resource that rests sends nothing, so there is nothing to check.
+      // An idle resource sends nothing, so there is nothing to check.
       asked?.cancel();
       partial ??= { began: clock.now(), bytes: 0, unsettled: 0 };
       partial.bytes += bytes;

@@ -2,14 +2,14 @@ import { IncompleteEventError } from "./stall-guard.ts";
 import { problemOf, type UnreadableError } from "./watch-errors.ts";
 
 /**
- * Events that a watch could not deliver. After one, the watch resumes at the stored position, where an event that was
- * truncated by chance arrives intact. One that fails there again, unreadable or too large for the link, would fail for
- * ever.
+ * Events that a watch could not deliver. After such an event, the watch resumes at the stored position, where an event
+ * that was truncated by chance arrives intact. An event that fails there again, because it is unreadable or too large
+ * for the link, would fail for ever.
  */
 export class StuckEvents {
   #last: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
 
-  /** Records an event after this position. Returns whether the one before failed at the same position. */
+  /** Records an event after this position. Returns whether the previous one failed at the same position. */
   isAgain(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
     const isAgain = this.#last !== undefined && this.#last.at === position;
     this.#last = { at: position, error };

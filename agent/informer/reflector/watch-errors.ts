@@ -4,13 +4,13 @@ import { ApiError, isGone, isInternalError, isNotFound, isTooLargeResourceVersio
 import type { WatchEvent } from "../../client/watch-stream.ts";
 import { StalledError } from "./stall-guard.ts";
 
-/** A watch ended at once, without an event. A correct server never does that at a position that it knows. */
+/** A watch ended immediately, without an event. A correct server never does that at a position that it knows. */
 export class ShortWatchError extends Error {
   override readonly name = "ShortWatchError";
   readonly disposition = "retry";
 }
 
-/** The watch sent data that is not an event. An event may have been lost, so the watch is opened again. */
+/** The watch sent data that is not an event. An event may have been lost, so the watch is reopened. */
 export class UnreadableError extends Error {
   override readonly name = "UnreadableError";
   readonly disposition = "retry";
@@ -38,8 +38,8 @@ export const isMeaningless = (error: unknown): boolean =>
   isTooLargeResourceVersion(error) || (error instanceof ApiError && (error.status === 400 || error.status === 422));
 
 /**
- * Whether a failure may come from a meaningless position; `events` is the number that the watch delivered. At a
- * position in the server's future (etcd was restored from a backup) a watch is silent, without even bookmarks, until
+ * Whether a failure may come from a meaningless position; `events` is the number of events that the watch delivered. At
+ * a position in the server's future (etcd was restored from a backup) a watch is silent, without even bookmarks, until
  * the server has caught up; to a position that is not a number, kube-apiserver 1.36 responds with an internal error.
  */
 export const castsDoubt = (error: unknown, events: number): boolean =>

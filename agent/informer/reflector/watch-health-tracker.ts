@@ -29,7 +29,7 @@ export class WatchHealthTracker {
     this.#limits = limits;
   }
 
-  /** The current health. `isApplied`: all received events are applied to the cache. */
+  /** The current health. `isApplied`: whether all received events have been applied to the cache. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
       this.#health = proven(this.#health, this.#unproven);
@@ -42,7 +42,9 @@ export class WatchHealthTracker {
     this.#health = opened(this.#health, this.#limits, this.#clock.now());
   }
 
-  /** An event of a readable object arrived. After a pause it may be delayed, and proves nothing: see `isFlowing`. */
+  /**
+   * An event of a readable object arrived. After a pause, it may be delayed, and so proves nothing: see `isFlowing`.
+   */
   event(): void {
     this.#received({ isNews: true, isProof: isFlowing(this.#health, this.#limits, this.#clock.now()) });
   }
@@ -68,7 +70,8 @@ export class WatchHealthTracker {
   }
 
   /**
-   * The server refused a request about the resource. Returns whether this matters; it does not while the watch is open.
+   * The server refused a request about the resource. Returns whether the refusal matters, which it does not while the
+   * watch is open.
    */
   refused(): boolean {
     if (this.#health.connected) return false;

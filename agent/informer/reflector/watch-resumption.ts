@@ -23,11 +23,9 @@ const longestReplay: Millis = 60_000;
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
-  /** The watch was interrupted or has not begun, so the server may have another history by now. */
+  /** True if the watch was interrupted or has not begun, so that the server may have another history by now. */
   #isBroken = true;
-  /**
-   * Where the next watch begins, and the events that it must first repeat. Empty if it begins at the stored position.
-   */
+  /** Where the next watch begins, and which events it must first repeat. Empty if it begins at the stored position. */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {
@@ -45,7 +43,7 @@ export class WatchResumption {
   }
 
   /**
-   * Called when the watch ended, even normally. Its position has to be proven again, and later witnesses do not prove
+   * Called when the watch has ended, even normally. Its position must be proven again, and later witnesses do not prove
    * the stored state.
    */
   interrupted(position: string | undefined): void {
@@ -54,8 +52,8 @@ export class WatchResumption {
   }
 
   /**
-   * Called when the watch was interrupted by this error, perhaps by a lost connection; undefined if this was on
-   * purpose.
+   * Called when the watch was interrupted by this error, such as a lost connection; undefined if it was ended
+   * deliberately.
    */
   broke(position: string | undefined, error: unknown): void {
     this.interrupted(position);
@@ -74,7 +72,9 @@ export class WatchResumption {
     return () => abandoned?.removeEventListener("abort", abandon);
   }
 
-  /** Returns false if the stored state cannot be proven, so that a list of the newest state has to replace it. */
+  /**
+   * Returns false if the stored state cannot be proven, so that it must be replaced with a list of the newest state.
+   */
   async prove(position: string | undefined, signal: AbortSignal): Promise<boolean> {
     if (!this.#isBroken && this.#proof?.trail.isOfChain !== false) return true;
     this.#start = {};
@@ -97,14 +97,14 @@ export class WatchResumption {
     this.#isBroken = false;
   }
 
-  /** The replay is complete, or there was none, so all further events are new. */
+  /** The replay is complete, or there was none, so all events from now on are new. */
   caughtUp(): void {
     this.#start = {};
     this.#proof?.trail.resumed();
   }
 
   /**
-   * Classifies an event. again: it was received before. last: it is the last event that was. Throws an
+   * Classifies an event. again: it was received before. last: it is the last event that was received before. Throws an
    * OtherHistoryError if the replayed events differ from those received before.
    */
   classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "last" {
@@ -118,11 +118,11 @@ export class WatchResumption {
     }
     const step = event.type === "BOOKMARK" ? replay.reached(version) : replay.add(version, ...stepOf(event));
     if (step === "differs")
-      throw new OtherHistoryError(`${what}: the server sends other events than before for the same versions`);
+      throw new OtherHistoryError(`${what}: the server sends different events than before for the same versions`);
     return step === "done" ? "last" : "again";
   }
 
-  /** A watch has ended. Throws an OtherHistoryError if it had time to deliver all replayed events and did not. */
+  /** A watch has ended. Throws an OtherHistoryError if it had time to deliver all replayed events but did not. */
   ended(began: Instant, now: Instant, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;

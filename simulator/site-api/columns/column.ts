@@ -11,7 +11,10 @@ export interface Column {
   /** True if only `-o wide` shows the column. */
   readonly wide: boolean;
   readonly isName: boolean;
-  /** The string or number for an object. `wall` is the server's clock time, used for ages, which are only displayed. */
+  /**
+   * The string or number for an object. `wall` is the server's clock time, which is used for ages that are only
+   * displayed.
+   */
   readonly cell: (object: ApiObject, wall: Millis) => JsonValue;
 }
 

@@ -25,7 +25,7 @@ interface Look {
   readonly containers: number;
   readonly status: string;
   readonly restarts: number;
-  /** When a container last ended; "" if none has. */
+  /** When a container last ended; "" if none has ended. */
   readonly lastEnd: string;
 }
 

@@ -1,7 +1,7 @@
 import { servedKinds } from "../served.ts";
 import { apiVersionOf, type ServedKind, type Subresource } from "../served-kind.ts";
 
-/** Discovery documents for everything served: by group, or all at once (`aggregated`). */
+/** Discovery documents for everything served: by group, or all in one document (`aggregated`). */
 const collectionVerbs = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 const statusVerbs = ["get", "patch", "update"];
 const askOnly = ["create"];

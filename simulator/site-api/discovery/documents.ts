@@ -29,8 +29,7 @@ const isProbe = (path: string): boolean => probes.some((probe) => path === probe
 /** The response for a path that is not an object: discovery, documentation, health. */
 export function documentAt(path: string, request: ApiRequest): ApiResponse {
   if (request.method !== "GET" && request.method !== "HEAD") {
-    // The path may name a group that is not served, so 404 is right, because the request was valid, but its path was
-    // not.
+    // The path may name a group that is not served, so 404 is right: the request was valid, but its path was not.
     throw documentOf(path, request) === undefined && !isProbe(path) ? noSuchResource() : methodNotAllowed();
   }
   if (isProbe(path)) return response(200, "ok", plain);

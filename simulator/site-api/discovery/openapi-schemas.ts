@@ -8,11 +8,11 @@ export const schemaName = ({ group, version, kind }: ServedKind): string =>
 
 /**
  * The fields of kinds and their types, with all types that these refer to. Required fields are not marked, because the
- * schema does not say which ones are required. Built for each request and not kept.
+ * schema does not say which ones they are. Built for each request, and not kept.
  */
 export function schemasOf(kinds: readonly ServedKind[]): Readonly<Record<string, object>> {
   const types = new Set(kinds.flatMap(({ kind }) => typesIn(kind)));
-  // The set grows while it is walked; it adds each type once, so types may contain each other.
+  // The set grows while it is walked; each type is added only once, so types may contain each other.
   for (const type of types) for (const inner of typesIn(type)) types.add(inner);
   return {
     ...Object.fromEntries(kinds.map((kind) => [schemaName(kind), kindSchema(kind)])),

@@ -17,8 +17,7 @@ export const openApiIndex = {
 /**
  * The document of one group and version ("apis/apps/v1"), undefined if that is not served. It lists kinds with their
  * fields, paths and parameters. It has no merge keys, so it does not offer strategic merge patch although the server
- * supports it, because a client that read the keys from this document would find none, so it should use its built-in
- * ones.
+ * supports it: a client that read the keys from this document would find none, whereas it should use its built-in ones.
  */
 export function openApiDocument(path: string): object | undefined {
   const kinds = servedKinds.filter((kind) => groupVersionPath(kind) === path);

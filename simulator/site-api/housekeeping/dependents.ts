@@ -11,7 +11,7 @@ import { itemsOf } from "../verbs/list.ts";
 import { deleteObject, storeChange } from "../verbs/write.ts";
 
 /**
- * Controllers must see that an owner is being deleted before its dependents change, so that they do not replace any.
+ * Controllers must see that an owner is being deleted before its dependents change, so that they do not replace them.
  */
 const pause: Millis = 250;
 
@@ -24,8 +24,9 @@ interface Found {
 type Dependents = ReadonlyMap<string, readonly Found[]>;
 
 /**
- * Deletes owners that wait for their dependents, as a garbage collector does: an owner that orphans is deleted once all
- * dependents have dropped their reference; one deleted in the foreground, once no blocking dependent is left.
+ * Deletes owners that wait for their dependents, as a garbage collector does: an owner that orphans its dependents is
+ * deleted once all of them have dropped their reference, and one deleted in the foreground once no blocking dependent
+ * is left.
  */
 export async function settleDependents(site: Site, signal: AbortSignal): Promise<void> {
   const waiting = new Map<string, Found>();
@@ -45,7 +46,7 @@ const isInForeground = (object: ApiObject): boolean =>
 
 const waits = (object: ApiObject): boolean => isLeavingOrphans(object) || isInForeground(object);
 
-/** Processes one owner. Returns whether it still has to wait. */
+/** Processes one owner. Returns whether it must still wait. */
 function settle(site: Site, owner: Found): boolean {
   const now = current(site, owner);
   if (now === undefined || !waits(now.object)) return false;
@@ -63,7 +64,7 @@ function orphan(site: Site, mine: readonly Found[], uid: string): true {
   return true;
 }
 
-/** Requests the deletion of the dependents. Returns whether the owner need not wait for any. */
+/** Requests the deletion of the dependents. Returns true if the owner need not wait for any of them. */
 function follow(site: Site, mine: readonly Found[], dependents: Dependents, uid: string): boolean {
   for (const one of mine) letGo(site, one, dependents);
   return !mine.some(({ entry }) =>
@@ -82,7 +83,7 @@ function letGo(site: Site, dependent: Found, dependents: Dependents): void {
     return;
   }
   const own = dependents.get(now.object.metadata.uid) ?? [];
-  // Owners that wait for each other in a cycle would wait for ever.
+  // Owners that wait for each other in a cycle would wait for ever otherwise.
   if (own.some(({ entry }) => isInForeground(entry.object))) {
     change(site, dependent, (object) => withOwners(object, (all) => all.map(unblocked)));
   }

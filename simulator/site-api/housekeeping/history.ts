@@ -11,13 +11,13 @@ import { deleteObject } from "../verbs/write.ts";
  * real server.
  */
 const compactEvery: Millis = 5 * 60_000;
-/** Events not written for this many rounds (an hour) are deleted. */
+/** Events that have not been written for this many rounds (an hour) are deleted. */
 const roundsOfEvents = 12;
 const rowsPerStep = 500;
 const eventsPerStep = 100;
 const pauseBetweenSteps: Millis = 20;
 
-/** Removes old revisions, and Events after an hour, in steps between which requests are served. */
+/** Removes old revisions, and Events after an hour, in steps, so that requests are served in between. */
 export async function forgetHistory(site: Site, log: RevisionLog, signal: AbortSignal): Promise<void> {
   const pause = (): Promise<void> => sleep(site.clock, pauseBetweenSteps, signal);
   const rounds: number[] = [];

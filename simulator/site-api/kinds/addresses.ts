@@ -3,7 +3,7 @@ import { invalidValue, type Problem } from "../requests/problems.ts";
 
 export const isAddress = (text: string): boolean => isIPv4(text) || (isIPv6(text) && !text.includes("%"));
 
-/** Why a string is not an address, or is written in a form that programs read differently. */
+/** Why a string is not an address, or is in a form that different programs read differently. */
 export function addressProblems(field: string, text: string): readonly Problem[] {
   if (isAddress(text)) {
     const mapped = isIPv6(text) && /^::ffff:/.test(canonical(text));
@@ -14,7 +14,7 @@ export function addressProblems(field: string, text: string): readonly Problem[]
   return [invalidValue(field, text, why)];
 }
 
-/** The problems of an endpoint's address that a program on another board can never reach. */
+/** The problems of an endpoint's address that can never be reached by a program on another board. */
 export function endpointProblems(field: string, address: string): readonly Problem[] {
   const refused = (why: string): readonly Problem[] => [invalidValue(field, address, why)];
   const text = isIPv6(address) ? canonical(address) : address;

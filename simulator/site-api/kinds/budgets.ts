@@ -35,7 +35,7 @@ export const disruptionBudgetRules: Rules = {
   },
 };
 
-/** A number of pods, or a percentage of all. */
+/** The problems of an amount: a number of pods, or a percentage of all. */
 function amountProblems(field: string, value: JsonValue | undefined): readonly Problem[] {
   if (value === undefined) return [];
   const fits = typeof value === "number" ? value >= 0 : /^(100|\d?\d)%$/.test(String(value));

@@ -19,7 +19,7 @@ const withProtocols = (endpoints: JsonObject): JsonObject => ({
 export const endpointsRules: Rules = {
   created: withProtocols,
   updated: withProtocols,
-  // Values accepted earlier stay valid as long as they are unchanged.
+  // Values accepted earlier remain valid as long as they are unchanged.
   problems: (endpoints, before) =>
     before !== undefined && isSameJson(endpoints.subsets, before.subsets)
       ? []

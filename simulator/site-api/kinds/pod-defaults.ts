@@ -1,6 +1,6 @@
 import { isJsonObject, itemsAt, type JsonObject, type JsonValue, numberAt, textAt } from "../../../agent/api/json.ts";
 
-/** Those of the real server's defaults for pods and pod templates that kubectl or programs here use. */
+/** Adds those of the real server's defaults for pods and pod templates that kubectl or the programs here use. */
 export function podSpecDefaults(spec: JsonObject): JsonObject {
   const period = numberAt(spec, "terminationGracePeriodSeconds");
   const filled = {
@@ -24,7 +24,7 @@ export function runDefaults(spec: JsonObject): JsonObject {
   });
 }
 
-/** The resources of a container. One with a limit and no request gets a request equal to the limit. */
+/** The resources of a container. A container with a limit but no request gets a request equal to the limit. */
 function requested(resources: JsonObject): JsonObject {
   const { limits, requests } = resources;
   if (!isJsonObject(limits) || Object.keys(limits).length === 0) return resources;

@@ -30,7 +30,7 @@ export const podRules: Rules = {
   updated: (pod) => ({ ...pod, spec: completeSpec(pod) }),
   problems: (pod, before) => {
     if (before === undefined) return podSpecProblems(pod.spec, "spec");
-    // Objects stored by an older version with fewer defaults and checks stay valid, because they are completed before
+    // Objects stored by an older version with fewer defaults and checks remain valid, because they are completed before
     // the comparison.
     const was = { ...before, spec: completeSpec(before) };
     if (isSameJson(pod.spec, was.spec)) return [];
@@ -43,7 +43,7 @@ const completeSpec = (pod: JsonObject): JsonObject => ({
   ...withDefaultTolerations(runDefaults(podSpecDefaults(objectAt(pod, "spec")))),
 });
 
-/** The grace period of a pod's deletion. A pod that is unscheduled or finished needs none. */
+/** The grace period of a pod's deletion. An unscheduled or finished pod needs none. */
 export function podGracePeriod(pod: ApiObject, asked: number | undefined): number {
   const ended = ["Succeeded", "Failed"].includes(textAt(pod, "status", "phase"));
   if (textAt(pod, "spec", "nodeName") === "" || ended) return 0;
@@ -95,7 +95,7 @@ function qosClass(pod: JsonObject): string {
   return guaranteed ? "Guaranteed" : "Burstable";
 }
 
-/** The problems of a change to a pod's spec, of which only these fields may change. Binding sets the node name. */
+/** The problems of a change to a pod's spec, in which only these fields may change. Binding sets the node name. */
 function frozenProblems(pod: ApiObject, before: ApiObject): readonly Problem[] {
   const frozen = (object: ApiObject): JsonObject => {
     const images = (name: string): JsonValue =>

@@ -2,7 +2,7 @@ import type { JsonValue } from "../../../agent/api/json.ts";
 import { labelSelectorOf, SelectorError, type WrittenSelector } from "../../../agent/api/selectors.ts";
 import { invalidValue, type Problem } from "../requests/problems.ts";
 
-/** The problems of an object's selector. Its types were checked when it was read, its content was not. */
+/** The problems of an object's selector. The types were checked when it was read, but the content was not. */
 export function selectorProblems(selector: JsonValue | undefined, field: string): readonly Problem[] {
   if (selector === undefined) return [];
   try {

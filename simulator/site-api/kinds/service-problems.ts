@@ -11,7 +11,7 @@ const affinities = ["ClientIP", "None"];
 
 /** Problems of a service's spec; `before` is empty for a new one. */
 export function serviceProblems(spec: JsonObject, before: JsonObject): readonly Problem[] {
-  // The other checks run only once the required fields are present, as on the real server.
+  // As on the real server, the other checks run only once the required fields are present.
   const outside = rangeProblems(spec, before);
   const refused = outside.length > 0 ? outside : nodePortProblems(spec);
   if (refused.length > 0) return refused;
@@ -73,7 +73,7 @@ function nodePortProblems(spec: JsonObject): readonly Problem[] {
 }
 
 /**
- * Whether two ports collide at one node port. Different protocols may share it only if they have the same service port.
+ * Whether two ports collide on one node port. Different protocols may share it only if they have the same service port.
  */
 function listensAlike(one: JsonValue, other: JsonValue): boolean {
   const same = (name: string): boolean => valueAt(one, name) === valueAt(other, name);

@@ -25,7 +25,7 @@ const isExternal = (spec: JsonObject): boolean =>
   ["NodePort", "LoadBalancer"].includes(textAt(spec, "type")) ||
   (hasClusterIp(spec) && itemsAt(spec, "externalIPs").length > 0);
 
-/** The spec to store. `revision` must be one that no other service used for an address or port. */
+/** The spec to store. `revision` must be one that no other service has used for an address or port. */
 export function serviceSpec(sent: JsonObject, before: JsonObject, revision: number): JsonObject {
   const typed = { ...sent, type: textAt(sent, "type") || "ClusterIP" };
   const spec: JsonObject = { sessionAffinity: "None", ...outgrown(typed, before) };
@@ -94,8 +94,8 @@ function clusterIpOf(revision: number): string {
 }
 
 /**
- * The node port of each port: its own, the previous one of that name, that of the same port with another protocol, or a
- * new one.
+ * The ports with their node ports: a port's own, the previous one of the port with that name, that of the same port
+ * with another protocol, or a new one.
  */
 function withNodePorts(
   ports: readonly JsonValue[],
@@ -115,7 +115,7 @@ function withNodePorts(
   });
 }
 
-/** Ports keep their previous node ports if none are given, unless another port takes them. */
+/** Ports without a given node port keep their previous one, unless another port takes it. */
 function withEarlierPorts(ports: readonly JsonValue[], before: readonly JsonValue[]): readonly JsonValue[] {
   const known = new Map(before.map((port) => [textAt(port, "name"), nodePortOf(port)]));
   const given = new Set(ports.map(nodePortOf));

@@ -13,7 +13,7 @@ export interface StrategyRules {
 
 const rolling = "RollingUpdate";
 
-/** Completes a rolling strategy; any other strategy stays as it is. */
+/** Completes a rolling strategy; any other strategy remains unchanged. */
 const rollingBy =
   (defaults: JsonObject) =>
   (strategy: JsonObject): JsonObject => {
@@ -64,7 +64,7 @@ export const deploymentStrategy: StrategyRules = {
 export const statefulSetStrategy: StrategyRules = {
   name: "updateStrategy",
   defaults: (strategy) => {
-    // A strategy that has only a type is stored as it is.
+    // A strategy that has only a type is stored unchanged.
     const bare = textAt(strategy, "type") !== "" && strategy.rollingUpdate === undefined;
     return bare ? strategy : rollingBy({ partition: 0 })(strategy);
   },

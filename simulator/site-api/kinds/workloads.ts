@@ -79,7 +79,7 @@ function workload(defaults: JsonObject, status: JsonObject, strategy?: StrategyR
     created: (object) => ({ ...withDefaults(object), status }),
     updated: withDefaults,
     problems: (object, before) => {
-      // Values accepted earlier stay valid as long as they are unchanged.
+      // Values accepted earlier remain valid as long as they are unchanged.
       if (before !== undefined && isSameJson(object.spec, withDefaults(before).spec)) return [];
       return [
         ...negativeProblems("spec.replicas", valueAt(object, "spec", "replicas")),

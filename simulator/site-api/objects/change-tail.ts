@@ -16,8 +16,8 @@ interface Limits {
 type Wake = (revision: number) => void;
 
 /**
- * The newest changes, in memory and bounded, which running watches read. A reader that falls behind continues from the
- * log, or starts over.
+ * The newest changes, a limited number in memory, from which running watches read. A reader that falls behind continues
+ * from the log, or starts over.
  */
 export class ChangeTail {
   readonly #limits: Limits;
@@ -38,7 +38,7 @@ export class ChangeTail {
 
   append(change: LoggedChange): void {
     const { key, revision, text } = change.after;
-    // A gap shows that another process wrote to the file, whose changes are only in the log.
+    // A gap shows that another process has written to the file; its changes are only in the log.
     if (revision !== this.#revision + 1) this.#forget(this.#changes.length);
     this.#changes.push(change);
     this.#revision = revision;

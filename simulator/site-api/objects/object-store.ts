@@ -81,7 +81,7 @@ export class ObjectStore {
   }
 }
 
-/** The log's key of an object. Names are checked before this point: none contains a slash. */
+/** The log's key of an object. Names were checked before, so none contains a slash. */
 export const keyOf = ({ plural }: ServedKind, namespace: string | undefined, name: string): string =>
   namespace === undefined ? `${plural}/${name}` : `${plural}/${namespace}/${name}`;
 

@@ -12,12 +12,12 @@ export interface ApiObject extends JsonObject {
   readonly metadata: Metadata;
 }
 
-/** An object of the log and its JSON, each derived from the other on first use. */
+/** An object in the log and its JSON, each derived from the other on first use. */
 export class Entry {
   readonly key: string;
   /** The object's resourceVersion. */
   readonly revision: number;
-  /** The object as JSON. It begins with a field, so that others can be inserted before it. */
+  /** The object as JSON. It begins with a field, before which others can be inserted. */
   readonly text: string;
   #object: ApiObject | undefined;
 
@@ -29,7 +29,7 @@ export class Entry {
   }
 
   get object(): ApiObject {
-    // Only `textOf` writes this JSON.
+    // The cast is safe, because only `textOf` writes this JSON.
     this.#object ??= JSON.parse(this.text) as ApiObject;
     return this.#object;
   }

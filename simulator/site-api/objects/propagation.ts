@@ -11,7 +11,9 @@ export const foregroundFinalizer = "foregroundDeletion";
 export const hasFinalizer = ({ metadata }: ApiObject, finalizer: string): boolean =>
   itemsAt(metadata, "finalizers").includes(finalizer);
 
-/** Adds the finalizer that a deletion requests, and removes the other; if it requests none, both stay as they are. */
+/**
+ * Adds the finalizer that a deletion requests, and removes the other one; if it requests none, both remain unchanged.
+ */
 export function propagated(kind: ServedKind, object: ApiObject, wish: Propagation | undefined): ApiObject {
   // As on the real server, an Event has no dependents.
   if (wish === undefined || kind.plural === "events") return object;

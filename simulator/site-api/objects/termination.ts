@@ -7,8 +7,8 @@ import type { ApiObject } from "./object.ts";
 import { propagated } from "./propagation.ts";
 
 /**
- * Effect of a deletion on an object: it is removed at once; or it is marked, and removed once it has no finalizers or
- * its runner reports that it ended; or nothing (further) happens.
+ * Effect of a deletion on an object: it is removed immediately; or it is marked, and removed once it has no finalizers
+ * or its runner reports that it has ended; or nothing (more) happens.
  */
 export type Deletion = { readonly does: "remove" | "mark"; readonly object: ApiObject } | { readonly does: "nothing" };
 
@@ -25,7 +25,7 @@ const isHeld = (kind: ServedKind, object: ApiObject): boolean =>
   itemsAt(object.metadata, "finalizers").length > 0 ||
   (kind.plural === "namespaces" && itemsAt(object, "spec", "finalizers").length > 0);
 
-/** Whether a deleted object can be removed: its grace period is over, and its last finalizer was removed. */
+/** Whether a deleted object can be removed: its grace period has expired, and its last finalizer has been removed. */
 export const isOver = (kind: ServedKind, object: ApiObject): boolean =>
   isTerminating(object) &&
   !isHeld(kind, object) &&
@@ -48,7 +48,7 @@ export function deletionOf(
   const left = numberAt(object.metadata, "deletionGracePeriodSeconds") ?? 0;
   if (left === 0 && isHeld(kind, held)) return held === object ? { does: "nothing" } : { does: "mark", object: held };
   if (left === 0) return { does: "remove", object };
-  // A pending deletion can be hastened, never postponed.
+  // A pending deletion can be brought forward, but never postponed.
   if (wanted === undefined || period >= left) return { does: "nothing" };
   const begun = Date.parse(textAt(object.metadata, "deletionTimestamp")) - left * 1000;
   return ending(kind, shortened(held, begun + period * 1000, period), period);

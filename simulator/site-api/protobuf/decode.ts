@@ -7,7 +7,7 @@ class ProtobufError extends Error {
   override readonly name = "ProtobufError";
 }
 
-/** Every protobuf body of Kubernetes begins with this. */
+/** Every Kubernetes protobuf body begins with this. */
 const magic = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
 
 /** The object in a body, with its kind and apiVersion, in its JSON form. */

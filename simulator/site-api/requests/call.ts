@@ -16,7 +16,7 @@ export interface Site {
   readonly closing: AbortSignal;
 }
 
-/** One request for a collection or an object, with the parts that all verbs need already parsed. */
+/** One request for a collection or an object; the parts that all verbs need are already parsed. */
 export interface Call {
   readonly request: ApiRequest;
   readonly query: URLSearchParams;

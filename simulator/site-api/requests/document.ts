@@ -91,7 +91,7 @@ export function objectIn({ request, kind }: Call, validation: FieldValidation): 
   return received(document, kind, validation, repeatedIn(request, validation));
 }
 
-/** The fields that a JSON body repeats. In YAML they are a parse error. */
+/** The fields that a JSON body repeats. In YAML, they are a parse error. */
 export const repeatedIn = (request: ApiRequest, validation: FieldValidation): readonly string[] =>
   validation === "Ignore" || !/\bjson$/.test(contentTypeOf(request) || json) ? [] : repeatedMembers(bodyOf(request));
 

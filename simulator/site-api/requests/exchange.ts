@@ -1,6 +1,6 @@
 /**
- * A request and its response as plain values, of the same shape as in the agents' transport; made over HTTP or by a
- * function call.
+ * A request and its response as plain values, in the same form as in the agents' transport; over HTTP or by a function
+ * call.
  */
 export interface ApiRequest {
   readonly method: string;
@@ -22,7 +22,7 @@ export interface ApiResponse {
 }
 
 export const json = "application/json";
-/** Headers are limited in size, so a client that makes many errors gets only some of the warnings. */
+/** Headers are limited in size, so a client that makes many mistakes gets only some of the warnings. */
 const mostWarnings = 16;
 const longestWarning = 256;
 

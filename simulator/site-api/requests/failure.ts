@@ -25,7 +25,7 @@ interface Described {
   readonly continue?: string;
 }
 
-/** The name of a kind in a message: its plural, or the kind itself where the API refers to the type. */
+/** The name of a kind in a message: its plural, or the kind itself if the API refers to the type. */
 interface Named {
   readonly group: string;
   readonly plural: string;

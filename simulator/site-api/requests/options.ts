@@ -61,7 +61,7 @@ export function isSelected({ labels, fields }: ListSelection, object: ApiObject)
 }
 
 function textsOf(labels: JsonValue | undefined): Readonly<Record<string, string>> | undefined {
-  // Labels are checked when an object is written, so all of them are strings.
+  // Labels were checked when the object was written, so all of them are strings.
   return isJsonObject(labels) ? (labels as Readonly<Record<string, string>>) : undefined;
 }
 
@@ -129,7 +129,7 @@ export function fieldValidationIn(query: URLSearchParams, kind: string): FieldVa
 
 const propagations = ["Foreground", "Background", "Orphan"] as const;
 
-/** How a deletion treats the dependents: they are deleted before the object, after it, or they stay. */
+/** How a deletion treats the dependents: they are deleted before the object, after it, or not at all. */
 export type Propagation = (typeof propagations)[number];
 
 export interface DeleteOptions {

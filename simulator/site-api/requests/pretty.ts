@@ -3,7 +3,10 @@ import { type ApiRequest, type ApiResponse, json } from "./exchange.ts";
 /** User agents of programs that people use interactively. */
 const readers = /^(curl|Wget|Mozilla\/5\.0)/;
 
-/** Whether the response is formatted for reading: as requested, otherwise by the user agent, as on the real server. */
+/**
+ * Whether the response is formatted for reading: as requested or, otherwise, depending on the user agent, as on the
+ * real server.
+ */
 export function wantsPretty(query: URLSearchParams, userAgent: string): boolean {
   const asked = query.get("pretty") ?? "";
   return asked === "" ? readers.test(userAgent) : ["1", "t", "true"].includes(asked.toLowerCase());

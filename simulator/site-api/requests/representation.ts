@@ -19,8 +19,8 @@ const meta = { group: "meta.k8s.io", version: "v1" };
 const offered = ["application/json", "application/json;as=Table;v=v1;g=meta.k8s.io"];
 
 /**
- * The representation that the Accept header requests. Throws a Failure if none of the header's types is served (only
- * protobuf, for example).
+ * The representation that the Accept header requests. Throws a Failure if none of the header's types is served, for
+ * example if it accepts only protobuf.
  */
 export function representationFor(
   kind: ServedKind,
@@ -44,7 +44,7 @@ interface MediaRange {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
-/** The ranges of an Accept header, most preferred first; no header accepts anything. */
+/** The ranges of an Accept header, most preferred first; without a header, anything is accepted. */
 export function mediaRanges(accept: string): readonly MediaRange[] {
   const ranges = (accept.trim() === "" ? "*/*" : accept).split(",").map((range) => {
     const [type = "", ...rest] = range.split(";").map((part) => part.trim());

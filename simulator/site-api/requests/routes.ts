@@ -11,11 +11,11 @@ export type Route =
       readonly name: string;
       readonly subresource: string | undefined;
     }
-  /** A request that gets a response but is not stored. */
+  /** A request that is answered but not stored. */
   | { readonly at: "review"; readonly kind: string; readonly apiVersion: string }
   /** A path of discovery, health or documentation. */
   | { readonly at: "document"; readonly path: string }
-  /** A path in a served group and version that is unknown there. */
+  /** An unknown path in a served group and version. */
   | { readonly at: "nowhere" };
 
 const reviews: Readonly<Record<string, string>> = {
@@ -39,7 +39,7 @@ export function routeOf(path: string): Route {
   if (review !== undefined) return { at: "review", kind: review, apiVersion };
   const kinds = servedKinds.filter((kind) => apiVersionOf(kind) === apiVersion);
   if (kinds.length > 0) return placeIn(kinds, within);
-  // A group that is not served is as unknown as any other path.
+  // A group that is not served is treated like any other unknown path.
   return servedKinds.some(({ group }) => group === rest[0]) ? { at: "nowhere" } : { at: "document", path };
 }
 
@@ -65,7 +65,7 @@ function placeOf(kind: ServedKind, namespace: string | undefined, parts: readonl
 function decoded(part: string): string {
   try {
     const text = decodeURIComponent(part);
-    // Parts of the path become parts of keys.
+    // Refused because parts of the path become parts of keys.
     if (text.includes("/") || text.includes("\0")) throw new URIError(part);
     return text;
   } catch {

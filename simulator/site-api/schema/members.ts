@@ -15,8 +15,8 @@ export interface ReadMembers {
 }
 
 /**
- * Reads an object of a kind as the real server does: by its schema. Null, and empty values that mean nothing, count as
- * absent. Throws a MemberError at the first field that cannot be read.
+ * Reads an object of a kind as the real server does: by its schema. Null and meaningless empty values count as absent.
+ * Throws a MemberError at the first field that cannot be read.
  */
 export function readMembers(kind: string, value: JsonObject): ReadMembers {
   const unknown: string[] = [];
@@ -82,7 +82,7 @@ function readValue(
   }
 }
 
-/** Go's value for a null in a collection. */
+/** The value that Go reads for a null in a collection. */
 function zeroOf(type: string): JsonValue {
   if (schema.has(type)) return {};
   return type === "int" || type === "long" ? 0 : type === "bool" ? false : "";

@@ -15,7 +15,7 @@ export function repeatedMembers(text: string): readonly string[] {
       case '"': {
         const begin = i;
         i = endOfText(text, i);
-        // Only keys are checked: strings before a colon, in an object.
+        // Only keys are checked, which are strings before a colon in an object.
         if (frame?.names !== undefined) name = text.slice(begin, i + 1);
         break;
       }

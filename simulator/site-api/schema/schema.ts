@@ -9,13 +9,13 @@ export interface Field {
   /** The key in the JSON object. */
   readonly name: string;
   /**
-   * one: zero means absent. optional: zero is a value. list. map: with string keys. inline: its fields belong to the
-   * object around it.
+   * one: zero means absent. optional: zero is a value. list: a list of values. map: with string keys. inline: its
+   * fields belong to the object around it.
    */
   readonly form: "one" | "optional" | "list" | "map" | "inline";
   /** "text", "int", "long", "bool", "bytes", a type with a special JSON form (Time, Quantity, ...), or a message. */
   readonly type: string;
-  /** The field is written even if it is empty. */
+  /** Whether the field is written even if it is empty. */
   readonly always: boolean;
 }
 

@@ -86,7 +86,7 @@ function checkIdentity(kind: ServedKind, { metadata }: Sent, before: ApiObject, 
   }
 }
 
-/** The metadata to store. Fields that only the server writes stay as they were. */
+/** The metadata to store. Fields that only the server writes remain unchanged. */
 function metadataOf(sent: Sent, before: ApiObject): Metadata {
   const { generateName, labels, annotations, finalizers, ownerReferences, managedFields } = sent.metadata;
   const kept = before.metadata;

@@ -15,7 +15,7 @@ import { createObject, replaceObject } from "./write.ts";
 
 /**
  * Server-side apply without field ownership: the applied object is merged into the stored one by the schema's merge
- * keys. Fields that a manager applied before and now omits stay, and managers never conflict; managedFields only
+ * keys. Fields that a manager applied earlier but now omits are kept, and managers never conflict; managedFields only
  * records who applied.
  */
 export function apply(

@@ -63,7 +63,7 @@ function removeNamespace(site: Site, before: Entry, { dryRun }: DeleteOptions): 
 }
 
 /**
- * Throws if the stored object is not the one meant by the request, because a deletion must not affect a successor of
+ * Throws if the stored object is not the one meant by the request, because a deletion must not affect a successor with
  * the same name.
  */
 export function checkPreconditions(

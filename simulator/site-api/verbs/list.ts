@@ -28,7 +28,7 @@ export function list(site: Site, call: Call): ApiResponse {
     ]);
   }
   const selection = selectionIn(query, kind);
-  // The timeout is only validated, because a list finishes long before any time limit of a client.
+  // The timeout is only validated, because a list finishes long before any client's time limit.
   numberIn(query, "timeoutSeconds");
   const { at, limit, after } = startOf(site.store, query);
   if (limit === undefined) return listOf(site, call, selection, at, after);
@@ -64,7 +64,8 @@ function startOf(store: ObjectStore, query: URLSearchParams): Start {
     return { at: at ?? newest, limit, after };
   }
   if (revision !== undefined && revision > newest) throw tooLargeResourceVersion(revision, newest);
-  // A list that accepts any state returns everything at once, whatever the limit, as a real server does from its cache.
+  // A list that accepts any state returns everything in one response, regardless of the limit, as a real server does
+  // from its cache.
   if (revision === 0) return { at: newest, limit: undefined, after: undefined };
   if (revision === undefined || (match !== "Exact" && (match === "NotOlderThan" || limit === undefined))) {
     return { at: newest, limit, after: undefined };
@@ -137,7 +138,7 @@ const selected = (entries: readonly Entry[], selection: ListSelection): readonly
 
 /**
  * The entries of a range at a revision, in batches. A list is sent within a minute and history is kept longer, so
- * compaction does not overtake a reader; if it does, the reader gets an error instead of a list with gaps.
+ * compaction should not overtake a reader; if it does, the reader gets an error instead of a list with gaps.
  */
 function* pagesOf(store: ObjectStore, range: KeyRange, at: number): Generator<readonly Entry[], void> {
   let { from } = range;

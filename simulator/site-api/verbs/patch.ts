@@ -39,7 +39,7 @@ export function patch(site: Site, call: ObjectCall): ApiResponse {
   const before = existing(site, call);
   const dryRun = isDryRun(query, "PatchOptions");
   const validation = fieldValidationIn(query, "PatchOptions");
-  // Unknown fields are never stored, so they came with the patch.
+  // Unknown fields are never stored, so they came from the patch.
   const repeated = repeatedIn(request, validation);
   const { sent, warnings: found } = readPatched(patched(applies, before, document, kind), kind, validation, repeated);
   const after = replaceObject(site, kind, before, sent, { subresource, isPatch: true, dryRun });

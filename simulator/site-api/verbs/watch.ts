@@ -12,18 +12,21 @@ import { itemsOf, tooOld } from "./list.ts";
 
 const bookmarkEvery: Millis = 60_000;
 /**
- * Time before its end at which a watch sends a last bookmark, so that a client that resumes there does not get an event
- * twice.
+ * Time before its end at which a watch sends a last bookmark, so that a client that resumes there does not receive an
+ * event twice.
  */
 const lastBookmarkBefore: Millis = 2000;
 /**
- * The shortest watch for a client that gives no timeout. The longest is twice this; the spread keeps clients from all
- * returning at once.
+ * The shortest watch for a client that sets no timeout. The longest is twice this; the spread prevents all clients from
+ * returning at the same time.
  */
 const shortestWatch: Millis = 30 * 60_000;
 /** How many changes are read from the log, and written to the stream, at a time. */
 const atATime = 200;
-/** How many revisions a reader may lag behind. A slower one has its stream ended, and resumes or lists again. */
+/**
+ * How many revisions a reader may lag behind. The stream of a slower reader is ended, so that it resumes or lists
+ * again.
+ */
 const mostBehind = 10_000;
 
 export function watch(site: Site, call: Call): ApiResponse {
@@ -34,7 +37,7 @@ export function watch(site: Site, call: Call): ApiResponse {
   const wanted = revisionIn(query);
   const revision = site.tail.revision;
   if (initial === true && wanted !== undefined && wanted > revision) throw tooLargeResourceVersion(wanted, revision);
-  // Without a revision, or from revision 0, the current objects come first, as ADDED events.
+  // Without a revision, or from revision 0, the current objects are sent first, as ADDED events.
   const listed = initial ?? (wanted === undefined || wanted === 0);
   const from = listed || wanted === undefined || wanted === 0 ? revision : wanted;
   const timeout = (numberIn(query, "timeoutSeconds") ?? 0) * 1000;
@@ -88,7 +91,7 @@ class Watch {
   readonly #options: WatchOptions;
   /** The revision up to which every change relevant to the reader was sent. */
   #position = 0;
-  /** True once the reader has caught up. After that only its own pace matters, not how far back it started. */
+  /** True once the reader has caught up. After that, only its own pace matters, not how far back it started. */
   #caughtUp = false;
   #bookmarked: Instant;
   #lastBookmarkSent: boolean;
@@ -100,7 +103,7 @@ class Watch {
     this.#lastBookmarkSent = options.length <= lastBookmarkBefore;
   }
 
-  /** The events of the watch. `announced`: a bookmark marks the end of the initial objects. */
+  /** The events of the watch. `announced`: whether a bookmark marks the end of the initial objects. */
   async *events(
     from: number,
     { listed, announced }: { readonly listed: boolean; readonly announced: boolean },
@@ -137,7 +140,7 @@ class Watch {
     const { range } = this.#options;
     const end = tail.revision;
     if (this.#caughtUp && end - this.#position > mostBehind) return undefined;
-    // This holds even if the tail still has the changes: compacted revisions are unavailable to all readers.
+    // Checked even if the tail still has the changes, because compacted revisions are unavailable to all readers.
     if (this.#position < store.compacted) throw tooOld(this.#position, store.compacted);
     const recent = tail.after(this.#position);
     if (recent !== undefined) {
@@ -179,7 +182,7 @@ class Watch {
   #wait(): Promise<void> {
     const { clock, tail } = this.#site;
     const { signal, resource, bookmarks } = this.#options;
-    // Changes that arrive while a bookmark is being made must not be missed.
+    // Changes that arrive while a bookmark is being built must not be missed.
     if (signal.aborted || tail.revision > this.#position) return Promise.resolve();
     return new Promise((resolve) => {
       const done = (): void => {
@@ -188,7 +191,7 @@ class Watch {
         signal.removeEventListener("abort", done);
         resolve();
       };
-      // Without a wake-up this resource has not changed, whatever else has.
+      // Without a wake-up, this resource has not changed, regardless of changes to others.
       const longest = bookmarks ? Math.min(this.#left(), this.#bookmarkDue()) : this.#left();
       const timer = clock.after(Math.max(0, longest), () => {
         this.#position = Math.max(this.#position, tail.revision);

@@ -19,7 +19,7 @@ import { namespacesServed } from "../served.ts";
 import type { ServedKind } from "../served-kind.ts";
 import { admitChange, admitNew, type WriteContext } from "./admission.ts";
 
-/** Letters of generated names, which form no words and are not easily confused. */
+/** Letters of generated names, which do not form words and are not easily confused. */
 const suffixLetters = "bcdfghjklmnpqrstvwxz2456789";
 const longestGenerated = 63;
 /**
@@ -124,7 +124,7 @@ export function deleteObject(
   if (deletion.does === "nothing") return { does: "nothing", entry: before };
   const { does, object } = deletion;
   if (dryRun) return { does, entry: unstored(before.key, before.revision, object) };
-  // As on a real server, watchers first see that the object is being deleted, and then that it is gone.
+  // As on a real server, watchers first see that the object is being deleted, and then that it no longer exists.
   const marked = isSameJson(object, before.object) ? before : site.store.update(before, object);
   const entry = does === "remove" && marked !== undefined ? site.store.remove(marked, object) : marked;
   if (entry === undefined) throw modified(kind, object.metadata.name);

@@ -67,11 +67,11 @@ test("a refusal includes the object's resourceVersion if it has one", () => {
 });
 
 test("another kind or another apiVersion is refused", () => {
-  expect(refused({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: meta() }, pods)).toContain("of kind Table");
-  expect(refused({ kind: "Pod", apiVersion: "v2", metadata: meta() }, pods)).toContain("of apiVersion v2");
-  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("of a kind that is not a string");
+  expect(refused({ kind: "Table", apiVersion: "meta.k8s.io/v1", metadata: meta() }, pods)).toContain("has kind Table");
+  expect(refused({ kind: "Pod", apiVersion: "v2", metadata: meta() }, pods)).toContain("has apiVersion v2");
+  expect(refused({ kind: {}, metadata: meta() }, pods)).toContain("has a kind that is not a string");
   expect(refused({ kind: { toString: 1, valueOf: 1 }, metadata: meta() }, pods)).toContain(
-    "of a kind that is not a string",
+    "has a kind that is not a string",
   );
   const parsed = parseObject({ kind: "Node", apiVersion: "v1", metadata: meta() }, pods);
   expect(parsed).toMatchObject({ ok: false, resourceVersion: undefined });

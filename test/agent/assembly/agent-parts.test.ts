@@ -43,8 +43,8 @@ test("a board that does not stand for election has a problem, unless an operator
   ]);
   const hint = (...[until, isLeaderless]: [number | undefined, boolean]) =>
     problemsOf("why", until, isLeaderless)[0]?.hint;
-  expect(hint(undefined, false)).toMatch(/^another board leads meanwhile/);
-  expect(hint(360, false)).toMatch(/^as ordered: another board leads meanwhile/);
+  expect(hint(undefined, false)).toMatch(/^another board is leading/);
+  expect(hint(360, false)).toMatch(/^as ordered: another board is leading/);
   expect(hint(undefined, true)).toMatch(/^no other board has taken the Lease yet/);
   expect(hint(360, true)).toMatch(/^as ordered: no other board has taken the Lease yet; if none does/);
 });

@@ -120,7 +120,7 @@ describe("fleet settings", () => {
       values: new Map<string, string>(),
       words: [path.join(folder, "conf.d/10.yaml")],
     };
-    await expect(check(io, args)).rejects.toThrow(/10\.yaml: version 7 of the fleet's settings .* memory\.soft 120MiB/);
+    await expect(check(io, args)).rejects.toThrow(/10\.yaml: version 7 of the fleet settings .* memory\.soft 120MiB/);
     writeFileSync(path.join(folder, "conf.d/10.yaml"), `${head}memory: { soft: 90MiB, hard: 130MiB }\n`);
     expect(await check(io, args)).toBe(0);
   });
@@ -149,7 +149,7 @@ describe("fleet settings", () => {
       type: "FleetConfigLeftOut",
       severity: "critical",
       message: expect.stringMatching(
-        /are unknown, and their version too: .*remote\.json is damaged; this board does not stand/,
+        /and their version are unknown: .*remote\.json is damaged; this board does not stand/,
       ),
     });
   });

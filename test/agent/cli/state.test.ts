@@ -245,7 +245,7 @@ mounting(
     const agent = agentWith({ state: { folder } });
     await started(agent);
     expect(lastWords(agent)).toContainEqual(expect.stringMatching(/^AgentHeld: .*the disk is full;/));
-    expect(agent.log()).toMatch(/Free space on the disk that holds the file/);
+    expect(agent.log()).toMatch(/Free some space on the file's disk/);
     expect(await agent.stop()).toBe(0);
   },
 );
@@ -272,7 +272,7 @@ mounting(
     const [folder, run] = [mounted("size=4m,ro"), mounted("size=4m,ro")];
     const agent = agentWith({ state: { folder }, run: { folder: run } });
     agent.start();
-    await until("it is said", () => agent.log().includes("the agent cannot run now, and tries again"), 10);
+    await until("it is said", () => agent.log().includes("the agent cannot run now and will try again"), 10);
     for (const at of [folder, run]) execFileSync("mount", ["-o", "remount,rw", at], { stdio: "pipe" });
     await until("it begins", () => readdirSync(folder).includes("cache.db"), 30);
     expect(agent.running).toBe(true);

@@ -19,6 +19,6 @@ test("only revisions are escaped like that, because elsewhere a tenant's JSON wo
 
 test("a body that no API server accepts is refused before it is built", () => {
   const value = { data: `${"<".repeat(1_300_000)}€` };
-  expect(() => jsonText(value)).toThrow("it has 7800012 characters as JSON, more than 3145728");
+  expect(() => jsonText(value)).toThrow("it has 7800012 characters as JSON, more than the limit of 3145728");
   expect(jsonText({ data: "<".repeat(500_000) })).toHaveLength(3_000_011);
 });

@@ -314,7 +314,7 @@ test("a truncated page fails as a whole, and can be retried", async () => {
     name: "ApiError",
     status: 0,
     disposition: "retry",
-    message: "list pods: the response was cut short, or is not a list",
+    message: "list pods: the response was truncated, or is not a list",
   });
 });
 

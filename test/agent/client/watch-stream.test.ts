@@ -154,7 +154,7 @@ test("a line of nine megabytes is skipped and reported once, with its position",
   expect(strange).toEqual([
     {
       type: "REJECTED",
-      why: "Pod default/big: is of kind Node: an event of more than 8388608 bytes",
+      why: "Pod default/big: has kind Node: an event of more than 8388608 bytes",
       resourceVersion: undefined,
     },
   ]);

@@ -225,7 +225,7 @@ test("a file must have apiVersion and kind", () => {
     'siteward.yaml:1: must say "kind: AgentConfiguration", not "KubeletConfiguration"',
   ]);
   writeFileSync(file, "- a\n");
-  expect(problems()).toEqual(['siteward.yaml: must hold settings, not ["a"]']);
+  expect(problems()).toEqual(['siteward.yaml: must contain settings, not ["a"]']);
 });
 
 test("a file given explicitly must exist and be readable", () => {
@@ -273,7 +273,7 @@ test("a drop-in that does not end in .yaml is not read, with a warning", () => {
   dropIn(".hidden.yaml", "log: {level: debug}\n");
   const { config, warnings } = load();
   expect(config.log.level).toBe("info");
-  expect(warnings).toEqual([`${folder}/conf.d/10-log.yml is not read: drop-in files end in .yaml`]);
+  expect(warnings).toEqual([`${folder}/conf.d/10-log.yml is ignored, because names of drop-in files end in .yaml`]);
 });
 
 test("a host name that cannot be a board's name has to be replaced by a person, never by the agent", () => {

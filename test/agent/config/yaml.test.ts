@@ -27,7 +27,7 @@ test.each([
   ["an open bracket", "a: [1\nb: 2\n", "2: not valid YAML: deficient indentation"],
   ["no content", "", "-: the file is empty"],
   ["a comment only", "# later\n", "-: the file is empty"],
-  ["two documents", "a: 1\n---\nb: 2\n", "-: holds more than one document"],
+  ["two documents", "a: 1\n---\nb: 2\n", "-: contains more than one document"],
   ["a key that is a list", "? [a]\n: 1\n", "1: not valid YAML: a key must be plain text"],
   ["deep nesting", "[".repeat(1000), "1: not valid YAML: nested too deeply"],
 ])("a file with %s is reported in plain words", (_, source, problem) => {

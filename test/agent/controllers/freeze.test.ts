@@ -200,7 +200,7 @@ describe("a zone that an operator confirmed to be dead", () => {
     const record = (name: string) => site.memory.boards.get(name)?.verdict;
     expect(record("b0")).toEqual({
       verdict: "dead",
-      rule: "silent past its grace period, and ops:bob says it is dead",
+      rule: "silent past its grace period, and ops:bob confirmed that it is dead",
     });
     expect(record("a1")?.verdict).toBe("unproven");
     await site.run("10m");

@@ -65,7 +65,7 @@ describe.skipIf(!existsSync(script))("siteward enroll at a terminal", () => {
       [/address of the API server/, key],
     ]);
     expect(code).toBe(1);
-    expect(screen).toMatch(/siteward: cancelled without an answer; nothing was done/);
+    expect(screen).toMatch(/siteward: cancelled; nothing was done/);
     expect(readdirSync(path.join(folder, "card/etc"))).toEqual([]);
   });
 });

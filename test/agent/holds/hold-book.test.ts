@@ -197,7 +197,7 @@ describe("a freeze", () => {
     first.board.elector.stepDown("maintenance", 60_000);
     await site.clock.advance("3s");
     expect(order.ended).toMatch(
-      /^term \d+ is over; the Lease may have been written before, and the change may take effect/,
+      /^term \d+ has ended; the Lease may have been written before that, so the change may take effect/,
     );
     first.board.link.cut = undefined;
     await site.end();

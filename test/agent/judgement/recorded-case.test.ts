@@ -15,7 +15,7 @@ const tainted: DecisionRecord = {
   because: {
     kind: "silence",
     verdict: "unproven",
-    rule: "silent past its grace period; nothing but the API shows whether it runs",
+    rule: "silent past its grace period, and no other source can say whether it runs",
     silentMs: 42_000,
     graceMs: 40_000,
     provenMs: 0,
@@ -61,7 +61,7 @@ test("a case contains the facts of the decision, not the verdict that follows fr
     decision: {
       ruling: "act",
       verdict: "unproven",
-      rule: "silent past its grace period; nothing but the API shows whether it runs",
+      rule: "silent past its grace period, and no other source can say whether it runs",
     },
     differences: [],
   });

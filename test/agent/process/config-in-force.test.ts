@@ -52,7 +52,7 @@ test("a reload that would leave out fleet settings is refused, and the previous 
   for (const edited of [smaller, "remote: { locked: site.nodeSelector }\n"]) {
     writeFileSync(board.dropIn, `${head}${edited}`);
     expect(inForce.reload(true)).toBe("refused");
-    expect(inForce.refused.join()).toMatch(/version 7 of the fleet's settings .* (memory\.soft|site\.nodeSelector)/);
+    expect(inForce.refused.join()).toMatch(/version 7 of the fleet settings .* (memory\.soft|site\.nodeSelector)/);
     expect([inForce.loaded.remoteVersion, inForce.config.site.nodeSelector]).toEqual([7, "plant=7"]);
   }
   // The operator's own decision.

@@ -71,7 +71,7 @@ test("if kube-system may not be read, the server's address and authority identif
   await expect(check("filled")).rejects.toThrow(OtherClusterError);
   await expect(check("filled")).rejects.toThrow("the address or the CA of the API server has changed");
   world.uid = "east";
-  await expect(check("filled")).rejects.toThrow("whether the uid of kube-system may be read has changed");
+  await expect(check("filled")).rejects.toThrow("permission to read the uid of kube-system was granted or revoked");
 });
 
 test("the agent waits for an answer, as long as it takes, or until it is stopped", async () => {

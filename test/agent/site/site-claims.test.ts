@@ -213,7 +213,7 @@ test("an older site's boards are reported with the first of their names, and so 
   await clock.advance("6m");
   expect(claims.none).toBe(true);
   expect(changes).toHaveLength(2);
-  expect(log.said("info")).toEqual(["the conflict with an older site is over"]);
+  expect(log.said("info")).toEqual(["the conflict with an older site has ended"]);
   stop.abort();
   await following;
   expect(clock.timers).toBe(0);
@@ -264,7 +264,7 @@ test("a namespace of sites that may not be read is named; the others still count
   await claims.learn(signal);
   expect(claims.unseen).toEqual(["kube-system", "edge"]);
   expect(claims.none).toBe(true);
-  expect(said("warn")).toEqual(["the Leases of other sites may not be listed"]);
+  expect(said("warn")).toEqual(["no permission to list the Leases of other sites"]);
 });
 
 test("only the metadata of a Lease is fetched, page by page", async () => {

@@ -114,8 +114,7 @@ test("another judge is critical, with the flags that turn it off", () => {
   const found = (manager: string) => judgeProblem({ manager, wrote: "taints", board: "pi-2", at: at(0) }, at(90));
   expect(found("kube-controller-manager")).toMatchObject({
     severity: "critical",
-    message:
-      "kube-controller-manager judges the boards of this site too: this program wrote taints of pi-2 (seen 1m30s ago)",
+    message: "kube-controller-manager judges the boards of this site too: it wrote taints of pi-2 (seen 1m30s ago)",
     hint: expect.stringMatching(
       /^add -node-lifecycle-controller,-taint-eviction-controller to the --controllers of kube-controller-manager/,
     ),

@@ -24,7 +24,7 @@ test.each([
   const down: ApiPart = { ...api, state: "down", since: at(3480), error: { kind, message: "no answer" } };
   const found = problems(healthy({ api: down }));
   expect(conditionsOf({ api: down })).toEqual([
-    `${expected}: no answer (for 2m); ${until} this board evicts nothing, and pods keep running`,
+    `${expected}: no answer (for 2m); ${until}, this board evicts nothing, and pods keep running`,
   ]);
   expect(found[0]?.hint).toBeTruthy();
   expect(levelOf(found)).toBe(level);
@@ -64,7 +64,7 @@ test("a missing leader is a condition once the Lease has expired, and critical a
   });
   expect(conditionsOf({ leader: leaderless(3600 - 90) })).toEqual([]);
   expect(conditionsOf({ leader: leaderless(3600 - 150) })).toEqual([
-    "warning NoLeader: no board holds the site's Lease, for 2m30s now: no board leads the site until another one takes it over",
+    "warning NoLeader: no board holds the site's Lease (for 2m30s now), and no board leads the site until another one takes it over",
   ]);
   expect(conditionsOf({ leader: leaderless(3600 - 151) })).toEqual([
     "critical NoLeader: no board has led the site for 2m31s: no board holds the site's Lease",
@@ -75,11 +75,11 @@ test("a missing leader is a condition once the Lease has expired, and critical a
 test.each([3600, 2 ** 31 - 1])("a Lease of %i s that is not renewed is reported before it expires", (seconds) => {
   const long: LeaderPart = { ...leader, role: "standby", leaseAgeMs: 151_000, leaseDurationMs: seconds * 1000 };
   expect(conditionsOf({ leader: long })).toEqual([
-    "warning NoLeader: the site's Lease has not been renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that ends",
+    "warning NoLeader: the site's Lease has not been renewed for 2m31s: its holder set a duration of 1h, and no board takes the Lease over before that time has passed",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 90_000 } })).toEqual([]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 91_000 } })).toEqual([
-    "warning NoLeader: the holder of the site's Lease does not renew it, for 1m31s now: no board leads the site until another one takes it over",
+    "warning NoLeader: the holder of the site's Lease does not renew it (for 1m31s now), and no board leads the site until another one takes it over",
   ]);
   expect(conditionsOf({ leader: { ...long, leaseAgeMs: 7_231_000 } })).toEqual([
     "critical NoLeader: no board has led the site for 2h: the site's Lease has not been renewed, and no board has taken it over",
@@ -94,7 +94,7 @@ test("a Lease that is neither renewed nor taken over is reported too, but not wh
   const error = { kind: "unreachable", message: "no answer" } as const;
   const cut = conditionsOf({ leader: abandoned, api: { ...api, state: "down", since: at(3000), error } });
   expect(cut).toEqual([
-    "warning ApiUnreachable: no answer (for 10m); while the link is down this board evicts nothing, and pods keep running",
+    "warning ApiUnreachable: no answer (for 10m); while the link is down, this board evicts nothing, and pods keep running",
   ]);
 });
 
@@ -115,7 +115,7 @@ test("a silent watch of pods does not prevent boards from being judged", () => {
   const said = (resource: string) =>
     conditionsOf({ watches: [{ ...nodes, resource, state: "silent", heardMs: 125_000 }] });
   expect(said("pods")).toEqual([
-    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on what they knew before",
+    "warning WatchStalled: pods: silent for 2m5s; until the watch recovers, the controllers may act on outdated objects",
   ]);
   expect(said("leases.coordination.k8s.io")[0]).toContain("no board is judged by its silence");
 });
@@ -123,14 +123,14 @@ test("a silent watch of pods does not prevent boards from being judged", () => {
 test("changes that wait to be applied for a minute are a problem, but a burst of a few seconds is not", () => {
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 59_000 }] })).toEqual([]);
   expect(conditionsOf({ watches: [{ ...nodes, behindMs: 185_000 }] })).toEqual([
-    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied the controllers act on older objects",
+    "warning CacheBehind: nodes: received changes have been waiting for 3m5s; until they are applied, the controllers act on older objects",
   ]);
 });
 
 test("objects that could not be used are counted, and the last one is named", () => {
   const strange: WatchPart = { ...nodes, rejected: 7, rejectedWhy: ["a has no name", "b has no uid"] };
   expect(conditionsOf({ watches: [strange] })).toEqual([
-    "warning ObjectsRejected: nodes: 7 could not be used, the last: b has no uid",
+    "warning ObjectsRejected: nodes: 7 could not be used, the last one: b has no uid",
   ]);
 });
 
@@ -150,7 +150,10 @@ test.each([
   [{}, "10 in the last hour (limit 10)"],
   [{ acts: 3, boards: 2, mostBoards: 2 }, "2 silent boards are tainted (limit 2)"],
   [{ boards: 2, mostBoards: 2 }, "10 in the last hour (limit 10); 2 silent boards are tainted (limit 2)"],
-  [{ acts: 0, isUnknown: true }, "the acts of the last hour are unknown, because the site's Lease did not have them"],
+  [
+    { acts: 0, isUnknown: true },
+    "the acts of the last hour are unknown, because the site's Lease did not contain them",
+  ],
   // The operator has raised the limit since.
   [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
   [
@@ -193,8 +196,8 @@ test("a quarantine, a conflict of sites and a failing controller each have a lin
     problems: [{ type: "StorageFull", severity: "critical", message: "no space on /var" }],
   });
   expect(found).toEqual([
-    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too; " +
-      "nothing is done with them: edge-07, edge-08, edge-09, …",
+    "critical SelectionConflict: the older site plant8 claims 4 of this site's boards too, " +
+      "which are left alone: edge-07, edge-08, edge-09, …",
     "critical StorageFull: no space on /var",
     "warning QuarantineHold: no silent board is evicted for now: quarantine after an outage (for 1m)",
     "warning ControllerFailing: taint-eviction: forbidden",
@@ -223,11 +226,11 @@ test("objects that two sites select are reported: boards, namespaces, or all of 
   const said = (more: object): readonly string[] => conditionsOf({ selectionConflicts: [{ ...conflict, ...more }] });
   const first = "critical SelectionConflict: the older site a claims ";
   expect(said({ namespaces: { count: 4, some: ["shop", "till", "wifi"] } })).toEqual([
-    `${first}1 of this site's boards too; nothing is done with them: pi-1; ` +
-      "and 4 of this site's namespaces; nothing is done with their workloads: shop, till, wifi, …",
+    `${first}1 of this site's boards too, which are left alone: pi-1; ` +
+      "and 4 of this site's namespaces, whose workloads are left alone: shop, till, wifi, …",
   ]);
   expect(said({ boards: 0, some: [], namespaces: "every" })).toEqual([
-    `${first}every namespace; nothing is done with workloads`,
+    `${first}every namespace, so workloads are left alone`,
   ]);
 });
 
@@ -235,10 +238,10 @@ test("a restored server is reported as long as the agent is cautious, even by a 
   const restored = { hint: "restart every API server" };
   const rebuilt = { at: at(0), why: "the server was restored" };
   expect(conditionsOf({ restored, rebuilt })).toEqual([
-    "warning ServerRestored: the server was restored; 1h ago this board deleted its cache; this board still checks whether a server shows what was undone",
+    "warning ServerRestored: the server was restored; this board deleted its cache 1h ago; this board still checks whether any server shows state that was undone",
   ]);
   expect(conditionsOf({ restored })).toEqual([
-    "warning ServerRestored: the API server was restored from a backup lately; this board still checks whether a server shows what was undone",
+    "warning ServerRestored: the API server was recently restored from a backup; this board still checks whether any server shows state that was undone",
   ]);
   expect(conditionsOf({ rebuilt })).toEqual([]);
 });

@@ -24,7 +24,7 @@ const said = (changes: Partial<JudgementPart>, seconds = 3604): readonly string[
   );
 
 const hint =
-  "raise client.qps (now 20 per second) if the API server can take more; the boards that matter most go first";
+  "raise client.qps (now 20 per second) if the API server can take more; the most important boards are marked first";
 
 test("a site that is judged on time has no problems, nor has a site that is not judged", () => {
   expect(said({})).toEqual([]);
@@ -89,7 +89,7 @@ test("boards whose judgement a flapping link postpones are named, with times and
       type: "JudgementPostponed",
       severity: "warning",
       message:
-        "heartbeats have been interrupted again and again since 2026-11-20 12:51 UTC: 4 boards are neither judged nor evicted meanwhile, and have been silent since: pi-3 (2026-11-20 12:50 UTC), pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 1 more",
+        "heartbeats have been interrupted again and again since 2026-11-20 12:51 UTC: 4 boards will not be judged or evicted until then; silent since: pi-3 (2026-11-20 12:50 UTC), pi-4 (2026-11-20 12:50 UTC), pi-5 (2026-11-20 12:50 UTC), and 1 more",
     },
   ]);
 });
@@ -99,7 +99,7 @@ test("a deaf leader is critical, and reported with the time at which it became d
     type: "LeaderDeaf",
     severity: "critical",
     message: expect.stringContaining(
-      "have delivered nothing new since 2026-11-20 13:00 UTC, though the API server answers",
+      "have delivered nothing new since 2026-11-20 13:00 UTC, although the API server responds",
     ),
   });
 });
@@ -123,6 +123,6 @@ test("controllers that wait for their caches long after the beginning of a term 
     type: "ControllersNotStarted",
     severity: "warning",
     message:
-      "this board has led since 2026-11-20 13:00 UTC, and some of its controllers do nothing yet: taint-eviction, pod-gc (waiting for pods); daemonset (waiting for pods, daemonsets.apps)",
+      "this board has led since 2026-11-20 13:00 UTC, but some of its controllers have not started yet: taint-eviction, pod-gc (waiting for pods); daemonset (waiting for pods, daemonsets.apps)",
   });
 });

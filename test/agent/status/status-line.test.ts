@@ -46,7 +46,7 @@ test.each<[string, Parts, string]>([
         error: { kind: "credentials", message: "the token is refused" },
       },
     },
-    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s); until they are accepted this board evicts nothing, and pods keep running · api down",
+    "standby of edge-05 t17 · CredentialsInvalid: the token is refused (for 10s); until they are accepted, this board evicts nothing, and pods keep running · api down",
   ],
   ["a site without a known leader", leaderless, "standby plant7"],
 ])("%s", (_, parts, expected) => {

@@ -12,7 +12,7 @@ export interface CompletionWords {
   choicesOf(command: Command): readonly string[];
   /** Suggested values; empty if none are known. */
   valuesOf(command: Command, option: Option): readonly string[];
-  /** Whether the option takes several values, separated by commas. */
+  /** Whether the option takes several comma-separated values. */
   isList(option: Option): boolean;
 }
 

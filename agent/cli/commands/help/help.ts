@@ -32,7 +32,7 @@ function programHelp({ commands, groups }: CommandTable): string {
   const singles = commands.filter(({ name }) => !name.includes(" "));
   const lines = [...singles, ...Object.entries(groups).map(([name, summary]) => ({ name: `${name} ...`, summary }))];
   return [
-    "siteward looks after the boards of a Kubernetes edge site: one small agent on every board.",
+    "siteward looks after the boards of a Kubernetes edge site, with one small agent on every board.",
     "",
     "Usage: siteward COMMAND [OPTIONS]",
     "",
@@ -63,7 +63,7 @@ function groupHelp(table: CommandTable, group: string): string {
 /** The help of a command. `typed`: how a user invokes it. */
 export function commandHelp(command: Command, typed = `siteward ${command.name}`): string {
   const { summary, details, words, options, exits, examples } = command;
-  // Every command prints something, and its reader may be a full disk.
+  // Every command prints something, and its output may go to a full disk.
   const codes = [...exits, exit.output].sort((a, b) => a - b);
   return [
     summary,

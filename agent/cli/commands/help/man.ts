@@ -24,12 +24,12 @@ export function manPage({ commands }: CommandTable): string {
     plain(
       "One small agent runs on every board. The agents of a site elect a leader. The leader decides which boards are",
     ),
-    plain("lost, and evicts their pods slowly; a broken link to the API server is not taken for dead boards."),
+    plain("lost, and evicts their pods slowly. It does not mistake a broken link to the API server for dead boards."),
     ".SH COMMANDS",
     ...commands.flatMap(commandPart),
     ".SH FILES",
     ...entry("/etc/siteward/siteward.yaml", "The configuration; siteward config example prints one."),
-    ...entry("/etc/siteward/conf.d/*.yaml", "Drop-in files, read after the configuration in the order of their names."),
+    ...entry("/etc/siteward/conf.d/*.yaml", "Drop-in files, read after the configuration in order of their names."),
     ...entry(
       "/etc/siteward/profiles.d/*.json",
       "The board's own firmware profiles; each replaces the shipped profile with the same id.",
@@ -38,7 +38,7 @@ export function manPage({ commands }: CommandTable): string {
     ...entry("/etc/siteward/credentials", "Credentials for the API server and the fleet, written by siteward enroll."),
     ...entry(
       "/etc/siteward/trust.d/*.pub",
-      "Trusted public keys. Once there is one, commands that change something must be signed.",
+      "Trusted public keys. As soon as there is one, commands that change something must be signed.",
     ),
     ...entry("/var/lib/siteward", "state.db, which must survive, and cache.db, which may be deleted."),
     ...entry("/run/siteward/status.json", "The health of the agent and the site, for siteward status and monitoring."),
@@ -46,7 +46,7 @@ export function manPage({ commands }: CommandTable): string {
     ...Object.entries(meanings).flatMap(([code, meaning]) => entry(code, meaning)),
     ".SH ENVIRONMENT",
     ...entry("SITEWARD_...", "Any setting; SITEWARD_LOG_LEVEL sets log.level."),
-    ...entry("KUBECONFIG, HTTPS_PROXY, NO_PROXY", "As for kubectl."),
+    ...entry("KUBECONFIG, HTTPS_PROXY, NO_PROXY", "Used as by kubectl."),
     ...entry("NO_COLOR", "If set, no colours are printed."),
   ].join("\n")}\n`;
 }

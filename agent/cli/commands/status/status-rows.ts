@@ -5,7 +5,8 @@ import { formatDuration } from "../../../base/time/duration.ts";
 import type { Status } from "../../../status/schema.ts";
 
 /**
- * The lines of the status below the problems. Each component has one or more lines; the first begins with its label.
+ * The lines of the status below the problems. Each component has one or more lines, of which the first begins with its
+ * label.
  */
 export function statusRows(status: Status, width: number): readonly string[] {
   const rows = (label: string, texts: readonly string[]): readonly string[] =>
@@ -39,7 +40,7 @@ const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ 
 function leaderRows({ leader, identity, link, writtenAt }: Status): readonly string[] {
   if (!leader) return [];
   const { role, holder, term, since, leaseAgeMs, leaseDurationMs, renewP95Ms, missedRenewals, ended } = leader;
-  const unknown = link && link.api.state !== "up" ? "not known, the API cannot be used" : "none";
+  const unknown = link && link.api.state !== "up" ? "unknown, because the API cannot be used" : "none";
   const who = role === "leader" ? "this board" : (holder ?? unknown);
   const facts = [
     `${who}${holder === undefined ? "" : `, term ${term}`}`,
@@ -60,7 +61,7 @@ function leaderRows({ leader, identity, link, writtenAt }: Status): readonly str
  * A standby shows when it last read the Lease. It reads rarely, so the Lease may have been renewed many times since.
  */
 const leaseText = (role: string, age: string, duration: string): string =>
-  role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, seen ${age} ago`;
+  role === "leader" ? `lease ${age} old of ${duration}` : `lease of ${duration}, read ${age} ago`;
 
 function linkRows({ link, writtenAt }: Status): readonly string[] {
   if (!link) return [];
@@ -85,7 +86,7 @@ function outageRows({ link, eviction }: Status): readonly string[] {
     ...(boardsHeld > 0 ? [counted(boardsHeld, "board")] : []),
     ...(podsHeld > 0 ? [counted(podsHeld, "pod")] : []),
   ];
-  const effect = held.length === 0 ? "nothing had to be held" : `${held.join(" and ")} held, nothing evicted`;
+  const effect = held.length === 0 ? "nothing needed to be held" : `${held.join(" and ")} held, nothing evicted`;
   return [
     `${clockTime(from)} to ${clockTime(to)} (${ago(from, to)}): ${outageCauses[why] ?? why}; ${effect}${
       eviction?.held === undefined ? "" : "; the hold lasts until the boards report again"
@@ -228,7 +229,7 @@ function memoryRow(memory: NonNullable<Status["memory"]>): string {
     peakBytes === undefined ? undefined : `peak ${size(peakBytes)}`,
     `heap ${size(heapUsedBytes)}`,
     cgroup === "off" ? "cgroup limit off" : undefined,
-    psiSome10 ? `waiting for memory ${psiSome10} % of the time` : undefined,
+    psiSome10 ? `tasks wait for memory ${psiSome10} % of the time` : undefined,
   ]);
 }
 
@@ -269,8 +270,8 @@ const clockRow = ({ state, source, apiSkewMs }: NonNullable<Status["clock"]>): s
 
 const configRow = ({ desiredVersion, appliedVersion, state }: NonNullable<Status["config"]>): string =>
   desiredVersion === appliedVersion
-    ? `version ${desiredVersion} of the fleet, ${state ?? "applied"}`
-    : `version ${desiredVersion} of the fleet desired, ${appliedVersion ?? "none"} applied: ${state ?? "pending"}`;
+    ? `fleet version ${desiredVersion}, ${state ?? "applied"}`
+    : `fleet version ${desiredVersion} desired, ${appliedVersion ?? "none"} applied: ${state ?? "pending"}`;
 
 const commandRow = ({ id, name, state, at, by, reason }: NonNullable<Status["commands"]>[number]): string =>
   `${clockTime(at)} ${name} ${state}${by ? ` by ${by}` : ""}${reason ? ` (${reason})` : ""}, id ${id}`;

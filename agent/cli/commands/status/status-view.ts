@@ -46,7 +46,7 @@ function leadership({ role, term, holder }: NonNullable<Status["leader"]>, link:
   return link === "up" ? "no leader" : "leader unknown";
 }
 
-/** The lines of the head and of the problems. The first one continues the line with the health level. */
+/** The heading and the problems. The first line is appended to the health level. */
 function headLines(found: Known, layout: StatusLayout, standstill: Standstill | undefined): string[] {
   const { status } = found;
   const { identity, version, health } = status;

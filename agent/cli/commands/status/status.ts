@@ -13,7 +13,7 @@ import { type StatusLayout, shortLine, statusText } from "./status-view.ts";
 const pollEvery: Millis = 250;
 
 /**
- * `siteward status`: shows the agent's status file, so that it works whatever the state of the agent. Asks systemd only
+ * `siteward status`: shows the agent's status file, so it works regardless of the agent's state. Queries systemd only
  * if the agent is not running.
  */
 export async function run(io: Io, args: Args): Promise<number> {

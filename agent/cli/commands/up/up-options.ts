@@ -92,7 +92,7 @@ function textOf(named: string | undefined): { readonly text: string } | { readon
   return { problem: `${named} ${read.problem}; these scenarios ship with siteward: ${names}` };
 }
 
-/** Returns what `read` returns; undefined if it fails, with the reasons added to `problems`. */
+/** Returns what `read` returns; undefined if it fails, after adding the reasons to `problems`. */
 function collected<T>(problems: string[], read: () => T): T | undefined {
   try {
     return read();

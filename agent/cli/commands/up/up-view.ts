@@ -12,7 +12,7 @@ const newsKept = 2000;
 /** The size assumed for terminals that report none, or 0. */
 const fallbackSize = { columns: 80, rows: 24 };
 
-/** True if a table can be redrawn in place. A dumb or unknown terminal gets plain lines. */
+/** True if a table can be redrawn in place. A dumb or unknown terminal receives plain lines. */
 export const canDraw = ({ stdout, env }: Pick<Io, "stdout" | "env">): boolean =>
   stdout.isTTY && !["", "dumb"].includes(env.TERM ?? "");
 
@@ -44,7 +44,7 @@ export class UpView {
     if (canDraw(io) && !options.plain) this.#table = new LiveTable({ write: (text) => io.stdout.write(text) });
   }
 
-  /** Prints the introduction, which stays above everything else. */
+  /** Prints the introduction, which remains above everything else. */
   introduce(text: string): void {
     this.#introduction = text;
     this.#io.stdout.write(text);

@@ -122,7 +122,7 @@ async function play(io: Io, options: UpOptions, folder: string, plain: boolean):
 function press(key: string, site: EmbeddedSite, view: UpView): void {
   const picture = site.picture();
   const wish = wishOf(key, picture, view.selected);
-  // In raw mode the terminal does not turn Ctrl-C into a signal.
+  // In raw mode, the terminal does not turn Ctrl-C into a signal.
   if (wish?.do === "end") process.kill(process.pid, "SIGINT");
   if (wish?.do === "select") view.select(wish.board);
   if (wish?.do === "perform") {
@@ -165,7 +165,7 @@ async function runSite(
     const { steps, name } = options.scenario;
     failures = await new Story({ clock: io.clock }, { steps, stage: site, say }).run(signal);
     if (signal.aborted) {
-      say(`${name}: interrupted; not observed: ${failures}`);
+      say(`${name}: interrupted; expectations not met yet: ${failures}`);
       return exit.failed;
     }
     say(failures === 0 ? `${name}: all expectations were met` : `${name}: FAILED expectations: ${failures}`);
@@ -204,7 +204,7 @@ function siteOf(
   });
 }
 
-/** The variables of this shell that the agents need. Others are not passed on, because they may be settings. */
+/** The variables of this shell that the agents need. Others are not passed on, because some might be settings. */
 function agentEnvironment(env: Io["env"]): Io["env"] {
   const names = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
   return Object.fromEntries(names.map((name) => [name, env[name]]));

@@ -38,7 +38,7 @@ export const boardCommands: readonly Definition[] = [
   command({
     name: "decisions.get",
     sentence:
-      "Returns this board's newest records of harmful acts: about a Node and its pods (node/NAME), a pod (pod/NAMESPACE/NAME), or all.",
+      "Returns this board's newest records of harmful acts: about a Node and its pods (node/NAME), about a pod (pod/NAMESPACE/NAME), or all.",
     scopes: ["board", "site"],
     class: "read",
     args: record({
@@ -76,7 +76,7 @@ export const boardCommands: readonly Definition[] = [
     }),
     problem: ({ level, ttl }) =>
       level === "debug" && ttl > hour
-        ? { field: "/args/ttl", message: `debug is limited to ${hour} seconds, as it wears out the flash` }
+        ? { field: "/args/ttl", message: `debug is limited to ${hour} seconds, because it wears out the flash` }
         : undefined,
     perform: ({ desk }, { level, component, ttl }, { dryRun }) =>
       dryRun ? done({ level, component, ttl }) : desk.setLogLevel({ level, component, ttl: ttl * second }),
@@ -99,7 +99,7 @@ export const boardCommands: readonly Definition[] = [
       const url = upload && URL.parse(upload.url);
       if (url === null) return refused(422, "bad-args", "the upload URL is invalid");
       if (url && !desk.mayUploadTo(url.host)) {
-        return refused(403, "upload-host", `this board's policy does not list ${url.host} in diagnostics.uploadHosts`);
+        return refused(403, "upload-host", `diagnostics.uploadHosts in this board's policy does not list ${url.host}`);
       }
       if (!board.collectDiagnostics) return absent("collector of diagnostics");
       if (dryRun) return done({ sections, upload: url?.host });
@@ -134,7 +134,7 @@ export const boardCommands: readonly Definition[] = [
   command({
     name: "config.rollback",
     sentence:
-      "Returns to the last good configuration, or to a version (0: the board's own files), until the fleet desires a newer one.",
+      "Returns to the last good configuration, or to a version (0: the board's own files), until the fleet sends a newer one.",
     scopes: ["board"],
     class: "once",
     isSigned: true,
@@ -145,7 +145,7 @@ export const boardCommands: readonly Definition[] = [
   }),
   command({
     name: "agent.restart",
-    sentence: "Restarts the agent gracefully; the new process answers.",
+    sentence: "Restarts the agent gracefully; the new process sends the answer.",
     scopes: ["board"],
     class: "once",
     isSigned: true,

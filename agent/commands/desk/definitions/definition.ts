@@ -9,7 +9,7 @@ import type { CommandRequest } from "../request.ts";
 
 export interface LevelOrder {
   readonly level: LogLevel;
-  /** The controller or resource whose level is set; undefined for all. */
+  /** The controller or resource whose level is set; undefined for everything. */
   readonly component: string | undefined;
   readonly ttl: Millis;
 }
@@ -22,7 +22,7 @@ export interface Controls {
   readonly desk: {
     /** Cancels a running command. */
     cancel(id: string, dryRun: boolean): Effect;
-    /** Sets the level for a limited time, also across restarts. */
+    /** Sets the level for a limited time, including across restarts. */
     setLogLevel(order: LevelOrder): Effect;
     /** Whether the policy allows uploads of diagnostics to this host. */
     mayUploadTo(host: string): boolean;
@@ -33,14 +33,14 @@ export interface CommandContext {
   readonly scope: CommandRequest["scope"];
   readonly author: Author;
   readonly dryRun: boolean;
-  /** Reports progress, which is published at intervals, and returned as the result of a command that ends early. */
+  /** Reports progress, which is published at intervals, and becomes the result of a command that ends early. */
   readonly progress: (done: JsonRecord) => void;
   readonly signal: AbortSignal;
 }
 
 /**
- * read: changes nothing. idempotent: may be repeated. once: must not be repeated, as repeating it would do more than
- * requested.
+ * read: changes nothing. idempotent: may be repeated. once: must not be repeated, because a repetition would do more
+ * than requested.
  */
 export type Class = "read" | "idempotent" | "once";
 
@@ -58,10 +58,10 @@ export interface Definition {
   /** Only one command of a group runs at a time; undefined if there is no limit. */
   readonly group: string | undefined;
   readonly isCancellable: boolean;
-  /** The command succeeds when the agent has started again. */
+  /** The command succeeds when the agent has restarted. */
   readonly endsWithStart: boolean;
   timeout(args: JsonRecord): Millis;
-  /** Returns "the next process" if the command succeeds when the agent has started again. */
+  /** Returns "the next process" if the command succeeds when the agent has restarted. */
   perform(controls: Controls, args: JsonRecord, context: CommandContext): Promise<Effect | "the next process">;
 }
 
@@ -87,7 +87,10 @@ interface Written<A> {
 /** The timeout of commands without their own: enough for a write to the API server over a bad link, with retries. */
 const usualTimeout: Millis = 60_000;
 
-/** The casts are safe: the desk calls `problem`, `timeout` and `perform` only with arguments that match the schema. */
+/**
+ * The casts are safe, because the desk calls `problem`, `timeout` and `perform` only with arguments that match the
+ * schema.
+ */
 export function command<A extends JsonRecord>(written: Written<A>): Definition {
   const { args, problem, timeout, perform, ...rest } = written;
   return {

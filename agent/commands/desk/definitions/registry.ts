@@ -4,7 +4,7 @@ import { boardCommands } from "./board-commands.ts";
 import type { Definition } from "./definition.ts";
 import { siteCommands } from "./site-commands.ts";
 
-/** All commands by name. A Map, because "__proto__" and "constructor" would be found in a plain object. */
+/** All commands by name. A Map, because a lookup of "__proto__" or "constructor" would succeed in a plain object. */
 export const commands: ReadonlyMap<string, Definition> = new Map(
   [...boardCommands, ...siteCommands].map((one) => [one.name, one]),
 );
@@ -22,8 +22,8 @@ export const allowedCommands = (policy: OwnerPolicy): readonly string[] =>
   [...commands.keys()].filter((name) => !isDisabled(policy, name));
 
 /**
- * The scope of a local command, which has no topic: "site" for a command to the site only, and for a command to both
- * that names a board; otherwise "board".
+ * The scope of a local command, which has no topic: "site" for a command that exists only for sites, and for one that
+ * exists for both and names a board; otherwise "board".
  */
 export function localScope(name: string, args: unknown): CommandRequest["scope"] {
   const scopes = commands.get(name)?.scopes ?? ["board"];

@@ -6,7 +6,7 @@ import { command, type Definition } from "./definition.ts";
 const second = 1000;
 /** Duration of a hold in seconds; every hold ends by itself. */
 const ttl = whole({ min: 60, max: 86_400 });
-/** Names of zones, boards and controllers: Kubernetes names and label values, and "/" between region and zone. */
+/** Names of zones, boards and controllers: Kubernetes names and label values, with "/" between region and zone. */
 const name = text({ pattern: /^[A-Za-z0-9]([A-Za-z0-9._/-]*[A-Za-z0-9])?$/, most: 253 });
 
 const where = { scope: optional(word("site", "zone", "board")), target: optional(name) };
@@ -20,7 +20,7 @@ function whereProblem({ scope = "site", target }: Where): ArgumentProblem | unde
   if (scope === "site") {
     return target === undefined
       ? undefined
-      : { field: "/args/target", message: "with scope site there is no target: leave it out" };
+      : { field: "/args/target", message: "scope site takes no target: leave it out" };
   }
   return target === undefined ? { field: "/args/target", message: `must name the ${scope}` } : undefined;
 }
@@ -32,7 +32,7 @@ const scopeOf = ({ scope = "site", target = "" }: Where): FreezeScope =>
 const boardProblem = ({ board }: { readonly board?: string }, scope: string): ArgumentProblem | undefined => {
   if (scope === "site" && board === undefined) return { field: "/args/board", message: "must name the board" };
   if (scope !== "site" && board !== undefined)
-    return { field: "/args/board", message: "a command sent to a board is for that board: leave out its name" };
+    return { field: "/args/board", message: "a command sent to a board is for that board: leave its name out" };
   return undefined;
 };
 
@@ -51,7 +51,7 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "controllers.pause",
-    sentence: "Pauses a controller for ttl seconds, whichever board leads.",
+    sentence: "Pauses a controller for ttl seconds, regardless of which board leads.",
     scopes: ["site"],
     class: "idempotent",
     isSigned: true,
@@ -91,7 +91,7 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "valve.release",
-    sentence: "Lets harmful acts go beyond the limits of the safety valve for ttl seconds.",
+    sentence: "Lets harmful acts exceed the limits of the safety valve for ttl seconds.",
     scopes: ["site"],
     class: "once",
     isSigned: true,
@@ -110,7 +110,7 @@ export const siteCommands: readonly Definition[] = [
   }),
   command({
     name: "zone.confirm-dead",
-    sentence: "Confirms for ttl seconds that the silent boards of a zone are dead, until they give a sign of life.",
+    sentence: "Confirms that the silent boards of a zone are dead, for ttl seconds or until each gives a sign of life.",
     scopes: ["site"],
     class: "once",
     isSigned: true,
@@ -162,7 +162,7 @@ export const siteCommands: readonly Definition[] = [
       gracePeriod: optional(whole({ min: 0, max: 3600 })),
       force: optional(yesNo),
     }),
-    // The drain keeps its own deadline, since it reports how far it got.
+    // The drain enforces its own deadline, because it reports how far it got.
     timeout: ({ timeout }) => (timeout + 30) * second,
     perform: ({ site }, { timeout, gracePeriod, force = false }, { author, dryRun, progress, signal }) =>
       site.drain(

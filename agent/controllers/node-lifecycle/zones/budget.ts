@@ -4,7 +4,8 @@ import type { ZoneState } from "./zones.ts";
 
 /**
  * The state that a leader passes to its successor in an annotation of the site's Lease, because eviction limits belong
- * to the site, not to a process. In the annotation it has durations instead of times: no two boards share a clock.
+ * to the site, not to a process. In the annotation, it has durations instead of times, because no two boards share a
+ * clock.
  */
 export interface Budget {
   readonly zones: ReadonlyMap<string, ZoneBudget>;

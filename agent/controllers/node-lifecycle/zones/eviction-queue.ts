@@ -14,11 +14,11 @@ export interface QueuedBoard {
  * function returns the new queue, or the same one if nothing changed.
  */
 export interface EvictionQueue {
-  /** The boards that wait, in order of arrival. */
+  /** The waiting boards, in order of arrival. */
   readonly waiting: ReadonlyMap<string, QueuedBoard>;
   /** Boards added so far. Until a board is removed it cannot be added again, not even after its turn. */
   readonly seen: ReadonlySet<string>;
-  /** Boards per second. 0: only the tokens left in the bucket are used. */
+  /** Boards per second. 0 means that only the tokens left in the bucket are used. */
   readonly rate: number;
   readonly bucket: TokenBucket;
 }
@@ -30,7 +30,7 @@ export const newQueue = (rate: number, bucket: TokenBucket): EvictionQueue => ({
   bucket,
 });
 
-/** The rate of the bucket. With a burst of 1, at most one board has its turn at once. */
+/** The rate of the bucket. With a burst of 1, at most one board has its turn at any time. */
 const rateOf = ({ rate }: EvictionQueue): Rate => ({ perSecond: rate, burst: 1 });
 
 /** The level of the bucket, between 0 and 1. */
@@ -57,7 +57,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
-/** Moves those of these boards that wait ahead of all others. */
+/** Moves the waiting ones among these boards ahead of all others. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = head(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
@@ -67,7 +67,7 @@ export function putFirst(queue: EvictionQueue, names: readonly string[]): Evicti
   return { ...queue, waiting: new Map([...ahead, ...behind]) };
 }
 
-/** Ends a board's turn; it stays in `seen`. */
+/** Ends a board's turn; the board remains in `seen`. */
 export function done(queue: EvictionQueue, name: string): EvictionQueue {
   if (!queue.waiting.has(name)) return queue;
   const waiting = new Map(queue.waiting);
@@ -77,7 +77,7 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
 
 /**
  * Queues a board again after a failed turn: its next turn comes no earlier than `due`, after boards that are due before
- * then. A board that was removed since then stays removed.
+ * then. A board that has been removed since then remains removed.
  */
 export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);
@@ -113,7 +113,7 @@ export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: 
   return { queue: { ...queue, bucket }, entry: granted && entry.due.mono <= now.mono ? entry : undefined };
 }
 
-/** When the next turn is due. `undefined`: no board waits, or no token will ever come. */
+/** When the next turn is due. undefined if no board is waiting, or no token will ever be added. */
 export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Instant | undefined {
   const entry = head(queue, may);
   if (entry === undefined) return undefined;

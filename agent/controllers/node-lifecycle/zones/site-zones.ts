@@ -55,8 +55,8 @@ export function judgeZones(
     before.set(zone, memory.zones.get(zone) ?? firstZone(zone, first, { settings, inherited, now }));
   }
   const kind = whatChanges(before, states, settings);
-  // While no board of the site is ready, evictions stop. In a zone whose boards an operator confirmed to be dead they
-  // resume at the secondary rate; not if one of them has given a sign of life since.
+  // While no board of the site is ready, evictions stop. In a zone whose boards an operator confirmed to be dead, they
+  // resume at the secondary rate, but not if one of the boards has given a sign of life since.
   const open = holds.confirmed.size === 0 ? undefined : zonesWith(boards, isUnconfirmed);
   const confirmedRate = (zone: string): number | undefined =>
     open === undefined || open.has(zone) || states.get(zone) !== "full" ? undefined : settings.secondaryRate;
@@ -92,8 +92,8 @@ function count(boards: readonly Judged[]): ReadonlyMap<string, ZoneCount> {
 
 /**
  * The change of the site. In kube-controller-manager, a site without a ready board does not resume if the returning
- * board is in a zone never seen before: the other zones stay stopped until their own state changes. Policy `evidence`
- * resumes.
+ * board is in a zone never seen before, because the other zones remain stopped until their own state changes. Policy
+ * `evidence` resumes.
  */
 function whatChanges(
   before: ReadonlyMap<string, ZoneRecord>,

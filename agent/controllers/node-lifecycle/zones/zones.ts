@@ -57,7 +57,7 @@ export function zoneState({ ready, notReady }: ZoneCount, limits: ZoneLimits): Z
 /**
  * Whether enough boards are not ready for evictions to slow down: more than two, and at least the share
  * `unhealthyZone`, in kube-controller-manager's float precision. Under policy `evidence`, two of three or four boards
- * are enough: otherwise small zones would never be protected.
+ * are enough, because otherwise small zones would never be protected.
  */
 function isPartial(size: number, notReady: number, { unhealthyZone, policy }: ZoneLimits): boolean {
   if (policy === "evidence" && (size === 3 || size === 4)) return notReady >= 2;
@@ -82,9 +82,9 @@ export function evictionRate(state: ZoneState, size: number, limits: ZoneLimits)
  * The change of a site between two passes.
  *
  * silenced: no zone has a ready board any more. We are more likely to be cut off than every board to be dead, so all
- * our NoExecute taints are removed and evictions stop. all-silent: still no zone has a ready board; nothing is done.
- * resumed: some zone has a ready board again; every board gets a fresh grace period. usual: none of these; each zone is
- * treated by its own state.
+ * our NoExecute taints are removed and evictions stop. all-silent: still no zone has a ready board, and nothing is
+ * done. resumed: some zone has a ready board again; every board gets a fresh grace period. usual: none of these; each
+ * zone is treated by its own state.
  */
 export type Disruption = "all-silent" | "silenced" | "resumed" | "usual";
 

@@ -94,7 +94,7 @@ test.each<[what: string, name: string, text: string | object, problem: RegExp]>(
   expect(problems).toHaveLength(1);
   expect(problems[0]).toMatch(why);
   expect(problems[0]).toContain(path.join(mine, name));
-  expect(problems[0]).toMatch(/the file is ignored, and the shipped profiles apply: correct or remove it$/);
+  expect(problems[0]).toMatch(/the file is ignored, and the shipped profiles apply; correct or remove it$/);
 });
 
 test("an unreadable folder is reported; a missing one is not", () => {

@@ -95,7 +95,7 @@ test("a restart is reported as accepted, since this process cannot know more", a
   await expect.poll(() => board.effects).toEqual(["restart"]);
   const { code, io } = await given;
   expect(code).toBe(0);
-  expect(io.err()).toContain("for its outcome after a restart");
+  expect(io.err()).toContain("after a restart, siteward status shows its outcome");
 });
 
 test.each([
@@ -107,7 +107,7 @@ test.each([
   [["cmd", "board.cordon"], "board.cordon changes something: give a reason for log and status: --reason TEXT"],
   [["cmd", "board.cordon", "--dry-run"], "--reason TEXT"],
   [["config", "rollback"], "--reason TEXT"],
-  [["config", "rollback", "--to", "latest", ...why], "--to takes the number of a version"],
+  [["config", "rollback", "--to", "latest", ...why], "--to takes a version number"],
   [["config", "rollback", "--to", "-1", ...why], "--to needs a value"],
 ])("%j is reported as wrong usage, and has no effect", async (argv, complaint) => {
   const { code, io } = await siteward(...argv);
@@ -124,7 +124,7 @@ test.each([
   const { code, io } = await siteward("config", "rollback", ...to, "--reason", "no renewals since 43");
   expect([code, io.out()]).toEqual([
     0,
-    "version 41 of the fleet's settings will be in force in a moment; the fleet's next version after 43 will be accepted again\n",
+    "version 41 of the fleet settings will be in force in a moment; this board will accept the next fleet version after 43\n",
   ]);
   expect(board.effects).toEqual([effect]);
   expect(board.log.lines.find(({ message }) => message === "command accepted")?.fields).toMatchObject({
@@ -216,7 +216,7 @@ test("a board accepts a signature of siteward sign", async () => {
 });
 
 test.each([
-  ["an id other than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "those of the topic"],
+  ["an id other than the topic's", '{"v":1,"id":"F2","name":"ping","ctr":1}', "must match the topic"],
   ["a command with neither expiry nor counter", '{"v":1,"id":"F1","name":"ping"}', "it needs exp or ctr"],
   ["text that is not a command", "hello", "not JSON"],
 ])("signing refuses %s", async (_, text, why) => {

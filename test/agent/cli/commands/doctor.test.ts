@@ -16,7 +16,7 @@ test("an unknown check is refused with the nearest name, or with the list of all
   const { code, err } = await doctor(["--only", "config.prase"]);
   expect(code).toBe(64);
   expect(err).toContain('there is no check "config.prase"; did you mean config.parse?');
-  expect((await doctor(["--only", "weather"])).err).toContain(`there are: ${checkIds.join(", ")}`);
+  expect((await doctor(["--only", "weather"])).err).toContain(`the checks are: ${checkIds.join(", ")}`);
 });
 
 test("the last line counts the checks", () => {

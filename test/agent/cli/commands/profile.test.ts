@@ -58,7 +58,7 @@ test("an unknown profile is reported, with the command that lists the others", a
   expect(await siteward("profile", "show", "huh")).toEqual({
     code: 64,
     out: "",
-    err: 'siteward: there is no profile "huh"; siteward profile list names them\n',
+    err: 'siteward: there is no profile "huh"; siteward profile list shows all of them\n',
   });
   expect((await siteward("profile", "apply", "huh")).code).toBe(64);
 });

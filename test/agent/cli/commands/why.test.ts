@@ -134,13 +134,13 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
   const { restraints } = evicted;
   stored({ ...evicted, state: "held", restraints: restraints.slice(0, 1) });
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(
-    `pod/default/web-1 is to be evicted from pi-3, which has been held back since ${local("10:56:37")} by edge-02 (term 3): evictions of the site were frozen by ops:jo (radio)`,
+    `pod/default/web-1 is due to be evicted from pi-3, but this has been held back since ${local("10:56:37")} by edge-02 (term 3): evictions of the site were frozen by ops:jo (radio)`,
   );
   stored({ ...evicted, state: "lapsed" });
-  expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`and no longer due at ${local("11:07:00")}`);
+  expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`and was no longer due at ${local("11:07:00")}`);
   stored({ ...evicted, state: "failed", failures: 3, error: "pods is forbidden", restraints: [] });
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(
-    `is to be evicted from pi-3; that failed 3 times since ${local("10:56:37")} by edge-02 (term 3): pods is forbidden`,
+    `is due to be evicted from pi-3; this has failed 3 times since ${local("10:56:37")} by edge-02 (term 3): pods is forbidden`,
   );
 });
 
@@ -267,7 +267,7 @@ test("no record, no state and an unknown argument have different exit codes", as
   const absent = await why("node/pi-3");
   expect(absent).toMatchObject({ code: 1, out: "" });
   expect(absent.err).toContain(
-    "this board, edge-02, has no record of node/pi-3\n  Look on the board that led at the time",
+    "this board, edge-02, has no record of node/pi-3\n  Run this on the board that led at the time",
   );
   // An operator's drain leaves no record.
   expect((await why("pod/default/web-1")).err).toContain('journalctl -u siteward -g "pod evicted by a drain"');
@@ -285,7 +285,7 @@ test("records of a later version are shown as far as they are known", async () =
   stored(Object(later), Object({ ...evicted, v: 2 }));
   const { code, out } = await why("last");
   expect(code).toBe(0);
-  expect(out).toContain("pod/default/web-1 was to be evicted from pi-3: foreseen");
+  expect(out).toContain("pod/default/web-1 was due to be evicted from pi-3: foreseen");
 });
 
 /** Runs the socket of an agent; the result stops it. */

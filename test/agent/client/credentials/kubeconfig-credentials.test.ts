@@ -288,7 +288,7 @@ describe("each mistake in a kubeconfig that a person has to correct has its own 
       document({ server: "ftp://x" }, {}),
       `${cluster}server ftp://x is not an address`,
     ],
-    ["a token that is a number", document({}, { token: 12345 }), `${user}token is not a text`],
+    ["a token that is a number", document({}, { token: 12345 }), `${user}token is not text`],
     [
       "data that is not base64",
       document({ "certificate-authority-data": "-----BEGIN" }, {}),

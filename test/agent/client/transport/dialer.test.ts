@@ -46,7 +46,7 @@ test("a port without a listener, and an unknown host, are errors", async () => {
   toStop.length = 0;
   expect(await dial(accessTo(url))).toBe(`ConnectionRefused | ${url}: the connection was refused`);
   expect(await dial(accessTo(`https://no-such-host.invalid:${port}`))).toMatch(
-    /^UnknownHost \| https:\/\/no-such-host.invalid:\d+: (its host name is not known|no name server responds)/,
+    /^UnknownHost \| https:\/\/no-such-host.invalid:\d+: (its host name is unknown|no name server responds)/,
   );
 });
 

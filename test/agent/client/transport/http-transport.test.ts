@@ -695,10 +695,10 @@ describe.skipIf(!openssl)("watches beyond the server's limit of streams", () => 
     expect(log.lines.filter(({ level }) => level !== "debug")).toMatchObject([
       {
         level: "warn",
-        message: "further connection not opened",
+        message: "additional connection not opened",
         fields: { reason: expect.stringContaining(server.url) },
       },
-      { level: "info", message: "further connection opened" },
+      { level: "info", message: "additional connection opened" },
     ]);
   });
 });

@@ -211,9 +211,9 @@ test("while sixteen requests are being answered, others get 503; later requests 
   end();
   const answers = await Promise.all(asked);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(16);
-  expect(answers.filter(({ status, body }) => status === 503 && body === "too many requests at once\n")).toHaveLength(
-    184,
-  );
+  expect(
+    answers.filter(({ status, body }) => status === 503 && body === "too many concurrent requests\n"),
+  ).toHaveLength(184);
   await expect.poll(async () => (await ask("GET", "/healthz")).status).toBe(200);
 });
 
@@ -294,7 +294,7 @@ test("a socket whose file was removed is created again, and another file in its 
   await expect.poll(() => existsSync(file)).toBe(true);
   rmSync(file);
   await expect.poll(() => ask("GET", "/metrics").catch(() => undefined)).toBeDefined();
-  expect(log.said("warn")).toEqual(["the control socket's file was removed and is created again"]);
+  expect(log.said("warn")).toEqual(["the control socket's file was removed; recreating it"]);
   rmSync(file);
   writeFileSync(file, "mine");
   await new Promise((resolve) => setTimeout(resolve, 200));

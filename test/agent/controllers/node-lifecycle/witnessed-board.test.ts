@@ -135,7 +135,7 @@ test("records show why an act is held back, and the rule by which it is done lat
   await site.run("5m");
   const [, held] = site.recorded.lines;
   expect(held?.fields).toMatchObject({ act: "board-tainted", why: "verdict" });
-  expect(JSON.stringify(held?.fields)).toContain("it answers on the LAN, and its kubelet runs");
+  expect(JSON.stringify(held?.fields)).toContain("it answers on the LAN, and its kubelet is running");
   site.answer("pi-1", { is: "down", forMs: 3_600_000 });
   await site.run("1m");
   expect(JSON.stringify(site.recorded.lines.at(-1)?.fields)).toContain("its kubelet has not run for");

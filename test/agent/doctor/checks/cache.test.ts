@@ -12,7 +12,7 @@ test.each([
   ["the same objects", [pod("a"), pod("b")], [pod("a"), pod("b")], []],
   ["an older heartbeat", [pod("a", "120")], [pod("a", "100")], []],
   ["a version that the server has not reached", [pod("a", "99")], [pod("a")], ["pods a is newer than the server's"]],
-  ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has another uid"]],
+  ["a recreated object", [pod("a", "200", "other")], [pod("a")], ["pods a has a different uid"]],
   ["a phantom", [pod("a")], [pod("a"), pod("b")], ["pods b is no longer on the server"]],
   ["a gap", [pod("a"), pod("b")], [pod("b")], ["pods a is not in the cache"]],
 ])("an agent's cache with %s is compared with the API", (_, served, cached, differences) => {
@@ -39,7 +39,7 @@ test("an API server that lists what its store does not have is a failure of the 
   const undone = ["pods a is not stored"];
   const { level, message, hint } = cacheVerdictOf({ objects: 7, differences: ["nodes b has another uid"], undone });
   expect(level).toBe("fail");
-  expect(message).toBe("the API server lists what its store does not have: pods a is not stored");
+  expect(message).toBe("the API server lists objects that are not in its store: pods a is not stored");
   expect(hint).toContain("Restart every kube-apiserver");
 });
 
@@ -68,8 +68,8 @@ test("failing watches are a warning, and are not mistaken for those of a board t
 });
 
 test.each([
-  ["of a cold standby", [watch("nodes", "off"), watch("pods", "off")], "does not mirror the site"],
-  ["of an agent without a status", [], "does not mirror the site"],
+  ["of a cold standby", [watch("nodes", "off"), watch("pods", "off")], "is not mirroring the site"],
+  ["of an agent without a status", [], "is not mirroring the site"],
   ["that is listed for the first time", [watch("nodes", "live"), watch("pods", "syncing")], "is being listed"],
 ])("a cache %s is not compared", (_, watches, reason) => {
   expect(mirrorVerdictOf(watches)).toMatchObject({ level: "skip", message: expect.stringContaining(reason) });

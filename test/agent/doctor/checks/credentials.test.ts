@@ -73,7 +73,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     [
       "that is good for years",
       "ok",
-      /^the client certificate of the kubeconfig is good until 2045-/,
+      /^the client certificate of the kubeconfig is valid until 2045-/,
       () => withPair(good),
     ],
     [
@@ -85,7 +85,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     [
       "that expires in a fortnight",
       "warn",
-      /^the client certificate of the kubeconfig ends in 1[34]d/,
+      /^the client certificate of the kubeconfig expires in 1[34]d/,
       () => withPair(authority.issue("pi-3", { to: inDays(14) })),
     ],
     [
@@ -105,7 +105,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
     put("kubeconfig", kubeconfig({ token: "secret" }, authority.ca));
     expect(await credsFiles(patient(folder))).toMatchObject({
       level: "warn",
-      message: expect.stringMatching(/^the certificate authority of the kubeconfig ends in (29|30)d/),
+      message: expect.stringMatching(/^the certificate authority of the kubeconfig expires in (29|30)d/),
     });
   });
 
@@ -119,7 +119,7 @@ describe.skipIf(!hasOpenssl())("with certificates", () => {
   });
 
   test.each<[what: string, level: string, said: RegExp, spoil: () => void]>([
-    ["are all there", "ok", /; the MQTT client certificate is good until 2045-/, () => undefined],
+    ["are all there", "ok", /; the MQTT client certificate is valid until 2045-/, () => undefined],
     ["lack the key", "fail", /^the MQTT client key: \S+mqtt\.key does not exist/, () => rmSync(place("mqtt.key"))],
     [
       "do not belong together",

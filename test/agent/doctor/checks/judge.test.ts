@@ -10,11 +10,14 @@ const verdict = (before: SeenBoard, now: SeenBoard, manager: ManagerActivity = "
   judgeVerdict({ before: [before], now: [now], manager }, undefined);
 
 test("if no board shows a trace of another judge, the check passes only if no kube-controller-manager runs", () => {
-  expect(verdict(clean, clean)).toMatchObject({ level: "ok", message: expect.stringContaining("renews its Lease") });
+  expect(verdict(clean, clean)).toMatchObject({
+    level: "ok",
+    message: expect.stringContaining("is renewing its Lease"),
+  });
 });
 
 test.each<[ManagerActivity, string]>([
-  ["runs", "a kube-controller-manager runs: it would write only when a board falls silent or returns"],
+  ["runs", "a kube-controller-manager is running: it would write only when a board falls silent or returns"],
   ["unknown", "kube-controller-manager's Lease cannot be read"],
 ])("boards without a trace prove nothing if the activity of kube-controller-manager is: %s", (manager, reason) => {
   const { level, message, hint } = verdict(clean, clean, manager);

@@ -287,7 +287,7 @@ describe("the board", () => {
       { now: ["undervoltage"] as const, sinceBoot: ["undervoltage"] as const },
     ].map((power) => powerVerdict(power));
     expect(levels.map(({ level }) => level)).toEqual(["skip", "ok", "warn", "warn"]);
-    expect(levels[2]?.message).toBe("since boot, not now: undervoltage");
+    expect(levels[2]?.message).toBe("since boot, but not now: undervoltage");
     expect(levels[3]?.hint).toContain("5.1 V");
   });
 
@@ -322,7 +322,7 @@ test("different versions of the running agent, of the API server and of other bo
   const boards = [["pi-1", "0.2.0"], ["pi-2", "0.1.0"]] as const; // biome-ignore format: one row
   expect(boardsVerdict("0.2.0", boards)).toMatchObject({
     level: "warn",
-    message: "other boards run other versions: pi-2 0.1.0",
+    message: "other boards run different versions: pi-2 0.1.0",
   });
   expect(boardsVerdict("0.2.0", boards.slice(0, 1)).level).toBe("ok");
 });

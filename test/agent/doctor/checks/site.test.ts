@@ -38,7 +38,7 @@ test("boards that an older site claims are a failure, by name, regardless of wha
     level: "fail",
     message: "2 boards that this site selects belong to site plant7 (pi-1, pi-2)",
     hint:
-      "Correct site.nodeSelector of one of the two sites, or, if plant7 no longer exists: " +
+      "Correct site.nodeSelector on one of the two sites, or, if plant7 no longer exists: " +
       "kubectl -n kube-system delete lease siteward-plant7",
   });
 });

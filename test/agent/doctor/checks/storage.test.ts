@@ -94,12 +94,12 @@ test("twenty real writes are timed, and slow ones are a warning", () => {
   const board = patient(folder, {}, { SITEWARD_BOARD_FSYNC: "10s" });
   expect(storageFsync(board)).toMatchObject({
     level: "ok",
-    message: expect.stringMatching(/^95 % of 20 writes reached/),
+    message: expect.stringMatching(/^95 % of 20 test writes reached/),
   });
   const slow = [...Array.from({ length: 18 }, () => 20), 900, 950];
   expect(fsyncVerdict(slow, 200)).toMatchObject({
     level: "warn",
-    message: "95 % of 20 writes reached the disk within 900 ms; the limit is 200 ms",
+    message: "95 % of 20 test writes reached the disk within 900 ms; the limit is 200 ms",
   });
   // One hiccup of a card is not yet a slow card.
   expect(fsyncVerdict([...Array.from({ length: 19 }, () => 20), 950], 200)).toMatchObject({ level: "ok" });

@@ -39,7 +39,7 @@ describe("witness.lan", () => {
     await answering(lan, "pi-4");
     expect(await witnessLan(patient(folder, running), lan.of("127.0.0.1"))).toMatchObject({
       level: "warn",
-      message: "the agent does not answer at UDP port 10270",
+      message: "the agent does not answer on UDP port 10270",
     });
   });
 

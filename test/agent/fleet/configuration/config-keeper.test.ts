@@ -352,7 +352,7 @@ describe("no trial begins", () => {
     "for %s of %s if that is below 20 s, because a living board must not seem lost between two renewals of its Lease",
     (name, value, isTaken) => {
       const faults = judgeRemote({ nodeLifecycle: { [name]: value } }, undefined);
-      const message = "must be at least 20s in settings of the fleet, because a kubelet renews its Lease every 10s";
+      const message = "must be at least 20s in fleet settings, because a kubelet renews its Lease every 10s";
       expect(faults).toEqual(isTaken ? [] : [{ path: `/nodeLifecycle/${name}`, code: "schema", message }]);
     },
   );

@@ -158,7 +158,7 @@ test("a packet of 250 MB is refused when its first bytes arrive", async () => {
   await open.publish(hello).catch(() => {});
   expect(await open.ended).toMatchObject({
     kind: "protocol",
-    message: expect.stringContaining("sends a packet larger than the maximum agreed"),
+    message: expect.stringContaining("sent a packet larger than the agreed maximum"),
   });
   expect(sent).toBeLessThan(20);
   expect(seen).toEqual([]);

@@ -456,7 +456,7 @@ describe("a broker that hangs up", () => {
     });
     expect([desk.outbox.usage("dead").rows, desk.outbox.lost]).toEqual([1, 1]);
     expect(desk.log.said("warn")).toEqual([
-      "a message is set aside, because the broker ends the connection whenever it is sent",
+      "a message is set aside because the broker ends the connection whenever it is sent",
     ]);
     await desk.disconnect(last);
   });

@@ -143,7 +143,7 @@ test("every part of a fleet board's status has its line, of at most 100 characte
     /^Memory 71 MiB RSS of 110 MiB soft, 140 MiB hard, heap 12 MiB, cgroup limit off$/,
     /^Board Raspberry Pi 4 Model B Rev 1\.5, 1\.8 GiB, 61\.2 °C, load 0\.42, sd 8\.5 GiB free, since$/,
     /^Clock synced \(timesyncd\), API skew -0\.12 s$/,
-    /^Config version 43 of the fleet desired, 42 applied: rolled-back$/,
+    /^Config fleet version 43 desired, 42 applied: rolled-back$/,
     /^Commands \d\d:\d\d controllers\.pause succeeded by ops:alice \(CHG-1182\), id 01JCZK6Q$/,
   ];
   for (const line of wanted) expect(body).toContainEqual(expect.stringMatching(line));
@@ -156,7 +156,7 @@ test("a follower shows who leads", async () => {
     leader: { ...leading(), role: "standby", holder: "edge-05", renewP95Ms: undefined, missedRenewals: undefined },
   });
   const { out } = await status();
-  expect(out).toMatch(/^Leader +edge-05, term 17.*; lease of 1m, seen 2s ago; this board is standby$/m);
+  expect(out).toMatch(/^Leader +edge-05, term 17.*; lease of 1m, read 2s ago; this board is standby$/m);
 });
 
 test("a critical status exits with 2", async () => {
@@ -305,7 +305,7 @@ test("an agent that stops is STOPPING, not STARTING", async () => {
 test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
-  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing had to be held");
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing needed to be held");
   written({ api: { ...api, lastOutage: outage } });
   expect((await status()).out).toContain("(1m): no response from the API server;");
 });
