@@ -23,13 +23,12 @@ import {
 import { heldUntil } from "../../judgement/link.ts";
 import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { disruptionTarget } from "../disruption-target.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
 import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import type { RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
-import { setCondition } from "../set-condition.ts";
+import { eventOn, markDisrupted, refOf, remove } from "./eviction-actions.ts";
 import type { PodState } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
 import { deadlineOf, type EvictionTimer, ranFor } from "./timer.ts";
@@ -451,31 +450,6 @@ function evict(
  */
 const untilOpen = ({ until }: NonNullable<ValveNow["shut"]>, now: Instant): Millis =>
   until === undefined ? shutRecheck.soonest : Math.min(shutRecheck.latest, Math.max(recheck, elapsed(now, until)));
-
-/** Sets the DisruptionTarget condition, which must be written before the deletion. */
-function markDisrupted(pod: Pod, target: ObjectRef, cause: Cause | undefined, now: Instant): readonly Action[] {
-  const message = "Taint manager: deleting due to NoExecute taint";
-  const condition = disruptionTarget(pod, { reason: "DeletionByTaintManager", message }, now);
-  return condition === undefined ? [] : [setCondition(target, condition, cause)];
-}
-
-const remove = (target: ObjectRef, cause: Cause | undefined, grounds: Grounds): Action => ({
-  do: "delete",
-  target,
-  grounds,
-  ...(cause && { cause }),
-});
-
-const eventOn = (about: ObjectRef, what: string, why?: string): Action => ({
-  do: "event",
-  about,
-  severity: "Normal",
-  reason: "TaintManagerEviction",
-  message: `${what} ${about.namespace}/${about.name}${why === undefined ? "" : `: ${why}`}`,
-});
-
-/** A reference to the pod in any version, for Events and for deletions that do not depend on its state. */
-export const refOf = (pod: Pod): ObjectRef => anyStateOf(refTo(pods, pod));
 
 const waiting = (timer: EvictionTimer, now: Instant): Decision<EvictionTimer> => ({
   actions: [],

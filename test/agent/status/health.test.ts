@@ -158,7 +158,7 @@ test.each([
   [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
   [
     { acts: 8, kept: 2, isUnknown: true },
-    "the acts of the last hour are unknown, because the site's Lease did not have them",
+    "the acts of the last hour are unknown, because the site's Lease did not contain them",
   ],
   [{ acts: 8, kept: 2 }, "8 in the last hour (limit 10, of which 2 are kept for taints)"],
   [
