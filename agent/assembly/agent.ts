@@ -72,7 +72,7 @@ export class Agent {
     const { elector, holds, valve } = election;
     const site = siteCaches(ambient, edges, { seat, current, api, elector, holds });
     const { caches, uncontested } = site;
-    fitness.meet(() => peersOf(site.informers.informer(nodes), config.board.node));
+    fitness.attachPeers(() => peersOf(site.informers.informer(nodes), config.board.node));
     const decisions = new DecisionBook(ambient, {
       log: new DecisionLog(edges.folder.state.database, decisionBound),
       board: config.board.name,
@@ -155,7 +155,7 @@ export class Agent {
 
   /** Connects the companion that watches this board's health. Call it before `run`. */
   heed(self: WatchedBoard): void {
-    this.#fitness.heed(self);
+    this.#fitness.attachBoardWatch(self);
   }
 
   /** Why this board could not lead well, even if no other board could take over; undefined if it could. */

@@ -9,7 +9,7 @@ import type { EventRecorder } from "../execution/event-recorder.ts";
 import { Executor } from "../execution/executor.ts";
 import { actLimits } from "../holds/act-limit.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
-import { releasedAt } from "../holds/holds.ts";
+import { runningRelease } from "../holds/holds.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
@@ -69,7 +69,7 @@ export function executionOf(
       maxHarmPerHour,
       () => new Map([...cachedPods.indexValues("byRun")].map((name) => [name, cachedPods.countByIndex("byRun", name)])),
     );
-  const isReleased = (now: Instant): boolean => releasedAt(holds.now(now), now) !== undefined;
+  const isReleased = (now: Instant): boolean => runningRelease(holds.now(now), now) !== undefined;
   const valveAt: ValveAt = (now, namespace) => {
     if (book === undefined || limits === undefined || isReleased(now)) return openValve;
     const view = book.view(limits, now, namespace);

@@ -3,7 +3,7 @@ import { leases, nodes } from "../api/resources.ts";
 import type { Instant } from "../base/clock.ts";
 import type { SilenceFacts } from "../decisions/grounds.ts";
 import { type Freeze, freezeOn, type Holds, noHolds } from "../holds/holds.ts";
-import { heldUntil, isHeld, linkOf, nextQuarantine } from "../judgement/link.ts";
+import { isQuarantineActive, latestQuarantineEnd, linkOf, nextQuarantine } from "../judgement/link.ts";
 import { notLive } from "../judgement/verdict.ts";
 import type { SiteView } from "../loop/controller.ts";
 import { noWord, type WordOf } from "./node-lifecycle/health.ts";
@@ -61,8 +61,8 @@ export function boardVerdicts(
     // here.
     const isInQuarantine =
       memory === "no judge"
-        ? heldUntil(link, gracePeriod, site.now) !== undefined
-        : isHeld(nextQuarantine(memory.quarantine, { link, gracePeriod, allReported: false }, site.now));
+        ? latestQuarantineEnd(link, gracePeriod, site.now) !== undefined
+        : isQuarantineActive(nextQuarantine(memory.quarantine, { link, gracePeriod, allReported: false }, site.now));
     return isInQuarantine ? "not every board has reported since the last outage" : undefined;
   })();
   return {

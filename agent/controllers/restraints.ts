@@ -2,7 +2,7 @@ import { elapsed, type Instant } from "../base/clock.ts";
 import type { Restraint } from "../decisions/grounds.ts";
 import type { Freeze } from "../holds/holds.ts";
 
-export const frozen = ({ scope, target, by, reason, end }: Freeze, now: Instant): Restraint => ({
+export const freezeRestraint = ({ scope, target, by, reason, end }: Freeze, now: Instant): Restraint => ({
   why: "freeze",
   scope,
   ...(target !== undefined && { target }),

@@ -99,7 +99,7 @@ export type Because =
 export type VerdictName = "alive" | "unknown" | "unproven" | "cut-off" | "unmanaged" | "self-isolated" | "dead";
 
 /**
- * What a board's word on the LAN shows (judgement/word.ts). kubelet down too long: its pods are no longer held. no
+ * What a board's word on the LAN shows (judgement/lan-answer.ts). kubelet down too long: its pods are no longer held. no
  * kubelet since boot: the board was restarted, and since then its kubelet has not reported and does not answer.
  */
 export type Heard =

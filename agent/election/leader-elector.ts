@@ -11,7 +11,13 @@ import { FencedError } from "../execution/fence.ts";
 import { Candidacy, type CandidacyDeps, candidateProblems } from "./candidacy.ts";
 import { type ElectorView, electorView } from "./elector-view.ts";
 import { FollowerPace, type FollowerPaceDeps } from "./follower-pace.ts";
-import { type Carried, type ElectionFailure, Leadership, type LeadershipDeps, type Won } from "./leadership.ts";
+import {
+  type AcquiredLease,
+  type AnnotationSources,
+  type ElectionFailure,
+  Leadership,
+  type LeadershipDeps,
+} from "./leadership.ts";
 import type { LeaderLock } from "./lease-lock.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
@@ -40,13 +46,13 @@ export interface LeaderCallbacks {
    */
   readonly lead: LeadershipDeps["lead"];
   /** The annotations to write with each renewal. */
-  readonly carried: Carried;
+  readonly carried: AnnotationSources;
   /** Receives the Lease's annotations after every read by this board, regardless of whether it leads. */
   readonly onRead?: LeadershipDeps["onRead"];
 }
 
 /** The result of an attempt to acquire the Lease: it was acquired, or another attempt follows after a pause. */
-type Attempt = { readonly won: Won } | { readonly pause: Millis };
+type Attempt = { readonly won: AcquiredLease } | { readonly pause: Millis };
 
 /**
  * Stands for election until the process ends. Losing the Lease ends the work of the term and nothing else.
@@ -251,7 +257,7 @@ export class LeaderElector {
     }
   }
 
-  async #lead(won: Won, signal: AbortSignal, callbacks: LeaderCallbacks): Promise<void> {
+  async #lead(won: AcquiredLease, signal: AbortSignal, callbacks: LeaderCallbacks): Promise<void> {
     const { clock, log } = this.#ambient;
     const { lock, blip, announce = () => {}, timing } = this.#deps;
     const { lead, carried, onRead = () => {} } = callbacks;

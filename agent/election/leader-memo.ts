@@ -2,7 +2,7 @@ import { elapsed, type Instant, shifted } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
 import type { KeyValueStore } from "../base/key-value-store.ts";
 import type { Rest } from "./candidacy.ts";
-import { isTerm, lastTerm } from "./lease-record.ts";
+import { isTerm, maxTerm } from "./lease-record.ts";
 
 const area = "leader";
 
@@ -121,7 +121,7 @@ export class LeaderMemo {
    * Stores a term that this board begins, which counts as broken until `termHeld`. True if no other board has led since
    * its last term, and this board has led no other site.
    */
-  leads(identity: string, term: number): boolean {
+  beginTerm(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;
     this.#facts.set(area, "last led", this.#lease);
     this.#set("identity", identity);
@@ -129,7 +129,7 @@ export class LeaderMemo {
     this.#set("term", String(term));
     this.#set("broken", String(this.brokenTerms + 1));
     // The highest possible term is reused, so it does not show whether another board led in between.
-    return term < lastTerm && (term === last || term - 1 === last);
+    return term < maxTerm && (term === last || term - 1 === last);
   }
 
   #get(what: string): string | undefined {

@@ -18,7 +18,7 @@ import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
 import { begun, failed, firstWrite, succeeded, type WriteHealth } from "./write-health.ts";
 
 /** The Lease's annotations, as found by a read or at the start of a term. */
-export interface Found {
+export interface LeaseAnnotations {
   /** The uid of the Lease. */
   readonly lease: string;
   readonly annotations: Readonly<Record<string, string>>;
@@ -30,7 +30,7 @@ export interface Found {
  * The annotations to write with each renewal, as functions that return their texts; undefined for one that is not
  * written.
  */
-export type Carried = Readonly<Record<string, () => string | undefined>>;
+export type AnnotationSources = Readonly<Record<string, () => string | undefined>>;
 
 export interface LeadershipDeps {
   readonly lock: LeaderLock;
@@ -41,15 +41,15 @@ export interface LeadershipDeps {
   /**
    * Does the work of a term until its signal aborts. The Lease is released, or claimed again, only after it has ended.
    */
-  readonly lead: (term: Term, found: Found) => Promise<void>;
-  readonly carried: Carried;
+  readonly lead: (term: Term, found: LeaseAnnotations) => Promise<void>;
+  readonly carried: AnnotationSources;
   /** Receives the annotations after a read during the term, which happens if another writer has changed the Lease. */
-  readonly onRead: (found: Found) => void;
+  readonly onRead: (found: LeaseAnnotations) => void;
   readonly announce: (event: EventAction, term: Term) => void;
 }
 
 /** An acquired Lease. */
-export interface Won {
+export interface AcquiredLease {
   readonly record: LeaseRecord;
   /** When the claim was begun. */
   readonly began: Instant;
@@ -86,7 +86,7 @@ export class Leadership {
   /** Aborts as soon as the end of the term is decided. */
   readonly #leaving = new AbortController();
   readonly #bell: WakeSignal;
-  readonly #found: Found;
+  readonly #found: LeaseAnnotations;
   readonly #renewals = new DurationSample();
   #record: LeaseRecord;
   /** When the last successful attempt to renew the Lease began. */
@@ -102,7 +102,7 @@ export class Leadership {
   #writes: WriteHealth;
 
   /** `before`: the health of writes when this process's last term ended, if no other board has led since. */
-  constructor(ambient: Ambient, deps: LeadershipDeps, won: Won, before: WriteHealth | undefined) {
+  constructor(ambient: Ambient, deps: LeadershipDeps, won: AcquiredLease, before: WriteHealth | undefined) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);

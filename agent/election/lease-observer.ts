@@ -101,7 +101,7 @@ export class LeaseObserver {
     const { clock, log } = this.#ambient;
     const { identity, formerTerm } = this.#candidate;
     const before = this.#seen;
-    const reading = { record, at: clock.now(), leading, wrote: (renewal: number) => this.#own.has(renewal) };
+    const reading = { record, at: clock.now(), leading, isOwnRenewal: (renewal: number) => this.#own.has(renewal) };
     const seen = observe(before, reading, { ...this.#candidate, formerTerm: highest(formerTerm, this.#shownTerm()) });
     this.#seen = seen;
     if (seen.state.is === "contested" && before?.state.is !== "contested") {

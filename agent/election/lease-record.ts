@@ -42,11 +42,11 @@ export const isManaged = ({ managedFields }: Lease["metadata"]): true | undefine
   (Array.isArray(managedFields) && managedFields.length > 0) || undefined;
 
 /** The highest term, because leaseTransitions is an int32. A Lease can reach it only if it is edited by hand. */
-export const lastTerm = 2 ** 31 - 2;
+export const maxTerm = 2 ** 31 - 2;
 
 /** Whether an unchecked value is a valid term. */
 export const isTerm = (value: unknown): value is number =>
-  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= lastTerm;
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= maxTerm;
 
 /**
  * A number that identifies a renewal by its renewTime, regardless of its format; undefined if it is missing or invalid.

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, longestLease } from "../base/lease-timing.ts";
-import { type LeaseRecord, lastTerm } from "./lease-record.ts";
+import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 
 /*
  * The rules of the Lease, as pure functions: `observe` interprets a Lease that was read, and `nextCandidateStep` and
@@ -14,30 +14,30 @@ import { type LeaseRecord, lastTerm } from "./lease-record.ts";
 /**
  * The meaning of the Lease for this board, and what follows from it:
  *
- * state     | the Lease                               | a candidate                                       | a leader
- * ----------|-----------------------------------------|---------------------------------------------------|-----------
- * absent    | does not exist                          | waits for `until`, creates it                     | steps down
- * free      | names no holder                         | waits for `until` and a named successor, takes it | steps down
- * ours      | names this process                      | renews it; takes it if outdated                   | renews it
- * inherited | names our last process, which is gone   | takes it                                          | steps down
- * held      | names another process, or is outdated   | waits for `until`, takes it                       | steps down
- * contested | as ours, but another process renews it  | waits for `until`, takes it                       | steps down
+ * state     | the Lease                              | a candidate                                              | a leader
+ * ----------|----------------------------------------|----------------------------------------------------------|-----------
+ * absent    | does not exist                         | waits for `blockedUntil`, creates it                     | steps down
+ * free      | names no holder                        | waits for `blockedUntil` and a named successor, takes it | steps down
+ * ours      | names this process                     | renews it; takes it if outdated                          | renews it
+ * inherited | names our last process, which is gone  | takes it                                                 | steps down
+ * held      | names another process, or is outdated  | waits for `blockedUntil`, takes it                       | steps down
+ * contested | as ours, but another process renews it | waits for `blockedUntil`, takes it                       | steps down
  *
- * `until`: before this instant, another process may believe that it leads, so this board must not lead; deleting or
+ * `blockedUntil`: before this instant, another process may believe that it leads, so this board must not lead; deleting or
  * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease is from a
  * backup: it shows a term after which other boards have led. `foreignRenewalAt`: when another process last renewed the
  * Lease under our identity; undefined if never.
  */
 export type LeaseState =
-  | { readonly is: "absent"; readonly record: undefined; readonly until: Instant | undefined }
-  | { readonly is: "free"; readonly record: LeaseRecord; readonly until: Instant | undefined }
+  | { readonly is: "absent"; readonly record: undefined; readonly blockedUntil: Instant | undefined }
+  | { readonly is: "free"; readonly record: LeaseRecord; readonly blockedUntil: Instant | undefined }
   | { readonly is: "ours"; readonly record: LeaseRecord; readonly foreignRenewalAt: Instant | undefined }
   | { readonly is: "inherited"; readonly record: LeaseRecord }
-  | { readonly is: "held"; readonly record: LeaseRecord; readonly until: Instant }
+  | { readonly is: "held"; readonly record: LeaseRecord; readonly blockedUntil: Instant }
   | {
       readonly is: "contested";
       readonly record: LeaseRecord;
-      readonly until: Instant;
+      readonly blockedUntil: Instant;
       readonly foreignRenewalAt: Instant | undefined;
     };
 
@@ -61,7 +61,7 @@ export interface LeaseReading {
   /** Whether this board is leading. */
   readonly leading: boolean;
   /** Whether this process sent the renewal with this mark. */
-  readonly wrote: (renewal: number) => boolean;
+  readonly isOwnRenewal: (renewal: number) => boolean;
 }
 
 export interface Candidate {
@@ -94,24 +94,28 @@ export function observe(before: Observation | undefined, reading: LeaseReading, 
 /** The state of a Lease that has changed since the last read. */
 function stateOf(
   before: Observation | undefined,
-  { record, at, leading, wrote }: LeaseReading,
+  reading: LeaseReading,
   candidate: Candidate,
   highestTerm: number | undefined,
 ): LeaseState {
-  if (record === undefined) return { is: "absent", record, until: formerHolderMayLeadUntil(before, candidate, at) };
+  const { record, at, leading } = reading;
+  if (record === undefined)
+    return { is: "absent", record, blockedUntil: formerHolderMayLeadUntil(before, candidate, at) };
   const outdated = isOutdated(record, highestTerm);
   if (record.holder === undefined)
-    return { is: "free", record, until: freeLeaseBlockedUntil(before, { record, outdated }, candidate, at) };
+    return { is: "free", record, blockedUntil: freeLeaseBlockedUntil(before, { record, outdated }, candidate, at) };
 
   const { identity, formerIdentity, timing } = candidate;
-  const until = holderMayLeadUntil(before, record, candidate, at);
+  const blockedUntil = holderMayLeadUntil(before, record, candidate, at);
   // A leader keeps its Lease even if a restored backup shows the Lease with an older term.
   if (record.holder === identity && (leading || !outdated)) {
-    const { foreignRenewalAt, contested } = intrusion(before, { record, at, leading, wrote }, timing);
-    return contested ? { is: "contested", record, until, foreignRenewalAt } : { is: "ours", record, foreignRenewalAt };
+    const { foreignRenewalAt, contested } = foreignRenewal(before, { ...reading, record }, timing);
+    return contested
+      ? { is: "contested", record, blockedUntil, foreignRenewalAt }
+      : { is: "ours", record, foreignRenewalAt };
   }
   if (record.holder === formerIdentity && !outdated) return { is: "inherited", record };
-  return { is: "held", record, until };
+  return { is: "held", record, blockedUntil };
 }
 
 /** How long the holder of this Lease, or of one that it replaced, may still believe that it leads. */
@@ -121,7 +125,7 @@ function holderMayLeadUntil(
   candidate: Candidate,
   at: Instant,
 ): Instant {
-  const own = shifted(at, believedFor(record, candidate.timing.duration));
+  const own = shifted(at, trustedDuration(record, candidate.timing.duration));
   const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, candidate, at);
   return laterOf(own, former);
 }
@@ -141,7 +145,7 @@ function freeLeaseBlockedUntil(
   const { state } = before ?? {};
   // The Lease is still free, and not an older version of itself, so this may be an edit by hand, which does not restart
   // the wait.
-  if (state?.is === "free" && record.term >= state.record.term) return state.until;
+  if (state?.is === "free" && record.term >= state.record.term) return state.blockedUntil;
   return outdated ? formerHolderMayLeadUntil(before, candidate, at) : undefined;
 }
 
@@ -156,18 +160,18 @@ function formerHolderMayLeadUntil(
     return formerTerm === undefined ? undefined : shifted(at, timing.duration);
   }
   const { state, since } = before;
-  if (state.is === "absent") return state.until;
+  if (state.is === "absent") return state.blockedUntil;
   if (state.is === "ours" && elapsed(since, at) < timing.duration / 2) return undefined;
   // Followers read rarely, so the holder may have renewed the Lease, or a new holder may have acquired it, right before
   // the deletion.
-  return shifted(at, Math.max(believedFor(state.record, timing.duration), timing.duration));
+  return shifted(at, Math.max(trustedDuration(state.record, timing.duration), timing.duration));
 }
 
 /**
  * How long the holder named in this record may believe that it leads. A missing or absurd duration is replaced with our
  * own.
  */
-function believedFor({ durationSeconds }: LeaseRecord, own: Millis): Millis {
+function trustedDuration({ durationSeconds }: LeaseRecord, own: Millis): Millis {
   if (durationSeconds === undefined || !(durationSeconds > 0)) return own;
   return Math.min(durationSeconds * 1000, longestLease);
 }
@@ -177,9 +181,9 @@ function believedFor({ durationSeconds }: LeaseRecord, own: Millis): Millis {
  * time counts as ours, as in client-go; after that, we recognise our own writes. A leader ignores a single foreign
  * renewal, which may be an edit by hand, but ends its term at the next one within a lease duration.
  */
-function intrusion(
+function foreignRenewal(
   before: Observation | undefined,
-  { record: { renewal }, at, leading, wrote }: LeaseReading & { readonly record: LeaseRecord },
+  { record: { renewal }, at, leading, isOwnRenewal }: LeaseReading & { readonly record: LeaseRecord },
   { duration }: LeaseTiming,
 ): { readonly contested: boolean; readonly foreignRenewalAt: Instant | undefined } {
   const { state } = before ?? {};
@@ -187,7 +191,7 @@ function intrusion(
   if (state === undefined || renewal === undefined || renewal === state.record?.renewal) {
     return { contested: state?.is === "contested", foreignRenewalAt };
   }
-  if (wrote(renewal)) return { contested: false, foreignRenewalAt };
+  if (isOwnRenewal(renewal)) return { contested: false, foreignRenewalAt };
   const again = foreignRenewalAt !== undefined && elapsed(foreignRenewalAt, at) < duration;
   return { contested: !leading || again, foreignRenewalAt: at };
 }
@@ -215,7 +219,7 @@ export function nextCandidateStep(
   now: Instant,
 ): CandidateStep {
   const term = highestTerm === undefined ? 0 : termAfter(highestTerm);
-  const until = "until" in state ? state.until : undefined;
+  const until = "blockedUntil" in state ? state.blockedUntil : undefined;
   if (until && isAfter(until, now)) return { do: "wait", until };
   const { is, record } = state;
   switch (is) {
@@ -266,4 +270,4 @@ export function nextLeaderStep({ state }: Observation): LeaderStep {
 }
 
 /** The next term. The highest term is reused, because other boards would mistake a wrap to 0 for a restored backup. */
-const termAfter = (term: number): number => Math.min(term + 1, lastTerm);
+const termAfter = (term: number): number => Math.min(term + 1, maxTerm);

@@ -3,7 +3,7 @@ import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { Permits } from "../base/concurrency/permits.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
-import type { Found } from "../election/leadership.ts";
+import type { LeaseAnnotations } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
 import type { HoldMemory } from "./hold-memory.ts";
 import {
@@ -126,7 +126,7 @@ export class HoldBook {
    * Begins a term of this board. `text`: the annotation of the Lease with the uid `lease`, which was written before
    * `written`.
    */
-  begin(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
+  begin(text: string | undefined, { lease, written }: Pick<LeaseAnnotations, "lease" | "written">): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = decodeHolds(text, written);
@@ -172,7 +172,7 @@ export class HoldBook {
    * Stores the annotation that was read while another board leads, in case the Lease is deleted. Writes to disk only if
    * the holds have changed, or the Lease was recreated.
    */
-  saw(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
+  saw(text: string | undefined, { lease, written }: Pick<LeaseAnnotations, "lease" | "written">): void {
     if (this.#leads || text === undefined || this.#memory.isOlder(text, lease)) return;
     const now = this.#ambient.clock.now();
     const found = decodeHolds(text, written);

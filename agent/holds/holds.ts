@@ -136,7 +136,7 @@ export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
 
 /** The running release of the safety valve; undefined if there is none. */
-export const releasedAt = ({ release }: Holds, now: Instant): Hold | undefined =>
+export const runningRelease = ({ release }: Holds, now: Instant): Hold | undefined =>
   release && isRunning(release, now) ? release : undefined;
 
 /** The release under its name, if there is one. */
@@ -171,7 +171,7 @@ export function pruned(holds: Holds, now: Instant): Holds {
   const freezes = running(holds.freezes, ({ slowEnd }) => slowEnd);
   const pauses = running(holds.pauses, ({ end }) => end);
   const confirmed = running(holds.confirmed, ({ end }) => end);
-  const release = releasedAt(holds, now);
+  const release = runningRelease(holds, now);
   const next = { ...holds, freezes, pauses, confirmed, release };
   return sizeOf(next) === sizeOf(holds) ? holds : next;
 }

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { PostponedError } from "../base/postponed.ts";
-import type { Found } from "../election/leadership.ts";
+import type { LeaseAnnotations } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
 import type { ActLimits } from "./act-limit.ts";
 import { NamespaceActs, type NamespaceCount } from "./namespace-acts.ts";
@@ -111,7 +111,11 @@ export class ValveBook {
    * Begins a term of this board. `text`: the annotation of the Lease with the uid `lease`, which was written before
    * `written`. `isFirst`: whether nothing shows that the site had a leader before.
    */
-  begin(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">, isFirst: boolean): void {
+  begin(
+    text: string | undefined,
+    { lease, written }: Pick<LeaseAnnotations, "lease" | "written">,
+    isFirst: boolean,
+  ): void {
     const { clock, log } = this.#ambient;
     const { memory } = this.#deps;
     const now = clock.now();
@@ -150,7 +154,7 @@ export class ValveBook {
   }
 
   /** Remembers the annotation that was read while another board leads, in case it is lost or restored. */
-  saw(text: string | undefined, { lease, written }: Pick<Found, "lease" | "written">): void {
+  saw(text: string | undefined, { lease, written }: Pick<LeaseAnnotations, "lease" | "written">): void {
     const found = this.#leads ? undefined : decodeValve(text, written);
     if (found === undefined) return;
     const isRestored = this.#own?.lease === lease && this.#own.valve.total > found.total;

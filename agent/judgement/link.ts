@@ -92,7 +92,7 @@ const beginning = (restoredAt: Instant): Quarantine => ({
 });
 
 /** Whether the quarantine is still going on. */
-export const isHeld = ({ restoredAt, releasedAt }: Quarantine): boolean =>
+export const isQuarantineActive = ({ restoredAt, releasedAt }: Quarantine): boolean =>
   restoredAt !== undefined && releasedAt === undefined;
 
 /** Whether a quarantine ended so recently that evictions proceed at the secondary rate. */
@@ -100,5 +100,5 @@ export const isRecovering = ({ releasedAt }: Quarantine, recovery: Millis, now: 
   releasedAt !== undefined && elapsed(releasedAt, now) < recovery;
 
 /** The latest possible end of the quarantine, for callers that do not know all boards; undefined if there is none. */
-export const heldUntil = ({ restoredAt }: Link, gracePeriod: Millis, now: Instant): Instant | undefined =>
+export const latestQuarantineEnd = ({ restoredAt }: Link, gracePeriod: Millis, now: Instant): Instant | undefined =>
   restoredAt !== undefined && elapsed(restoredAt, now) < gracePeriod ? shifted(restoredAt, gracePeriod) : undefined;

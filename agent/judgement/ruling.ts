@@ -20,7 +20,7 @@ export function rulingOf({ act, because, gate }: Grounds): Ruling {
       return because.kind === "taints" ? evictionRuling(because, gate) : "not-due";
     case "pod-replaced":
       if (because.kind !== "silence" || gate.ready !== "Unknown") return "not-due";
-      return freezeOf(gate) ?? restraintBy(because, gate) ?? "act";
+      return freezeRuling(gate) ?? restraintBy(because, gate) ?? "act";
     case "pod-collected":
       if (because.kind === "node-deleted") return valveOn(undefined, gate) ?? "act";
       if (because.kind !== "out-of-service") return "not-due";
@@ -56,7 +56,7 @@ export function restraintBy(
   return verdict && !permitsHarm(verdict, policy) ? "verdict" : undefined;
 }
 
-const freezeOf = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | undefined =>
+const freezeRuling = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | undefined =>
   frozenMs !== undefined && frozenMs > 0 ? "freeze" : undefined;
 
 /** Whether the safety valve limits acts that rest on a verdict: not if that is an operator's word. */
@@ -79,7 +79,7 @@ export const restraintOnTaint = (
   silence: JudgedBy | undefined,
   gate: HarmConditions & Pick<GateFacts, "frozenMs" | "valve">,
 ): Restraint["why"] | undefined =>
-  freezeOf(gate) ?? (silence && (restraintBy(silence, gate) ?? valveOn(silence, gate)));
+  freezeRuling(gate) ?? (silence && (restraintBy(silence, gate) ?? valveOn(silence, gate)));
 
 /**
  * The ruling on a NoExecute taint. The report of a living kubelet needs no verdict. `zone` holds the board back while
@@ -105,7 +105,7 @@ function evictionRuling({ taints, toleratedMs, ranMs, silence }: TaintFacts, gat
   if (ranMs < toleratedMs) return "not-due";
   if (restsOnWord(taints, gate)) return restraintOnWord(silence, gate) ?? (gate.doubtful ? "not-due" : "act");
   if (taints.every(isLifecycleKey)) {
-    const hold = freezeOf(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
+    const hold = freezeRuling(gate) ?? (gate.turnInMs !== undefined && gate.turnInMs > 0 ? "turn" : undefined);
     if (hold) return hold;
     const isUpstreams = gate.policy === "kubernetes" && !gate.former;
     if (silence && !isUpstreams && isBack(silence, gate)) return "verdict";

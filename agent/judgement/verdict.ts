@@ -91,7 +91,7 @@ const spoken: Readonly<Record<Heard, Verdict>> = {
  */
 const missedPeriods = 3;
 
-function patienceOf({ graceMs, missedMs = 0, confirmedBy }: Evidence): Millis {
+function graceFor({ graceMs, missedMs = 0, confirmedBy }: Evidence): Millis {
   const hasMissed = missedMs >= missedPeriods * graceMs || (missedMs > 0 && confirmedBy !== undefined);
   return hasMissed ? shareOf(graceMs) : graceMs;
 }
@@ -99,7 +99,7 @@ function patienceOf({ graceMs, missedMs = 0, confirmedBy }: Evidence): Millis {
 export function verdictOf(evidence: Evidence): Verdict {
   const { live, silentMs, graceMs, provenMs, own, heard, confirmedBy } = evidence;
   if (!live) return notLive;
-  const patience = patienceOf(evidence);
+  const patience = graceFor(evidence);
   if (silentMs <= patience) return onTime;
   // The silence is measured up to the proof.
   if (provenMs === undefined || silentMs - provenMs <= patience) return unconfirmed;

@@ -4,7 +4,7 @@ import type { Sickness } from "../board/board-health.ts";
 import type { Config } from "../config/settings.ts";
 import { isLive, type WatchHealth, type WatchLimits } from "../informer/watch-health.ts";
 import { linkOf } from "../judgement/link.ts";
-import { lastingFor, NewConnections } from "./new-connections.ts";
+import { minTroubleDuration, ReconnectBackoff } from "./reconnect-backoff.ts";
 
 export interface DeafnessDeps {
   readonly limits: WatchLimits;
@@ -24,20 +24,20 @@ interface Watches {
 export class Deafness {
   readonly #ambient: Ambient;
   readonly #deps: DeafnessDeps;
-  readonly #connections: NewConnections;
+  readonly #connections: ReconnectBackoff;
   #since: Instant | undefined;
 
   constructor(ambient: Ambient, deps: DeafnessDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    this.#connections = new NewConnections(lastingFor(deps.leader), deps.renewConnection);
+    this.#connections = new ReconnectBackoff(minTroubleDuration(deps.leader), deps.renewConnection);
   }
 
   /**
    * Called every few seconds during a term. Renewals are not checked here, because the term ends by itself once none
    * succeeds.
    */
-  look(watches: Watches, now: Instant): void {
+  update(watches: Watches, now: Instant): void {
     this.#since = deafSince(this.#since, { watches, limits: this.#deps.limits }, now);
     if (!this.#connections.renewIfDue(this.#since, now)) return;
     this.#ambient.log.warn("the watches of boards deliver nothing, so the next requests open a new connection");
@@ -50,7 +50,8 @@ export class Deafness {
 
   /** Why this leader should step down; undefined if it has not been deaf for long enough. */
   sickness(now: Instant): Sickness | undefined {
-    if (this.#since === undefined || elapsed(this.#since, now) < lastingFor(this.#deps.leader)) return undefined;
+    if (this.#since === undefined || elapsed(this.#since, now) < minTroubleDuration(this.#deps.leader))
+      return undefined;
     return { why: "its watches of boards have delivered nothing new", since: this.#since };
   }
 }

@@ -57,12 +57,12 @@ export class Fitness {
   }
 
   /** Connects the companion that watches this board. */
-  heed(self: WatchedBoard): void {
+  attachBoardWatch(self: WatchedBoard): void {
     this.#self = self;
   }
 
   /** Connects the caches that show the other boards of the site; undefined if they have never been filled. */
-  meet(peers: () => Iterable<Peer> | undefined): void {
+  attachPeers(peers: () => Iterable<Peer> | undefined): void {
     this.#peers = peers;
   }
 
@@ -71,7 +71,7 @@ export class Fitness {
   }
 
   /** How long an unwell board does not stand for election, to let another one lead. */
-  get patience(): Millis {
+  get restAfterLeaving(): Millis {
     return restDurations * this.#deps.leader.duration;
   }
 
@@ -85,7 +85,7 @@ export class Fitness {
     const barred = this.#deps.barred();
     if (barred !== undefined) return barred;
     const why = this.#self?.sickness()?.why ?? this.#whyToDefer();
-    return reasonNotToStand(why, { leaderlessFor, patience: this.patience });
+    return reasonNotToStand(why, { leaderlessFor, patience: this.restAfterLeaving });
   }
 
   /** Called when this board leaves a free Lease to others. */

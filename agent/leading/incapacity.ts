@@ -5,7 +5,7 @@ import type { FailingKind, FailingRequests, Failures } from "../client/failing-r
 import type { Config } from "../config/settings.ts";
 import type { WatchHealth, WatchLimits } from "../informer/watch-health.ts";
 import { isOutdated, linkOf } from "../judgement/link.ts";
-import { lastingFor, NewConnections } from "./new-connections.ts";
+import { minTroubleDuration, ReconnectBackoff } from "./reconnect-backoff.ts";
 
 export interface IncapacityDeps {
   readonly failing: Pick<FailingRequests, "list" | "forget">;
@@ -24,12 +24,12 @@ const leastFailures = 3;
 export class Incapacity {
   readonly #ambient: Ambient;
   readonly #deps: IncapacityDeps;
-  readonly #connections: NewConnections;
+  readonly #connections: ReconnectBackoff;
 
   constructor(ambient: Ambient, deps: IncapacityDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
-    this.#connections = new NewConnections(lastingFor(deps.leader), deps.renewConnection);
+    this.#connections = new ReconnectBackoff(minTroubleDuration(deps.leader), deps.renewConnection);
   }
 
   /** Called at the beginning of a term, because earlier failures say nothing about it. */
@@ -38,7 +38,7 @@ export class Incapacity {
   }
 
   /** Called every few seconds during a term. Failures caused by an outage are not counted. */
-  look(watches: { readonly nodes: WatchHealth; readonly leases: WatchHealth }, now: Instant): void {
+  update(watches: { readonly nodes: WatchHealth; readonly leases: WatchHealth }, now: Instant): void {
     const { failing, limits } = this.#deps;
     const link = linkOf(watches, limits, now);
     failing.forget(({ since }) => isOutdated(link, since, limits, now));
@@ -69,6 +69,6 @@ export class Incapacity {
   }
 
   #lasts({ since, last, count }: Failures): boolean {
-    return count >= leastFailures && elapsed(since, last) >= lastingFor(this.#deps.leader);
+    return count >= leastFailures && elapsed(since, last) >= minTroubleDuration(this.#deps.leader);
   }
 }

@@ -16,7 +16,7 @@ import { freezeOn, type Holds } from "../holds/holds.ts";
 import { keptForTaints } from "../holds/valve.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { isHeld } from "../judgement/link.ts";
+import { isQuarantineActive } from "../judgement/link.ts";
 import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
 import { isSilent } from "../judgement/verdict.ts";
@@ -128,7 +128,9 @@ function postponed(site: SiteMemory, gracePeriod: Millis, now: Instant): Judgeme
   const since = flappingSince(site.respites, gracePeriod);
   if (since === undefined) return undefined;
   const waits = ({ ready, taint, verdict: { verdict } }: BoardRecord): boolean =>
-    ready === "Unknown" ? taint === undefined && isHeld(site.quarantine) : verdict === "alive" || verdict === "unknown";
+    ready === "Unknown"
+      ? taint === undefined && isQuarantineActive(site.quarantine)
+      : verdict === "alive" || verdict === "unknown";
   const waiting = [...site.boards].flatMap(([name, record]): readonly NamedBoard[] => {
     const began = silenceBegan(record.health);
     const isLong = !isAfter(began, since) && elapsed(began, now) >= postponedPeriods * gracePeriod;
@@ -156,7 +158,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     (first, { addedAt }) => (first && first.mono <= addedAt.mono ? first : addedAt),
     undefined,
   );
-  const isInQuarantine = isHeld(site.quarantine);
+  const isInQuarantine = isQuarantineActive(site.quarantine);
   const isDeaf = of.watches.some(({ resource, live }) => !live && judgedBy.includes(resource));
   const isHeldBack = (name: string): boolean => {
     if (isPaused(of)) return true;

@@ -8,7 +8,7 @@ import type { FailingKind, FailingRequests } from "../client/failing-requests.ts
 import type { KubeClient } from "../client/kube-client.ts";
 import type { Config } from "../config/settings.ts";
 import type { BoardVerdictDeps } from "../controllers/board-verdicts.ts";
-import { boardsInDoubt } from "../controllers/node-lifecycle/doubt.ts";
+import { boardsToAsk } from "../controllers/node-lifecycle/boards-to-ask.ts";
 import type { BoardRecord } from "../controllers/node-lifecycle/memory.ts";
 import { noRecollection, type Recollection, recollect } from "../controllers/node-lifecycle/recollection.ts";
 import type { Budget } from "../controllers/node-lifecycle/zones/budget.ts";
@@ -17,7 +17,7 @@ import type { WorkloadName } from "../controllers/workloads.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
 import type { LeaderMemo } from "../election/leader-memo.ts";
-import type { Found } from "../election/leadership.ts";
+import type { LeaseAnnotations } from "../election/leadership.ts";
 import { TermOver } from "../election/term.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { Term } from "../execution/fence.ts";
@@ -29,14 +29,14 @@ import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerSet } from "../informer/informer-set.ts";
 import type { ServerHistory } from "../informer/server-history.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
-import { isHeld, linkOf } from "../judgement/link.ts";
+import { isQuarantineActive, linkOf } from "../judgement/link.ts";
 import { memoryArea } from "../loop/memory-store.ts";
 import type { Caches } from "../loop/site-view.ts";
 import type { Home } from "../site/home.ts";
 import type { SiteClaims } from "../site/site-claims.ts";
 import { followNamespaces } from "../site/site-namespaces.ts";
 import { announcedBy } from "../witness/announcement.ts";
-import type { Doubts, Questioner } from "../witness/questioner.ts";
+import type { Questioner, QuestionTargets } from "../witness/questioner.ts";
 import type { Loop, TermLoopsDeps } from "./control-loops.ts";
 import type { CurrentTerm } from "./current-term.ts";
 import { Deafness } from "./deafness.ts";
@@ -162,7 +162,7 @@ export class TermWork {
   /**
    * Does the work of a term until the term has ended. Each controller starts once its caches are in sync with the site.
    */
-  async lead(term: Term, { lease, annotations, written }: Found): Promise<void> {
+  async lead(term: Term, { lease, annotations, written }: LeaseAnnotations): Promise<void> {
     const { config, holds, valve, controllers, current, statusChanged } = this.#deps;
     const begun = this.#ambient.clock.now();
     this.#dropOutdatedTimers(term);
@@ -252,13 +252,13 @@ export class TermWork {
       await sleep(clock, fitnessCheck, signal);
       if (signal.aborted) return;
       const now = clock.now();
-      this.#deafness.look(watchesOf(this.#deps.informers), now);
-      this.#incapacity.look(watchesOf(this.#deps.caches), now);
+      this.#deafness.update(watchesOf(this.#deps.informers), now);
+      this.#incapacity.update(watchesOf(this.#deps.caches), now);
       const deafness = this.#deafness.sickness(now);
       const incapacity = this.#incapacity.sickness(now);
       const why =
         fitness.whyToLeave(now, { deafness, incapacity }) ?? (deafness && (await this.#whyToLeaveDeaf(signal)));
-      if (why !== undefined) elector.stepDown(why, fitness.patience);
+      if (why !== undefined) elector.stepDown(why, fitness.restAfterLeaving);
     }
   }
 
@@ -270,7 +270,7 @@ export class TermWork {
     const found = await this.#standbySearch.find(signal);
     if (found === undefined || signal.aborted) return undefined;
     const now = clock.now();
-    this.#deafness.look(watchesOf(this.#deps.informers), now);
+    this.#deafness.update(watchesOf(this.#deps.informers), now);
     return fitness.whyToLeaveTo(found, this.#deafness.sickness(now), now);
   }
 
@@ -313,7 +313,7 @@ export class TermWork {
    */
   #dropOutdatedTimers({ number }: Term): void {
     const { leaderMemo, identity, memo } = this.#deps;
-    if (!leaderMemo.leads(identity, number)) memo.clear(memoryArea("taint-eviction"));
+    if (!leaderMemo.beginTerm(identity, number)) memo.clear(memoryArea("taint-eviction"));
   }
 
   /** Records how many acts an outage or a quarantine holds now. */
@@ -325,7 +325,7 @@ export class TermWork {
     if (site === undefined) return;
     const { notLiveSince } = linkOf(watchesOf(caches), verdictDeps.settings, now);
     const isDeaf = notLiveSince !== undefined && elapsed(notLiveSince, now) > verdictDeps.settings.blip;
-    if (!isDeaf && !isHeld(site.quarantine)) {
+    if (!isDeaf && !isQuarantineActive(site.quarantine)) {
       this.#held.record(undefined, log, now);
       return;
     }
@@ -343,14 +343,14 @@ export class TermWork {
    * The boards to ask on the LAN, as remembered by the judge, and the addresses at which they answer, according to the
    * cached Nodes.
    */
-  get #doubts(): Doubts {
+  get #doubts(): QuestionTargets {
     const { current, caches, verdictDeps } = this.#deps;
     const { settings } = verdictDeps;
     const boards = caches.informer(nodes).lister;
     return {
       inDoubt: (now) => {
         const { site } = current;
-        return site ? boardsInDoubt(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now) : [];
+        return site ? boardsToAsk(site, { link: linkOf(watchesOf(caches), settings, now), settings }, now) : [];
       },
       announced: (board) => {
         const node = boards.get(board);

@@ -86,7 +86,7 @@ export interface Controller<State, Memory> {
    * not sent by then rejects; a write is postponed, and `remember` decides when it is tried again. Undefined if there
    * is no limit.
    */
-  readonly patience?: Millis;
+  readonly maxWait?: Millis;
   /** How memory is stored; undefined if it ends with the term. */
   readonly durable?: Durable<Memory>;
   /** Whether a pass over the key holds so much memory that no other such pass may run at the same time. */

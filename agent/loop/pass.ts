@@ -67,7 +67,7 @@ export class Passes<State, Memory> {
     const { controller, site, turns, lane } = this.#deps;
     const { signal } = term;
     const failures: unknown[] = [];
-    const state = await patiently(this.#clock, controller.patience, signal, (patience) => {
+    const state = await patiently(this.#clock, controller.maxWait, signal, (patience) => {
       const view = { now, signal, patience, lane, turns, unread: (error: unknown) => failures.push(error) };
       return controller.observe(key, site(view), before);
     });
@@ -78,7 +78,7 @@ export class Passes<State, Memory> {
   /** Executes a decision, and those that the controller makes once it knows the outcomes. */
   async #execute(first: Decision<Memory>, { before, term, now, moved }: KeyPass<Memory>): Promise<PassResult<Memory>> {
     const { controller, executor, turns, lane } = this.#deps;
-    const acting = { by: controller.name, since: now, moved, patience: controller.patience, lane };
+    const acting = { by: controller.name, since: now, moved, patience: controller.maxWait, lane };
     const errors: Error[] = [];
     let decision = first;
     for (let round = 1; ; round++) {

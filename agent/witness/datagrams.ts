@@ -1,4 +1,4 @@
-import type { KubeletState } from "../judgement/word.ts";
+import type { KubeletState } from "../judgement/lan-answer.ts";
 
 /*
  * The two datagrams, in bytes. Texts have their length in one byte before them.

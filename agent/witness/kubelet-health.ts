@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { recordIn } from "../base/json.ts";
-import type { KubeletState } from "../judgement/word.ts";
+import type { KubeletState } from "../judgement/lan-answer.ts";
 
 /** Asks the kubelet of this machine for its health. silent: it did not answer, or could not be asked. */
 export type AskKubelet = () => Promise<"ok" | "unhealthy" | "silent">;

@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { sentenceOf } from "../base/errors.ts";
-import type { Word } from "../judgement/word.ts";
+import type { LanAnswer } from "../judgement/lan-answer.ts";
 import type { Announcement } from "./announcement.ts";
 import { isSigned } from "./board-key.ts";
 import { decodeAnswer, encodeQuestion, type Question, signedBytes } from "./datagrams.ts";
@@ -13,7 +13,7 @@ export interface QuestionerDeps {
 }
 
 /** The boards about which a leader asks. */
-export interface Doubts {
+export interface QuestionTargets {
   /** The boards that have been silent for long enough to be asked; undefined if they are currently unknown. */
   inDoubt(now: Instant): readonly string[] | undefined;
   /** Where a board answers, and its key; undefined if it does not answer. */
@@ -56,7 +56,7 @@ export class Questioner {
   readonly #asked = new Map<string, Asked>();
   /** The boards by the nonces of their last questions. */
   readonly #byNonce = new Map<string, string>();
-  readonly #words = new Map<string, Word>();
+  readonly #words = new Map<string, LanAnswer>();
   #port: LanPort | undefined;
   #problem: string | undefined;
   #hasFailed = false;
@@ -67,7 +67,7 @@ export class Questioner {
   }
 
   /** The last word of a board in doubt; undefined if there is none. */
-  wordOf(board: string): Word | undefined {
+  wordOf(board: string): LanAnswer | undefined {
     return this.#words.get(board);
   }
 
@@ -77,7 +77,7 @@ export class Questioner {
   }
 
   /** Asks until the signal aborts. Nothing is kept after that, because another board may lead by then. */
-  async run(doubts: Doubts, signal: AbortSignal): Promise<void> {
+  async run(doubts: QuestionTargets, signal: AbortSignal): Promise<void> {
     try {
       while (!signal.aborted) {
         await this.#round(doubts, signal);
@@ -89,7 +89,7 @@ export class Questioner {
     }
   }
 
-  async #round(doubts: Doubts, signal: AbortSignal): Promise<void> {
+  async #round(doubts: QuestionTargets, signal: AbortSignal): Promise<void> {
     const now = this.#ambient.clock.now();
     const boards = doubts.inDoubt(now);
     if (boards === undefined) return;

@@ -17,7 +17,7 @@ import {
   isRunning,
   longestBy,
   longestReason,
-  releasedAt,
+  runningRelease,
 } from "../../holds/holds.ts";
 import { CachedSiteView } from "../../loop/site-view.ts";
 import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
@@ -113,7 +113,7 @@ export class HoldControls {
   async rearmValve(author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { valve, holds } = this.#deps;
     if (valve === undefined) return noValve;
-    const wasReleased = releasedAt(holds.ordered, this.#now()) !== undefined;
+    const wasReleased = runningRelease(holds.ordered, this.#now()) !== undefined;
     const result = () => ({ wasReleased });
     if (!wasReleased || dryRun) return done(result());
     const edit: Edit = (before) => ({ ...before, release: undefined });

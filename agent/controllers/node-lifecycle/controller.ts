@@ -5,14 +5,14 @@ import { forEachConcurrently } from "../../base/concurrency/for-each-concurrentl
 import { endsStep, type Steps } from "../../base/steps.ts";
 import { type ObjectRef, refTo } from "../../execution/actions.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
-import { isHeld, type Link, linkOf } from "../../judgement/link.ts";
+import { isQuarantineActive, type Link, linkOf } from "../../judgement/link.ts";
 import { permitsHarm } from "../../judgement/verdict.ts";
 import type { Controller, SiteView } from "../../loop/controller.ts";
 import { openValve, type ValveNow } from "../safety-valve.ts";
+import { nextToMark } from "./condition-order.ts";
 import { decide, remember } from "./decide.ts";
 import { deservesUnknown, type Examined, noWord, type Sighting, type WordOf } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
-import { neediest } from "./need.ts";
 import type { MonitorPass, SiteState } from "./pass.ts";
 import { readProofs } from "./proofs.ts";
 import { memoryAfter, noRecollection, type Recollection } from "./recollection.ts";
@@ -66,7 +66,7 @@ export const nodeLifecycle = ({
   // A pass ends in time regardless of how few requests are allowed; the next one sends the rest. A fifth of each period
   // is reserved for controllers that act on these writes, because otherwise node-taints would lag behind the
   // conditions.
-  patience: 0.8 * settings.monitorPeriod,
+  maxWait: 0.8 * settings.monitorPeriod,
   async observe(_key, site, memory) {
     if (memory.pass?.stage === "retry") return await observeRetry(site, memory.pass);
     const watches = { nodes: site.watch(nodes), leases: site.watch(leases) };
@@ -79,7 +79,7 @@ export const nodeLifecycle = ({
     const examined = await readProofs(sightings(site, memory, wordOf), { site, memory, link, holds, settings });
     const missing = link.live ? await departures(site, memory, examined) : new Map();
     const occupied = await site.inTurns(occupiedOf(examined.filter(deservesUnknown), site));
-    const next = neediest(examined, (name) => occupied.has(name)).flatMap(
+    const next = nextToMark(examined, (name) => occupied.has(name)).flatMap(
       (board) => wholeOf(board, site, memory) ?? [],
     );
     const whole = new Map(next.map(({ sighting }) => [sighting.node.metadata.name, sighting]));
@@ -153,8 +153,8 @@ function sighting(node: Node, lease: string | undefined, record: BoardRecord | u
 
 async function observeRetry(site: SiteView, pass: MonitorPass): Promise<SiteState> {
   const boards: Sighting[] = [];
-  if (site.now.mono >= pass.until.mono) return { kind: "retry", pass, boards };
-  const open = pass.examined.filter(({ sighting: { node } }) => pass.open.has(node.metadata.name));
+  if (site.now.mono >= pass.retryUntil.mono) return { kind: "retry", pass, boards };
+  const open = pass.examined.filter(({ sighting: { node } }) => pass.toRetry.has(node.metadata.name));
   await forEachConcurrently(open, async ({ sighting }) => {
     const { name, uid } = sighting.node.metadata;
     const node = await site.fetch(nodes, name);
@@ -181,7 +181,7 @@ async function observeTurns(
     readonly wordOf: WordOf;
   },
 ): Promise<SiteState> {
-  const isInQuarantine = isHeld(memory.quarantine);
+  const isInQuarantine = isQuarantineActive(memory.quarantine);
   const may = mayHaveTurn(memory.boards, { link, holds, valve, isInQuarantine, settings, now: site.now });
   const names = [...memory.zones.values()].flatMap((zone) => nextInTurn(zone, may));
   const boards: Sighting[] = [];
@@ -263,13 +263,16 @@ function* podsOfSilent(
     readonly settings: NodeLifecycleSettings;
   },
 ): Steps<ReadonlyMap<string, readonly ObjectRef[]>> {
-  const held = isHeld(memory.quarantine);
-  const isPending = ({ sighting, observed, verdict }: Examined): boolean =>
+  const held = isQuarantineActive(memory.quarantine);
+  const isPending = ({ sighting, readyBefore, verdict }: Examined): boolean =>
     memory.unmarked.has(sighting.node.metadata.name) &&
-    (observed === "False" || (observed !== "True" && !held && permitsHarm(verdict, policy)));
+    (readyBefore === "False" || (readyBefore !== "True" && !held && permitsHarm(verdict, policy)));
   const found = new Map<string, readonly ObjectRef[]>();
   let count = 0;
-  for (const { sighting } of [...examined.filter(isPending), ...next.filter(({ observed }) => observed === "True")]) {
+  for (const { sighting } of [
+    ...examined.filter(isPending),
+    ...next.filter(({ readyBefore }) => readyBefore === "True"),
+  ]) {
     const { name } = sighting.node.metadata;
     if (count >= mostPods) break;
     if (found.has(name)) continue;

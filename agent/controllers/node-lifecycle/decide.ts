@@ -5,15 +5,14 @@ import { earlierOf, type Instant, laterOf, type Millis, shifted } from "../../ba
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import { type Action, type Outcome, OutdatedError } from "../../execution/actions.ts";
-import { isHeld, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
+import { isQuarantineActive, type Link, nextQuarantine, type Quarantine } from "../../judgement/link.ts";
 import { nextRespites, respiteSince } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { act } from "./act.ts";
-import { boardsBack, freed } from "./back.ts";
 import { markGrounds } from "./grounds.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
+import { endOf, outcomeRound } from "./outcome-round.ts";
 import {
   type DrainState,
   type MonitorPass,
@@ -24,8 +23,9 @@ import {
   writeConditions,
   writeTaints,
 } from "./pass.ts";
+import { taintRemovals, withTaintsRemoved } from "./returned-boards.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
-import { endOf, settle } from "./settle.ts";
+import { taintRound } from "./taint-round.ts";
 import { roomForTaints } from "./tainted-boards.ts";
 import { mayHaveTurn, planTurns, type TurnCandidate } from "./turn-writes.ts";
 
@@ -47,7 +47,7 @@ export function decide(
     case "retry":
       return retry(state, memory, settings, now);
     case "drain":
-      return drain(state, memory, settings, now);
+      return taintDueBoards(state, memory, settings, now);
     default:
       return state satisfies never;
   }
@@ -70,17 +70,17 @@ export function remember(
   const { memory } = decision;
   const { pass } = memory;
   if (pass === undefined) return decision;
-  if (pass.stage === "acts") return settle(pass, outcomes, memory, { settings, now });
+  if (pass.stage === "acts") return outcomeRound(pass, outcomes, memory, { settings, now });
   const after = afterTry(pass, outcomes, now);
   if (after.stage === "retry") return { actions: [], memory: { ...memory, pass: after }, requeueAfter: pause };
-  return unlessIdle(act(after, memory, { settings, now }), settings, now);
+  return orNextRound(taintRound(after, memory, { settings, now }), settings, now);
 }
 
 /** The pass after an attempt to write conditions. Boards whose writes failed are retried, or skipped for this pass. */
 function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant): MonitorPass {
-  const { back } = pass;
+  const { taintRemovals: back } = pass;
   const conditions = outcomes.filter(({ action }) => action.do === "patch" && !back.has(action.target.name));
-  const examined = freed(pass.examined, back, outcomes);
+  const examined = withTaintsRemoved(pass.examined, back, outcomes);
   const written = new Map([...pass.written, ...writtenNodes(examined, conditions, now)]);
   const tried = new Set(pass.tried);
   const failed = new Set<string>();
@@ -91,14 +91,14 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
   }
   const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
-  return { ...pass, at: endOf(outcomes, now), stage, examined, written, tried, open: failed };
+  return { ...pass, roundEndedAt: endOf(outcomes, now), stage, examined, written, tried, toRetry: failed };
 }
 
 /** The condition was not sent, because time ran out or an outage began; a later pass judges the board again. */
 const isUnsent = (error: Error): boolean => isPostponed(error) || error instanceof OutdatedError;
 
 /** Returns the decision; if it has no actions, the next round follows immediately. */
-const unlessIdle = (
+const orNextRound = (
   decision: Decision<SiteMemory>,
   settings: NodeLifecycleSettings,
   now: Instant,
@@ -117,7 +117,7 @@ function monitor(
   );
   const judgesSince = memory.judgesSince ?? now;
   const since = respiteSince(link, judgesSince);
-  const back = boardsBack(examined);
+  const back = taintRemovals(examined);
   const found = new Map(examined.map((board) => [board.sighting.node.metadata.name, board]));
   const writes = writesOf(
     state.next.flatMap((name) => found.get(name) ?? []),
@@ -143,16 +143,16 @@ function monitor(
       pods,
       inherited,
       forgotten: new Set(state.missing.keys()),
-      back,
+      taintRemovals: back,
       written: new Map(),
-      open: new Set(),
+      toRetry: new Set(),
       tried: new Set(),
       tries: 1,
-      at: now,
-      until: shifted(now, settings.monitorPeriod),
+      roundEndedAt: now,
+      retryUntil: shifted(now, settings.monitorPeriod),
     },
   };
-  return unlessIdle(
+  return orNextRound(
     { actions: [...nodeEvents(state, memory), ...[...back.values()].map(writeTaints), ...writes], memory: next },
     settings,
     now,
@@ -179,8 +179,8 @@ function retry(
     }),
   );
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);
-  const next: MonitorPass = { ...pass, stage: "conditions", examined, open: new Set(), tries: pass.tries + 1 };
-  return unlessIdle({ actions: writesOf([...again.values()], now), memory: { ...memory, pass: next } }, settings, now);
+  const next: MonitorPass = { ...pass, stage: "conditions", examined, toRetry: new Set(), tries: pass.tries + 1 };
+  return orNextRound({ actions: writesOf([...again.values()], now), memory: { ...memory, pass: next } }, settings, now);
 }
 
 function writesOf(examined: readonly Examined[], now: Instant): readonly Action[] {
@@ -217,7 +217,7 @@ const hasReported = ({ health: { reportedAt } }: Examined, since: Instant): bool
  * lost have shown a sign of life since then.
  */
 function lastHeard(boards: readonly Examined[], since: Instant, lastBeat: Instant | undefined): Instant | undefined {
-  const present = boards.filter(({ observed }) => observed !== "Unknown");
+  const present = boards.filter(({ readyBefore }) => readyBefore !== "Unknown");
   const reported = present.filter((board) => hasReported(board, since));
   if (reported.length === 0 || 2 * reported.length < present.length) return undefined;
   const last = reported.map(({ health }) => health.reportedAt).reduce(laterOf, undefined);
@@ -275,7 +275,7 @@ function withConditions(node: Node, conditions: readonly NodeCondition[], resour
 /**
  * Taints the boards whose turn it is. Examines each again, because it may have reported since the last monitor pass.
  */
-function drain(
+function taintDueBoards(
   { link, holds, valve, boards, gone }: DrainState,
   memory: SiteMemory,
   settings: NodeLifecycleSettings,
@@ -290,13 +290,18 @@ function drain(
     const record = records.get(name);
     // The turn belongs to a deleted Node. If it was recreated, the next monitor pass examines it.
     if (record === undefined) continue;
-    const { observed, evidence, verdict, health } = examine(record.health, sighting, { link, holds, settings, now });
-    candidates.set(name, { name, node, cached, zone: record.zone, ready: observed, evidence, verdict, health });
-    if (observed === "Unknown" && !permitsHarm(verdict, settings.policy)) {
+    const {
+      readyBefore: ready,
+      evidence,
+      verdict,
+      health,
+    } = examine(record.health, sighting, { link, holds, settings, now });
+    candidates.set(name, { name, node, cached, zone: record.zone, ready, evidence, verdict, health });
+    if (ready === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }
   }
-  const known = { link, holds, valve, isInQuarantine: isHeld(quarantine), settings, now };
+  const known = { link, holds, valve, isInQuarantine: isQuarantineActive(quarantine), settings, now };
   const mayNow = mayHaveTurn(records, known);
   const may = (name: string): boolean =>
     mayNow(name) && (candidates.has(name) || gone.includes(name) || !records.has(name));
@@ -305,7 +310,7 @@ function drain(
     { may, board: (name) => candidates.get(name), room: roomForTaints(records, valve) },
     known,
   );
-  const pass = { stage: "acts", since: now, link, holds, valve, writes, marks: new Map() } as const;
+  const pass = { stage: "acts", roundEndedAt: now, link, holds, valve, writes, marks: new Map() } as const;
   const actions = [...writes.values()].map(writeTaints);
-  return unlessIdle({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
+  return orNextRound({ actions, memory: { ...memory, boards: records, zones, quarantine, pass } }, settings, now);
 }

@@ -6,7 +6,7 @@ import { type Freeze, freezeOn, type Holds } from "../../holds/holds.ts";
 import type { Link } from "../../judgement/link.ts";
 import { type HarmConditions, type Ruling, rulingOf, silenceFacts } from "../../judgement/ruling.ts";
 import type { Evidence } from "../../judgement/verdict.ts";
-import { frozen } from "../restraints.ts";
+import { freezeRestraint } from "../restraints.ts";
 import { type ValveNow, type ValveRestraint, valveFact } from "../safety-valve.ts";
 import { type Examined, readyFact } from "./health.ts";
 import type { Judged } from "./judge.ts";
@@ -17,7 +17,7 @@ import { deservedBy } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
 /** What a taint depends on, besides its board and zone. */
-export interface Known {
+export interface TaintCircumstances {
   readonly link: Link;
   readonly holds: Holds;
   readonly valve: ValveNow;
@@ -36,7 +36,7 @@ export const markGrounds = (board: Examined): Grounds => ({
   act: "board-marked",
   board: board.sighting.node.metadata.name,
   because: { kind: "silence", ...silenceOf(board) },
-  gate: readyFact(board.observed),
+  gate: readyFact(board.readyBefore),
 });
 
 /**
@@ -49,15 +49,15 @@ export type TurnFacts = Pick<GateFacts, "level" | "free" | "valve">;
 export function taintGrounds(
   board: JudgedFacts,
   zone: ZoneRecord | undefined,
-  known: Known,
+  known: TaintCircumstances,
   turn: TurnFacts = {},
 ): Grounds {
   const { name, ready } = board;
-  const freeze = freezeAt(board, known);
+  const freeze = freezeOnJudged(board, known);
   const gate: GateFacts = {
     ...readyFact(ready),
-    ...conditionsOf(known),
-    ...(freeze && { frozenMs: frozenFor(freeze, known.now) }),
+    ...harmConditionsOf(known),
+    ...(freeze && { frozenMs: freezeLeftMs(freeze, known.now) }),
     ...(zone && { rate: zone.queue.rate }),
     ...valveFact(known.valve.shut?.restraint),
     ...turn,
@@ -67,23 +67,23 @@ export function taintGrounds(
   return { act: "board-tainted", board: name, because: { kind: "silence", ...silenceOf(board), ...where }, gate };
 }
 
-export const conditionsOf = ({
+export const harmConditionsOf = ({
   link,
   settings: { policy },
   isInQuarantine,
-}: Omit<Known, "holds" | "valve">): HarmConditions => ({
+}: Omit<TaintCircumstances, "holds" | "valve">): HarmConditions => ({
   policy,
   ...(!link.live && { notLive: true }),
   ...(isInQuarantine && { quarantine: true }),
 });
 
 /** The freeze that covers a board; undefined if none does. */
-export const freezeAt = (
+export const freezeOnJudged = (
   { name, zone }: Pick<JudgedFacts, "name" | "zone">,
-  { holds, now }: Pick<Known, "holds" | "now">,
+  { holds, now }: Pick<TaintCircumstances, "holds" | "now">,
 ): Freeze | undefined => freezeOn(holds, { board: name, zone: zoneName(zone) }, now);
 
-export const frozenFor = ({ end }: Freeze, now: Instant): number => Math.ceil(elapsed(now, end));
+export const freezeLeftMs = ({ end }: Freeze, now: Instant): number => Math.ceil(elapsed(now, end));
 
 const silenceOf = ({
   health,
@@ -95,7 +95,7 @@ const silenceOf = ({
 });
 
 /** The NoExecute taints that are due but not written: held back, or waiting for their board's turn. */
-export function dueTaints({ boards, zones }: SiteMemory, known: Known): readonly DueAct[] {
+export function dueTaints({ boards, zones }: SiteMemory, known: TaintCircumstances): readonly DueAct[] {
   const shut = restraintOfValve(boards, known.valve);
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
@@ -124,12 +124,12 @@ function restraintOf(
   ruling: Ruling,
   board: Pick<BoardRecord, "zone" | "verdict"> & { readonly name: string },
   zone: ZoneRecord | undefined,
-  known: Known & { readonly shut: ValveRestraint | undefined },
+  known: TaintCircumstances & { readonly shut: ValveRestraint | undefined },
 ): Restraint | undefined {
   switch (ruling) {
     case "freeze": {
-      const freeze = freezeAt(board, known);
-      return freeze && frozen(freeze, known.now);
+      const freeze = freezeOnJudged(board, known);
+      return freeze && freezeRestraint(freeze, known.now);
     }
     case "verdict":
       return { why: ruling, ...board.verdict };

@@ -3,12 +3,12 @@ import type { Node, NodeCondition } from "../../api/core.ts";
 import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../../base/clock.ts";
 import type { GateFacts } from "../../decisions/grounds.ts";
 import { confirmedBy, digestOfSign, type Holds } from "../../holds/holds.ts";
+import { heardNow, type LanAnswer } from "../../judgement/lan-answer.ts";
 import type { Link } from "../../judgement/link.ts";
 import { goesOn, type PastSilences, silenceBegan } from "../../judgement/past-silence.ts";
 import { isPresent, type Missed, missedSince, type Respite } from "../../judgement/respites.ts";
 import { isToMark } from "../../judgement/ruling.ts";
 import { type Evidence, type Verdict, verdictOf } from "../../judgement/verdict.ts";
-import { heardNow, type Word } from "../../judgement/word.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { zoneName, zoneOf } from "./zones/zones.ts";
 
@@ -22,11 +22,11 @@ export interface Sighting {
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
   /** The board's last word at the time of the pass that reads the board; undefined if there is none. */
-  readonly word?: Word | undefined;
+  readonly word?: LanAnswer | undefined;
 }
 
 /** A board's last word; undefined if there is none. */
-export type WordOf = (board: string) => Word | undefined;
+export type WordOf = (board: string) => LanAnswer | undefined;
 
 /** Used if no board is asked on the LAN. */
 export const noWord: WordOf = () => undefined;
@@ -76,7 +76,7 @@ export interface Examined {
   /** The verdict that follows from the evidence. */
   readonly verdict: Verdict;
   /** Status of the Ready condition in the API; undefined if there is none. */
-  readonly observed: string | undefined;
+  readonly readyBefore: string | undefined;
 }
 
 /** The input of a judgement besides the board itself. */
@@ -100,7 +100,7 @@ export function examine(
   const seen = healthAfter(last, sighting, settings, now);
   const health = silence && goesOn(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
-  return { sighting, health, evidence, verdict: verdictOf(evidence), observed: ready?.status };
+  return { sighting, health, evidence, verdict: verdictOf(evidence), readyBefore: ready?.status };
 }
 
 /**
@@ -113,7 +113,7 @@ export const isOwn = (
 ): boolean => policy === "evidence" && metadata.name === ownNode;
 
 /** Whether the conditions of the board have to be written. */
-export const deservesUnknown = ({ verdict, observed }: Examined): boolean => isToMark(verdict, observed);
+export const deservesUnknown = ({ verdict, readyBefore }: Examined): boolean => isToMark(verdict, readyBefore);
 
 /** The status of a Ready condition in the facts of a decision. */
 export const readyFact = (status: string | undefined): Pick<GateFacts, "ready"> =>

@@ -2,7 +2,7 @@ import type { Node } from "../../api/core.ts";
 import { taintOf, unreachable } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
-import { isHeld } from "../../judgement/link.ts";
+import { isQuarantineActive } from "../../judgement/link.ts";
 import { restraintBy } from "../../judgement/ruling.ts";
 import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
@@ -24,7 +24,7 @@ export interface Judged {
   readonly evidence: Evidence;
   readonly verdict: Verdict;
   /** Status of the Ready condition before this pass; undefined if there is none. */
-  readonly observed: string | undefined;
+  readonly readyBefore: string | undefined;
   /** Status of the Ready condition after this pass; undefined if there is none. */
   readonly ready: string | undefined;
   /** The board's conditions should have been written but were not, so this pass does not act on the board. */
@@ -48,8 +48,11 @@ export function judgeBoard(
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
 ): Judged {
-  const { sighting, health, evidence, verdict, observed } = examined;
-  const conditions = { policy: settings.policy, ...(isHeld(memory.quarantine) && { quarantine: true as const }) };
+  const { sighting, health, evidence, verdict, readyBefore } = examined;
+  const conditions = {
+    policy: settings.policy,
+    ...(isQuarantineActive(memory.quarantine) && { quarantine: true as const }),
+  };
   const wrote = written !== undefined;
   const node = wrote ? written : sighting.node;
   const unsettled = deservesUnknown(examined) && !wrote;
@@ -61,8 +64,8 @@ export function judgeBoard(
     health: wrote ? afterWrite(health, node, sighting.lease, now) : health,
     evidence,
     verdict,
-    observed,
-    ready: wrote ? "Unknown" : observed,
+    readyBefore,
+    ready: wrote ? "Unknown" : readyBefore,
     unsettled,
     unwritten: unsettled && !tried,
     permitted: restraintBy(verdict, conditions) === undefined,

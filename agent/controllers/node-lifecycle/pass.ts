@@ -68,24 +68,24 @@ export interface MonitorPass {
   /** Boards that were deleted or left the site. */
   readonly forgotten: ReadonlySet<string>;
   /** Boards that are ready and still have our taint, which is removed before anything else is written. */
-  readonly back: ReadonlyMap<string, TaintWrite>;
+  readonly taintRemovals: ReadonlyMap<string, TaintWrite>;
   /** The new versions of the Nodes whose conditions were written. */
   readonly written: ReadonlyMap<string, Node>;
   /** Boards whose conditions could not be written at the last attempt. */
-  readonly open: ReadonlySet<string>;
+  readonly toRetry: ReadonlySet<string>;
   /** Boards whose conditions were sent to the API, successfully or not. The others wait for a later pass. */
   readonly tried: ReadonlySet<string>;
   readonly tries: number;
   /** When the rounds so far were finished. */
-  readonly at: Instant;
+  readonly roundEndedAt: Instant;
   /** No write is retried after this time. */
-  readonly until: Instant;
+  readonly retryUntil: Instant;
 }
 
 export interface ActedPass {
   readonly stage: "acts";
   /** When the earlier rounds were finished. */
-  readonly since: Instant;
+  readonly roundEndedAt: Instant;
   readonly link: Link;
   readonly holds: Holds;
   readonly valve: ValveNow;

@@ -3,7 +3,7 @@ import { boardOf, countsAsReady } from "../../api/pods.ts";
 import { leases, nodes, pods } from "../../api/resources.ts";
 import type { Instant, Millis } from "../../base/clock.ts";
 import { refTo } from "../../execution/actions.ts";
-import { heldUntil, type Link, linkOf } from "../../judgement/link.ts";
+import { type Link, latestQuarantineEnd, linkOf } from "../../judgement/link.ts";
 import { isWitnessed } from "../../judgement/verdict.ts";
 import { type Controller, type Decision, type Seen, type SiteView, wakeOnChange } from "../../loop/controller.ts";
 import { isOwn, readyOf } from "./health.ts";
@@ -75,7 +75,7 @@ function decidePodReadiness(
 ): Decision<undefined> {
   const idle = { actions: [], memory: undefined };
   // After an outage, the cached pod may be newer than the cached status of its board.
-  if (isHeld || !link.live || heldUntil(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
+  if (isHeld || !link.live || latestQuarantineEnd(link, gracePeriod, now)) return { ...idle, requeueAfter: recheck };
   if (ready === "False") return { ...idle, actions: markNotReady(refTo(pods, pod), undefined, now) };
   const cause = { board, verdict: "unproven", rule: "the pod arrived on a board whose Ready condition is Unknown" };
   return { ...idle, actions: markNotReady(refTo(pods, pod), cause, now) };

@@ -1,13 +1,20 @@
 import { taintOf } from "../../api/taints.ts";
 import { restraintOnTaint, rulingOf } from "../../judgement/ruling.ts";
 import { isLimitedOn, valveFact } from "../safety-valve.ts";
-import { conditionsOf, freezeAt, frozenFor, type Known, type TurnFacts, taintGrounds } from "./grounds.ts";
+import {
+  freezeLeftMs,
+  freezeOnJudged,
+  harmConditionsOf,
+  type TaintCircumstances,
+  type TurnFacts,
+  taintGrounds,
+} from "./grounds.ts";
 import { causeOf, type Judged } from "./judge.ts";
 import type { BoardRecord, ZoneRecord } from "./memory.ts";
 import type { TaintWrite } from "./pass.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
 import { deservedBy, swapped } from "./taints.ts";
-import { over, takeTurns } from "./turns.ts";
+import { takeTurns, withTurnEnded } from "./turns.ts";
 import { levelAt } from "./zones/eviction-queue.ts";
 
 /** The fields of a board needed for its turn. */
@@ -20,13 +27,13 @@ export type TurnCandidate = Pick<
  * Whether a board may have its turn, by its last examination, the state of the link, the operators' holds and the
  * safety valve; otherwise it keeps waiting. A board without a record may, because a turn without a Node writes nothing.
  */
-export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Known) => {
-  const conditions = { ...conditionsOf(known), ...valveFact(restraintOfValve(records, known.valve)) };
+export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: TaintCircumstances) => {
+  const conditions = { ...harmConditionsOf(known), ...valveFact(restraintOfValve(records, known.valve)) };
   return (name: string): boolean => {
     const record = records.get(name);
     if (record === undefined) return true;
-    const freeze = freezeAt({ name, zone: record.zone }, known);
-    const gate = freeze ? { ...conditions, frozenMs: frozenFor(freeze, known.now) } : conditions;
+    const freeze = freezeOnJudged({ name, zone: record.zone }, known);
+    const gate = freeze ? { ...conditions, frozenMs: freezeLeftMs(freeze, known.now) } : conditions;
     const silence = record.ready === "Unknown" ? record.verdict : undefined;
     return record.mayTaint && restraintOnTaint(silence, gate) === undefined;
   };
@@ -39,7 +46,7 @@ export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Kn
 export function planTurns(
   before: ReadonlyMap<string, ZoneRecord>,
   boards: { may(name: string): boolean; board(name: string): TurnCandidate | undefined; readonly room: number },
-  known: Known,
+  known: TaintCircumstances,
 ): { readonly zones: ReadonlyMap<string, ZoneRecord>; readonly writes: ReadonlyMap<string, TaintWrite> } {
   const { now } = known;
   const zones = new Map<string, ZoneRecord>();
@@ -55,7 +62,7 @@ export function planTurns(
         ...(room <= 0 && { valve: "boards" }),
       };
       const write = taintOnTurn(candidate, { name, record, turn }, known);
-      if (write === undefined) zone = over(zone, board);
+      if (write === undefined) zone = withTurnEnded(zone, board);
       else if (write !== "held") {
         writes.set(board, write);
         if (candidate && isLimitedOn(candidate)) room--;
@@ -70,7 +77,7 @@ export function planTurns(
 function taintOnTurn(
   board: TurnCandidate | undefined,
   { name, record, turn }: { readonly name: string; readonly record: ZoneRecord; readonly turn: TurnFacts },
-  known: Known,
+  known: TaintCircumstances,
 ): TaintWrite | "held" | undefined {
   const deserved = deservedBy(board?.ready);
   if (board === undefined || deserved === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { type Instant, isAfter, type Millis, shifted } from "../../base/clock.ts";
 import { emptyBucket } from "../../base/token-bucket.ts";
 import type { PaidTurn, ZoneRecord } from "./memory.ts";
-import { again, done, head, nextTurnAt, turn } from "./zones/eviction-queue.ts";
+import { dequeue, firstEligible, nextTurnAt, requeue, takeTurn } from "./zones/eviction-queue.ts";
 
 /** Interval between checks for a newer version in the cache of the Node of a paid turn. */
 const paidPause: Millis = 100;
@@ -23,7 +23,7 @@ export function takeTurns(
   const repeated = [...zone.paid]
     .filter(([name, { version }]) => candidates.version(name) !== version)
     .map(([name]) => name);
-  const { queue, entry } = turn(zone.queue, (name) => candidates.may(name) && !zone.paid.has(name), now);
+  const { queue, entry } = takeTurn(zone.queue, (name) => candidates.may(name) && !zone.paid.has(name), now);
   return { zone: { ...zone, queue }, names: entry ? [...repeated, entry.name] : repeated };
 }
 
@@ -35,7 +35,7 @@ function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): Zone
   let { queue, paid } = zone;
   for (const [name, { until }] of zone.paid) {
     if (queue.waiting.has(name) && may(name) && until.mono > now.mono) continue;
-    queue = again(queue, name, now);
+    queue = requeue(queue, name, now);
     paid = without(paid, name);
   }
   return paid === zone.paid ? zone : { ...zone, queue, paid };
@@ -43,7 +43,7 @@ function withoutEnded(zone: ZoneRecord, { may }: Candidates, now: Instant): Zone
 
 /** The boards that a pass between two monitor passes reads. */
 export function nextInTurn({ queue, paid }: ZoneRecord, may: (name: string) => boolean): readonly string[] {
-  const entry = head(queue, (name) => may(name) && !paid.has(name));
+  const entry = firstEligible(queue, (name) => may(name) && !paid.has(name));
   return entry ? [...paid.keys(), entry.name] : [...paid.keys()];
 }
 
@@ -66,21 +66,21 @@ export const spentAt = (zone: ZoneRecord, at: Instant): ZoneRecord =>
   isAfter(zone.queue.bucket.at, at) ? zone : { ...zone, queue: { ...zone.queue, bucket: emptyBucket(at) } };
 
 /** The zone after a completed turn: the board got its taint, or no longer needs one. */
-export const over = (zone: ZoneRecord, name: string): ZoneRecord => ({
+export const withTurnEnded = (zone: ZoneRecord, name: string): ZoneRecord => ({
   ...zone,
-  queue: done(zone.queue, name),
+  queue: dequeue(zone.queue, name),
   paid: without(zone.paid, name),
 });
 
 /** The zone after a turn whose write failed: the token is lost, and the board waits again. */
-export const failed = (zone: ZoneRecord, name: string, now: Instant): ZoneRecord => ({
+export const withTurnFailed = (zone: ZoneRecord, name: string, now: Instant): ZoneRecord => ({
   ...zone,
-  queue: again(zone.queue, name, now),
+  queue: requeue(zone.queue, name, now),
   paid: without(zone.paid, name),
 });
 
 /** The zone after a turn whose write met a conflict: it is repeated without another token. */
-export const overtaken = (zone: ZoneRecord, name: string, turn: PaidTurn): ZoneRecord => ({
+export const withPaidTurn = (zone: ZoneRecord, name: string, turn: PaidTurn): ZoneRecord => ({
   ...zone,
   paid: new Map([...zone.paid, [name, { version: turn.version, until: zone.paid.get(name)?.until ?? turn.until }]]),
 });

@@ -24,7 +24,7 @@ import {
   remember,
 } from "./decide.ts";
 import { firstToGo } from "./ended.ts";
-import { inTurns, type MissingBoard, missingBoards } from "./missing-boards.ts";
+import { alternatingNamespaces, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
   readonly verdictDeps: BoardVerdictDeps;
@@ -72,7 +72,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     const due = missing
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
-    const next = inTurns(due).slice(0, mostRequests);
+    const next = alternatingNamespaces(due).slice(0, mostRequests);
     const fates = await fatesOf(names(next), site);
     const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
     const outOfService = await stillOutOfService(toGo.outOfService, verdicts, site);

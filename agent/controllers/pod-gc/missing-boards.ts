@@ -31,7 +31,7 @@ export function* missingBoards(site: SiteView): Steps<readonly MissingBoard[]> {
  * boards. A board with pods in several namespaces comes at the earliest turn of one of them; boards with the same turn
  * keep their order.
  */
-export function inTurns(boards: readonly MissingBoard[]): readonly MissingBoard[] {
+export function alternatingNamespaces(boards: readonly MissingBoard[]): readonly MissingBoard[] {
   const turns = new Map<string, number>();
   const turnOf = (namespace: string): number => turns.get(namespace) ?? 0;
   return boards

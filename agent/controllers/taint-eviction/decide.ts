@@ -20,7 +20,7 @@ import {
   refTo,
   subjectOf,
 } from "../../execution/actions.ts";
-import { heldUntil } from "../../judgement/link.ts";
+import { latestQuarantineEnd } from "../../judgement/link.ts";
 import { isCausedByUs, type Ruling, restsOnWord, rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { readyFact } from "../node-lifecycle/health.ts";
@@ -301,7 +301,7 @@ function decideDue(
   const silence = state.kind === "bound" ? state.silence : undefined;
   const hold = holdAt(state, now);
   const missed = state.kind === "bound" ? state.missed : undefined;
-  const quarantine = missed === "released" ? undefined : heldUntil(link, settings.gracePeriod, now);
+  const quarantine = missed === "released" ? undefined : latestQuarantineEnd(link, settings.gracePeriod, now);
   const toleratedMs = timer.length;
   const grounds: Grounds = {
     act: "pod-evicted",

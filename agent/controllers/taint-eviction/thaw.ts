@@ -9,7 +9,7 @@ import { freezeOnBoard } from "../board-verdicts.ts";
 import type { NodeLifecycleSettings } from "../node-lifecycle/settings.ts";
 import { runningTaint } from "../node-lifecycle/taints.ts";
 import { zoneName, zoneOf } from "../node-lifecycle/zones/zones.ts";
-import { frozen } from "../restraints.ts";
+import { freezeRestraint } from "../restraints.ts";
 
 type Rates = Pick<NodeLifecycleSettings, "evictionRate" | "secondaryRate">;
 
@@ -43,7 +43,7 @@ export class Thaw {
     if (holds.freezes.size === 0) return undefined;
     const { now } = site;
     const freeze = freezeOnBoard(holds, board, node, now);
-    if (freeze) return { until: freeze.end, restraint: frozen(freeze, now) };
+    if (freeze) return { until: freeze.end, restraint: freezeRestraint(freeze, now) };
     const slow = node && slowAfter(holds, zoneName(zoneOf(node)), now);
     if (slow === undefined) return undefined;
     const until = turnAfter(slow, this.#boardsInOrder(site).indexOf(board), this.#rates);

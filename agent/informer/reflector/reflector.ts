@@ -269,7 +269,7 @@ export class Reflector<T extends KubeObject> {
     if (error instanceof OtherHistoryError || isMeaningless(error)) return "useless";
     if (dispositionOf(error) === "relist") return "expired";
     if (error instanceof UnreadableError || error instanceof IncompleteEventError) {
-      return this.#stuck.isAgain(error, this.#deps.store.resourceVersion) ? "expired" : "usable";
+      return this.#stuck.recordFailure(error, this.#deps.store.resourceVersion) ? "expired" : "usable";
     }
     return error instanceof ShortWatchError || castsDoubt(error, this.#events) ? "doubted" : "usable";
   }

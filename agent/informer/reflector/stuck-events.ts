@@ -10,7 +10,7 @@ export class StuckEvents {
   #last: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
 
   /** Records an event after this position. Returns whether the previous one failed at the same position. */
-  isAgain(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
+  recordFailure(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
     const isAgain = this.#last !== undefined && this.#last.at === position;
     this.#last = { at: position, error };
     return isAgain;

@@ -21,7 +21,7 @@ import { DecisionBook } from "../../../agent/decisions/decision-book.ts";
 import { type Action, type EventAction, type ObjectRef, placeOf } from "../../../agent/execution/actions.ts";
 import type { Acts } from "../../../agent/execution/executor.ts";
 import { type Holds, noHolds } from "../../../agent/holds/holds.ts";
-import type { KubeletState, Word } from "../../../agent/judgement/word.ts";
+import type { KubeletState, LanAnswer } from "../../../agent/judgement/lan-answer.ts";
 import type { ControlLoop } from "../../../agent/loop/control-loop.ts";
 import type { SiteView } from "../../../agent/loop/controller.ts";
 import { type MemoryStore, memoryArea } from "../../../agent/loop/memory-store.ts";
@@ -103,7 +103,7 @@ export class SiteModel {
   /** What boards answer on the LAN, by their names; each is asked every second. */
   readonly #answers = new Map<string, KubeletState>();
   /** Their last words. */
-  readonly #words = new Map<string, Word>();
+  readonly #words = new Map<string, LanAnswer>();
   #store = new Map<string, string>();
   #loops: readonly AnyLoop[] = [];
   #boots = 1;
@@ -171,7 +171,7 @@ export class SiteModel {
     else this.#answers.delete(name);
   }
 
-  #wordOf(name: string): Word | undefined {
+  #wordOf(name: string): LanAnswer | undefined {
     const kubelet = this.#answers.get(name);
     if (kubelet) this.#words.set(name, { askedAt: this.now, asked: 0, kubelet });
     const word = this.#words.get(name);
@@ -397,7 +397,7 @@ export class SiteModel {
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
     const valve: ValveAt = (now, namespace) => this.#valve(now, namespace);
-    const wordOf = (board: string): Word | undefined => this.#wordOf(board);
+    const wordOf = (board: string): LanAnswer | undefined => this.#wordOf(board);
     const deps = {
       nodeLifecycle: { settings: this.settings, inherited, holds, valve, wordOf, recalled },
       taintEviction: {

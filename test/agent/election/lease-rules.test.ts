@@ -34,7 +34,7 @@ function stepAfter(readings: readonly Reading[], who = baz, leading = false, wro
   let now = at(0);
   for (const [seconds, record] of readings) {
     now = at(seconds);
-    seen = observe(seen, { record, at: now, leading, wrote: (renewal) => wrote.includes(renewal) }, who);
+    seen = observe(seen, { record, at: now, leading, isOwnRenewal: (renewal) => wrote.includes(renewal) }, who);
   }
   if (!seen) throw new Error("the story has no reading");
   return leading ? nextLeaderStep(seen) : nextCandidateStep(seen, who, now);

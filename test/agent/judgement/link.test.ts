@@ -2,11 +2,11 @@ import { describe, expect, test } from "vitest";
 import { type Instant, shifted } from "../../../agent/base/clock.ts";
 import { neverConnected, type WatchHealth } from "../../../agent/informer/watch-health.ts";
 import {
-  heldUntil,
-  isHeld,
   isOutdated,
+  isQuarantineActive,
   isRecovering,
   type Link,
+  latestQuarantineEnd,
   linkOf,
   nextQuarantine,
   noQuarantine,
@@ -83,33 +83,33 @@ describe("a quarantine", () => {
     nextQuarantine(before, { link: link(more), gracePeriod, allReported }, at(seconds));
 
   test("does not exist before the first outage", () => {
-    expect(isHeld(step(noQuarantine, 5, { restoredAt: undefined }))).toBe(false);
+    expect(isQuarantineActive(step(noQuarantine, 5, { restoredAt: undefined }))).toBe(false);
   });
 
   test("lasts a full grace period", () => {
     const first = step(noQuarantine, 1);
-    expect(isHeld(first)).toBe(true);
-    expect(isHeld(step(first, 39.9))).toBe(true);
-    expect(isHeld(step(first, 40))).toBe(false);
+    expect(isQuarantineActive(first)).toBe(true);
+    expect(isQuarantineActive(step(first, 39.9))).toBe(true);
+    expect(isQuarantineActive(step(first, 40))).toBe(false);
   });
 
   test("counts only live time", () => {
     const deaf = step(step(noQuarantine, 20), 25, { live: false });
     const again = step(deaf, 60);
-    expect(isHeld(again)).toBe(true);
-    expect(isHeld(step(again, 79))).toBe(true);
-    expect(isHeld(step(again, 80))).toBe(false);
+    expect(isQuarantineActive(again)).toBe(true);
+    expect(isQuarantineActive(step(again, 79))).toBe(true);
+    expect(isQuarantineActive(step(again, 80))).toBe(false);
   });
 
   test("ends early once every board has reported", () => {
-    expect(isHeld(step(noQuarantine, 3, {}, true))).toBe(false);
-    expect(isHeld(step(noQuarantine, 3, { live: false }, true))).toBe(true);
+    expect(isQuarantineActive(step(noQuarantine, 3, {}, true))).toBe(false);
+    expect(isQuarantineActive(step(noQuarantine, 3, { live: false }, true))).toBe(true);
   });
 
   test("does not begin again with the same outage, but with the next one", () => {
     const over = step(noQuarantine, 40);
-    expect(isHeld(step(over, 500))).toBe(false);
-    expect(isHeld(step(over, 500, { restoredAt: at(499) }))).toBe(true);
+    expect(isQuarantineActive(step(over, 500))).toBe(false);
+    expect(isQuarantineActive(step(over, 500, { restoredAt: at(499) }))).toBe(true);
   });
 
   test("is followed by a recovery", () => {
@@ -127,8 +127,8 @@ describe("a quarantine", () => {
   });
 
   test("lasts the whole grace period for a caller that does not know the boards", () => {
-    expect(heldUntil(link(), gracePeriod, at(39))).toEqual(at(40));
-    expect(heldUntil(link(), gracePeriod, at(40))).toBeUndefined();
-    expect(heldUntil(link({ restoredAt: undefined }), gracePeriod, at(1))).toBeUndefined();
+    expect(latestQuarantineEnd(link(), gracePeriod, at(39))).toEqual(at(40));
+    expect(latestQuarantineEnd(link(), gracePeriod, at(40))).toBeUndefined();
+    expect(latestQuarantineEnd(link({ restoredAt: undefined }), gracePeriod, at(1))).toBeUndefined();
   });
 });

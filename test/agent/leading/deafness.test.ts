@@ -32,13 +32,13 @@ function leader(timing = { sickFor: 60 * second, renewDeadline: 40 * second }) {
           ? { ...neverConnected, connected: true, lastReceived: at(now), lastNews: at(now) }
           : { ...neverConnected, lastNews: at(down), notLiveSince: at(down) };
       const leases = stuck === undefined ? nodes : { ...nodes, lastNews: at(stuck) };
-      deafness.look({ nodes, leases }, at(now));
+      deafness.update({ nodes, leases }, at(now));
     }
   };
   /** Looks every 5 s, from `from` to `to`, at watches with these histories. */
   const follow = (from: number, to: number, nodes: History, leases: History): void => {
     for (now = from; now <= to; now += 5)
-      deafness.look({ nodes: healthAt(now, nodes), leases: healthAt(now, leases) }, at(now));
+      deafness.update({ nodes: healthAt(now, nodes), leases: healthAt(now, leases) }, at(now));
   };
   return { deafness, look, follow, renewed };
 }
@@ -138,7 +138,7 @@ test("a leader whose watch of Leases only repeats its bookmarks is deaf, because
 
 test("a leader whose first lists are under way is not deaf", () => {
   const { deafness } = leader();
-  for (const seconds of [0, 300]) deafness.look({ nodes: neverConnected, leases: neverConnected }, at(seconds));
+  for (const seconds of [0, 300]) deafness.update({ nodes: neverConnected, leases: neverConnected }, at(seconds));
   expect(deafness.sickness(at(300))).toBeUndefined();
 });
 

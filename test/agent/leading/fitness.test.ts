@@ -41,7 +41,7 @@ class Board {
 
 test("an unwatched board counts as healthy, and has no quiet hours", () => {
   const { fitness } = new Board();
-  fitness.meet(() => [standby]);
+  fitness.attachPeers(() => [standby]);
   const shown = [fitness.whyNotToStand(0), fitness.whyToLeave(at(3600)), fitness.quietHoursAt(at(0)), fitness.unwell];
   expect(shown).toEqual([undefined, undefined, undefined, undefined]);
 });
@@ -56,10 +56,10 @@ test("a board that is barred is not a candidate, regardless of how long the Leas
 test("an unwell board is not a candidate for two Lease durations, and steps down once another board is a standby", () => {
   const { fitness } = new Board();
   const quiet = { until: undefined, why: "quiet hours" };
-  fitness.heed({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => quiet });
+  fitness.attachBoardWatch({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => quiet });
   expect([fitness.whyNotToStand(119_999), fitness.whyNotToStand(120_000)]).toEqual(["undervolted", undefined]);
   expect(fitness.whyToLeave(at(60))).toBeUndefined();
-  fitness.meet(() => [standby]);
+  fitness.attachPeers(() => [standby]);
   expect(fitness.whyToLeave(at(60))).toMatch(/^undervolted for .*, and pi-2 stands by$/);
   expect(fitness.quietHoursAt(at(0))).toBe(quiet);
 });
@@ -68,7 +68,7 @@ test("a deaf leader leaves the Lease to a standby, at most once an hour", () => 
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
   expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBeUndefined();
-  fitness.meet(() => [standby]);
+  fitness.attachPeers(() => [standby]);
   expect(fitness.whyToLeave(at(59), { deafness: deaf(0) })).toBeUndefined();
   expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe("its watches have failed for 1m, and pi-2 stands by");
   expect(fitness.whyToLeave(at(3659), { deafness: deaf(300) })).toBeUndefined();
@@ -80,11 +80,11 @@ test("a deaf leader leaves the Lease to a standby, at most once an hour", () => 
 test("a leader that cannot act leaves the Lease only to a board that it knows, at most once an hour together with deafness", () => {
   const { fitness } = new Board();
   const unable = { incapacity: { why: "its requests to delete pods have failed", since: at(0) } };
-  fitness.meet(() => undefined);
+  fitness.attachPeers(() => undefined);
   expect(fitness.whyToLeave(at(60), unable)).toBeUndefined();
-  fitness.meet(() => [{ ...standby, isReady: false }]);
+  fitness.attachPeers(() => [{ ...standby, isReady: false }]);
   expect(fitness.whyToLeave(at(60), unable)).toBeUndefined();
-  fitness.meet(() => [standby]);
+  fitness.attachPeers(() => [standby]);
   expect(fitness.whyToLeave(at(59), unable)).toBeUndefined();
   expect(fitness.whyToLeave(at(60), unable)).toBe("its requests to delete pods have failed for 1m, and pi-2 stands by");
   expect(fitness.whyToLeave(at(3659), unable)).toBeUndefined();
@@ -95,7 +95,7 @@ test("a leader that cannot act leaves the Lease only to a board that it knows, a
 test("a deaf leader that has never listed the boards leaves the Lease once an hour, because another board may be a standby", () => {
   const { fitness } = new Board();
   const deaf = (since: number) => ({ why: "its watches have failed", since: at(since) });
-  fitness.meet(() => undefined);
+  fitness.attachPeers(() => undefined);
   expect(fitness.whyToLeave(at(59), { deafness: deaf(0) })).toBeUndefined();
   expect(fitness.whyToLeave(at(60), { deafness: deaf(0) })).toBe(
     "its watches have failed for 1m, and it has never listed the boards",
@@ -106,8 +106,8 @@ test("a deaf leader that has never listed the boards leaves the Lease once an ho
 
 test("an undervolted leader that has never listed the boards keeps the Lease, because it may be alone", () => {
   const { fitness } = new Board();
-  fitness.heed({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => undefined });
-  fitness.meet(() => undefined);
+  fitness.attachBoardWatch({ sickness: () => ({ why: "undervolted", since: at(0) }), quietHoursAt: () => undefined });
+  fitness.attachPeers(() => undefined);
   expect(fitness.whyToLeave(at(600))).toBeUndefined();
 });
 
@@ -121,7 +121,7 @@ test.each([
   ["three terms ended abruptly, and the other board is not ready", 3, [{ ...standby, isReady: false }], 0, false],
 ])("does a board leave the Lease to others? %s", (_, broken, peers, leaderlessFor, does) => {
   const { fitness } = new Board(broken);
-  fitness.meet(() => peers);
+  fitness.attachPeers(() => peers);
   expect(fitness.whyNotToStand(leaderlessFor) !== undefined).toBe(does);
   expect(fitness.unwell !== undefined).toBe(broken >= 3);
 });
@@ -160,7 +160,7 @@ test.each([
   "after %i broken terms the next process does not have to leave the Lease to others: stored %i times",
   (broken, times) => {
     const board = new Board(broken);
-    board.fitness.meet(() => [standby]);
+    board.fitness.attachPeers(() => [standby]);
     board.fitness.standsAside();
     board.fitness.standsAside();
     expect(board.deferrals).toBe(times);

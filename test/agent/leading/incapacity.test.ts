@@ -41,7 +41,7 @@ class Leader {
       const now = this.clock.now();
       const { restoredAt } = this;
       const live: WatchHealth = { ...neverConnected, connected: true, lastReceived: now, lastNews: now, restoredAt };
-      this.incapacity.look({ nodes: live, leases: live }, now);
+      this.incapacity.update({ nodes: live, leases: live }, now);
       await this.clock.advance(5 * second);
     }
   }

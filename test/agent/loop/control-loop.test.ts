@@ -307,7 +307,7 @@ describe("a pass", () => {
   test("has not failed if its patience postponed acts, as long as the controller remembers them", async () => {
     const { clock, api, loop, log, term } = setUp({
       firstKeys: ["site"],
-      patience: 1000,
+      maxWait: 1000,
       decide: (_state, memory) => ({ actions: [create("x")], memory: memory + 1 }),
       remember: ({ memory }, outcomes) => ({
         actions: [],
@@ -326,7 +326,7 @@ describe("a pass", () => {
     const { clock, loop, term } = setUp(
       {
         firstKeys: ["site"],
-        patience: 1000,
+        maxWait: 1000,
         observe: async () => {
           await sleep(clock, 1500, new AbortController().signal);
           return "site" as const;

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "vitest";
-import { heardNow } from "../../../agent/judgement/word.ts";
+import { heardNow } from "../../../agent/judgement/lan-answer.ts";
 import type { Announcement } from "../../../agent/witness/announcement.ts";
 import { Answerer } from "../../../agent/witness/answerer.ts";
 import { BoardKey } from "../../../agent/witness/board-key.ts";

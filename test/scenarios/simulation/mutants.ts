@@ -27,8 +27,8 @@ const list = {
     wishes: { boards: 3 },
     breaks: one(
       "agent/election/lease-rules.ts",
-      "shifted(at, believedFor(record, candidate.timing.duration))",
-      "shifted(at, 0 * believedFor(record, candidate.timing.duration))",
+      "shifted(at, trustedDuration(record, candidate.timing.duration))",
+      "shifted(at, 0 * trustedDuration(record, candidate.timing.duration))",
     ),
   },
   "a term number that restarts with each Lease": {
@@ -149,12 +149,12 @@ const list = {
   "a word that lasts for ever": {
     noticedBy: "converged",
     wishes: { motif: "cut board", policy: "evidence", boards: 5, lan: "apart" },
-    breaks: one("agent/judgement/word.ts", "if (age > wordLasts &&", "if (age > 1000 * wordLasts &&"),
+    breaks: one("agent/judgement/lan-answer.ts", "if (age > answerValidFor &&", "if (age > 1000 * answerValidFor &&"),
   },
   "a reboot that is not noticed": {
     noticedBy: "converged",
     wishes: { motif: "dead kubelet", policy: "evidence", boards: 5, lan: "apart" },
-    breaks: one("agent/judgement/word.ts", "if (word.isRebooted &&", "if (word.isRebooted && age < 0 &&"),
+    breaks: one("agent/judgement/lan-answer.ts", "if (word.isRebooted &&", "if (word.isRebooted && age < 0 &&"),
   },
   "a Node without its boot": {
     noticedBy: "converged",

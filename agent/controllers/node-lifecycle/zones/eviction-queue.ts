@@ -59,7 +59,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
 
 /** Moves the waiting ones among these boards ahead of all others. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
-  const due = head(queue, () => true)?.due;
+  const due = firstEligible(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);
   if (due === undefined || entries.length === 0) return queue;
   const ahead = new Map(entries.map((entry) => [entry.name, { ...entry, due }]));
@@ -68,7 +68,7 @@ export function putFirst(queue: EvictionQueue, names: readonly string[]): Evicti
 }
 
 /** Ends a board's turn; the board remains in `seen`. */
-export function done(queue: EvictionQueue, name: string): EvictionQueue {
+export function dequeue(queue: EvictionQueue, name: string): EvictionQueue {
   if (!queue.waiting.has(name)) return queue;
   const waiting = new Map(queue.waiting);
   waiting.delete(name);
@@ -79,7 +79,7 @@ export function done(queue: EvictionQueue, name: string): EvictionQueue {
  * Queues a board again after a failed turn: its next turn comes no earlier than `due`, after boards that are due before
  * then. A board that has been removed since then remains removed.
  */
-export function again(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
+export function requeue(queue: EvictionQueue, name: string, due: Instant): EvictionQueue {
   const entry = queue.waiting.get(name);
   if (!entry) return queue;
   const waiting = new Map(queue.waiting);
@@ -88,7 +88,7 @@ export function again(queue: EvictionQueue, name: string, due: Instant): Evictio
 }
 
 /** The first board that may have a turn: the one with the earliest `due` or, among equals, the first to arrive. */
-export function head(queue: EvictionQueue, may: (name: string) => boolean): QueuedBoard | undefined {
+export function firstEligible(queue: EvictionQueue, may: (name: string) => boolean): QueuedBoard | undefined {
   let first: QueuedBoard | undefined;
   for (const entry of queue.waiting.values()) {
     if (may(entry.name) && (first === undefined || entry.due.mono < first.due.mono)) first = entry;
@@ -106,8 +106,8 @@ export interface Turn {
  * Gives the first board a turn if the bucket has a token. As in Kubernetes, the token is taken before checking whether
  * the head is due, and is lost if the turn fails.
  */
-export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Turn {
-  const entry = head(queue, may);
+export function takeTurn(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Turn {
+  const entry = firstEligible(queue, may);
   if (entry === undefined) return { queue, entry: undefined };
   const [granted, bucket] = take(queue.bucket, rateOf(queue), now);
   return { queue: { ...queue, bucket }, entry: granted && entry.due.mono <= now.mono ? entry : undefined };
@@ -115,7 +115,7 @@ export function turn(queue: EvictionQueue, may: (name: string) => boolean, now: 
 
 /** When the next turn is due. undefined if no board is waiting, or no token will ever be added. */
 export function nextTurnAt(queue: EvictionQueue, may: (name: string) => boolean, now: Instant): Instant | undefined {
-  const entry = head(queue, may);
+  const entry = firstEligible(queue, may);
   if (entry === undefined) return undefined;
   const token = nextToken(queue.bucket, rateOf(queue), now);
   return token !== undefined && token.mono < entry.due.mono ? entry.due : token;

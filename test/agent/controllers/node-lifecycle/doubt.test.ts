@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { boardsInDoubt } from "../../../../agent/controllers/node-lifecycle/doubt.ts";
+import { boardsToAsk } from "../../../../agent/controllers/node-lifecycle/boards-to-ask.ts";
 import type { Link } from "../../../../agent/judgement/link.ts";
 import { SiteModel } from "../site-model.ts";
 
@@ -20,7 +20,7 @@ async function siteAfter(silence: string): Promise<SiteModel> {
   return site;
 }
 
-const doubted = ({ memory, settings, now }: SiteModel, link = live) => boardsInDoubt(memory, { link, settings }, now);
+const doubted = ({ memory, settings, now }: SiteModel, link = live) => boardsToAsk(memory, { link, settings }, now);
 
 test.each([
   ["9s", []],

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { shifted } from "../../../../agent/base/clock.ts";
 import { firstMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
+import { outcomeRound } from "../../../../agent/controllers/node-lifecycle/outcome-round.ts";
 import type { ActedPass } from "../../../../agent/controllers/node-lifecycle/pass.ts";
-import { settle } from "../../../../agent/controllers/node-lifecycle/settle.ts";
 import { openValve } from "../../../../agent/controllers/safety-valve.ts";
 import { noHolds } from "../../../../agent/holds/holds.ts";
 import { defaults } from "../site-model.ts";
@@ -17,7 +17,7 @@ test.each([
 ])("boards are judged every period, even after a pass that %s", (_, took, requeueAfter) => {
   const pass: ActedPass = {
     stage: "acts",
-    since: shifted(now, took),
+    roundEndedAt: shifted(now, took),
     link,
     holds: noHolds,
     valve: openValve,
@@ -25,5 +25,5 @@ test.each([
     marks: new Map(),
   };
   const memory = { ...firstMemory, monitorAt: shifted(now, defaults.monitorPeriod) };
-  expect(settle(pass, [], memory, { settings: defaults, now }).requeueAfter).toBe(requeueAfter);
+  expect(outcomeRound(pass, [], memory, { settings: defaults, now }).requeueAfter).toBe(requeueAfter);
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Instant } from "../../../../agent/base/clock.ts";
 import { fullBucket } from "../../../../agent/base/token-bucket.ts";
 import type { ZoneRecord } from "../../../../agent/controllers/node-lifecycle/memory.ts";
-import { over, overtaken, spentAt, takeTurns } from "../../../../agent/controllers/node-lifecycle/turns.ts";
+import { spentAt, takeTurns, withPaidTurn, withTurnEnded } from "../../../../agent/controllers/node-lifecycle/turns.ts";
 import { addAll, newQueue } from "../../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 
 const at = (seconds: number): Instant => ({ mono: 1000 * seconds, wall: 1000 * seconds });
@@ -22,7 +22,7 @@ const zone: ZoneRecord = {
 const afterFirst = (seconds: number): ZoneRecord => {
   const { zone: taken, names } = takeTurns(zone, anyone, at(0));
   expect(names).toEqual(["pi-1"]);
-  return over(spentAt(taken, at(seconds)), "pi-1");
+  return withTurnEnded(spentAt(taken, at(seconds)), "pi-1");
 };
 
 const nextTurn = (before: ZoneRecord): number =>
@@ -39,10 +39,10 @@ test.each([0, 1, 8, 25])(
 
 test("a paid turn that was repeated counts from its repetition", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(0));
-  const met = overtaken(spentAt(taken, at(1)), "pi-1", { version: "1", until: at(5) });
+  const met = withPaidTurn(spentAt(taken, at(1)), "pi-1", { version: "1", until: at(5) });
   const repeated = takeTurns(met, anyone, at(4));
   expect(repeated.names).toEqual(["pi-1"]);
-  expect(nextTurn(over(spentAt(repeated.zone, at(5)), "pi-1"))).toBe(15);
+  expect(nextTurn(withTurnEnded(spentAt(repeated.zone, at(5)), "pi-1"))).toBe(15);
 });
 
 test("a write that ended before the allowance was checked again does not change anything", () => {
@@ -52,7 +52,7 @@ test("a write that ended before the allowance was checked again does not change 
 
 test("a paid turn ends when its board is no longer due, and the next one costs a token", () => {
   const { zone: taken } = takeTurns(zone, anyone, at(0));
-  const met = overtaken(spentAt(taken, at(0)), "pi-1", { version: "1", until: at(15) });
+  const met = withPaidTurn(spentAt(taken, at(0)), "pi-1", { version: "1", until: at(15) });
   const held = takeTurns(met, { ...anyone, may: () => false }, at(1));
   expect([held.names, held.zone.paid.size]).toEqual([[], 0]);
   expect(takeTurns(held.zone, anyone, at(2)).names).toEqual([]);

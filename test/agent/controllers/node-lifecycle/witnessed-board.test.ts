@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import type { KubeletState } from "../../../../agent/judgement/lan-answer.ts";
 import type { Policy } from "../../../../agent/judgement/verdict.ts";
-import type { KubeletState } from "../../../../agent/judgement/word.ts";
 import { toleration } from "../../../support/builders.ts";
 import { SiteModel } from "../site-model.ts";
 

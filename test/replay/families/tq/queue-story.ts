@@ -2,14 +2,14 @@ import { type Instant, type Millis, shifted } from "../../../../agent/base/clock
 import { fullBucket } from "../../../../agent/base/token-bucket.ts";
 import {
   addAll,
-  again,
-  done,
+  dequeue,
   type EvictionQueue,
-  head,
+  firstEligible,
   levelAt,
   type QueuedBoard,
   removeAll,
-  turn,
+  requeue,
+  takeTurn,
   withRate,
 } from "../../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 import { MalformedCase } from "../../malformed.ts";
@@ -60,10 +60,10 @@ export class QueueStory {
         this.#queue = removeAll(before, namesOf(event));
         break;
       case "removeFromQueue":
-        this.#queue = done(before, event.name);
+        this.#queue = dequeue(before, event.name);
         break;
       case "replace":
-        this.#queue = again(before, event.name, at(event.processAtMs));
+        this.#queue = requeue(before, event.name, at(event.processAtMs));
         break;
       case "clear":
         this.#queue = removeAll(before, [...before.seen]);
@@ -85,9 +85,9 @@ export class QueueStory {
   state(now: Instant): object {
     const order: string[] = [];
     let rest = this.#queue;
-    for (let entry = head(rest, anyone); entry; entry = head(rest, anyone)) {
+    for (let entry = firstEligible(rest, anyone); entry; entry = firstEligible(rest, anyone)) {
       order.push(entry.name);
-      rest = done(rest, entry.name);
+      rest = dequeue(rest, entry.name);
     }
     return { order, seen: [...this.#queue.seen].sort(), limiter: this.#limiter(now) };
   }
@@ -115,7 +115,7 @@ export class QueueStory {
     let now = begin;
     for (;;) {
       this.#refill(now);
-      const { queue, entry } = turn(this.#queue, anyone, now);
+      const { queue, entry } = takeTurn(this.#queue, anyone, now);
       this.#queue = queue;
       if (entry === undefined) return;
       const turnsBefore = turns.get(entry.name) ?? 0;
@@ -132,7 +132,7 @@ export class QueueStory {
     if (this.tried.length > mostTurns) throw new MalformedCase([`the turns of ${name} never come to an end`]);
     const after = shifted(now, takesMs);
     this.#queue = addAll(removeAll(this.#queue, remove), add, after);
-    this.#queue = isDone ? done(this.#queue, name) : again(this.#queue, name, shifted(now, waitMs + nanosecond));
+    this.#queue = isDone ? dequeue(this.#queue, name) : requeue(this.#queue, name, shifted(now, waitMs + nanosecond));
     return after;
   }
 }

@@ -3,15 +3,15 @@ import { type Instant, shifted } from "../../../../../agent/base/clock.ts";
 import { emptyBucket, fullBucket } from "../../../../../agent/base/token-bucket.ts";
 import {
   addAll,
-  again,
-  done,
+  dequeue,
   type EvictionQueue,
-  head,
+  firstEligible,
   newQueue,
   nextTurnAt,
   putFirst,
   removeAll,
-  turn,
+  requeue,
+  takeTurn,
   withRate,
 } from "../../../../../agent/controllers/node-lifecycle/zones/eviction-queue.ts";
 
@@ -26,8 +26,8 @@ function handled(queue: EvictionQueue, from: number): readonly string[] {
   const order: string[] = [];
   let rest = queue;
   for (let seconds = from; rest.waiting.size > 0 && seconds < from + 100; seconds++) {
-    const { queue: after, entry } = turn(rest, anyone, at(seconds));
-    rest = entry ? done(after, entry.name) : after;
+    const { queue: after, entry } = takeTurn(rest, anyone, at(seconds));
+    rest = entry ? dequeue(after, entry.name) : after;
     if (entry) order.push(entry.name);
   }
   return order;
@@ -47,7 +47,7 @@ describe("a queue of boards", () => {
   test("does not add a board twice, even after its turn, until it is removed", () => {
     const queue = addAll(eager, ["pi"], at(0));
     expect(addAll(queue, ["pi"], at(1))).toBe(queue);
-    const over = done(queue, "pi");
+    const over = dequeue(queue, "pi");
     expect(addAll(over, ["pi"], at(2))).toBe(over);
     expect(names(addAll(removeAll(over, ["pi"]), ["pi"], at(3)))).toEqual(["pi"]);
   });
@@ -60,13 +60,13 @@ describe("a queue of boards", () => {
   test("does not add a board again that was removed during its turn", () => {
     const queue = addAll(eager, ["first", "second"], at(0));
     const removed = removeAll(queue, ["second"]);
-    expect(again(removed, "second", at(1))).toBe(removed);
-    expect(names(again(queue, "first", at(1)))).toEqual(["second", "first"]);
+    expect(requeue(removed, "second", at(1))).toBe(removed);
+    expect(names(requeue(queue, "first", at(1)))).toEqual(["second", "first"]);
   });
 
   test("puts a failed turn behind those that are due earlier", () => {
-    const queue = again(addAll(eager, ["first", "second"], at(0)), "first", at(0.05));
-    expect(head(queue, anyone)?.name).toBe("second");
+    const queue = requeue(addAll(eager, ["first", "second"], at(0)), "first", at(0.05));
+    expect(firstEligible(queue, anyone)?.name).toBe("second");
     expect(handled(queue, 1)).toEqual(["second", "first"]);
   });
 
@@ -79,8 +79,8 @@ describe("a queue of boards", () => {
 
   test("skips boards that may not have a turn", () => {
     const queue = addAll(eager, ["held", "free"], at(0));
-    expect(turn(queue, (name) => name === "free", at(0)).entry?.name).toBe("free");
-    expect(turn(queue, () => false, at(0)).queue).toBe(queue);
+    expect(takeTurn(queue, (name) => name === "free", at(0)).entry?.name).toBe("free");
+    expect(takeTurn(queue, () => false, at(0)).queue).toBe(queue);
   });
 });
 
@@ -89,31 +89,31 @@ describe("the allowance of a zone", () => {
 
   test("permits one board per ten seconds, the first immediately", () => {
     const queue = addAll(slow, ["a", "b"], at(0));
-    const first = turn(queue, anyone, at(0));
+    const first = takeTurn(queue, anyone, at(0));
     expect(first.entry?.name).toBe("a");
-    const rest = done(first.queue, "a");
+    const rest = dequeue(first.queue, "a");
     expect(nextTurnAt(rest, anyone, at(0))).toEqual(at(10));
-    expect(turn(rest, anyone, at(9.99)).entry).toBeUndefined();
-    expect(turn(rest, anyone, at(10)).entry?.name).toBe("b");
+    expect(takeTurn(rest, anyone, at(9.99)).entry).toBeUndefined();
+    expect(takeTurn(rest, anyone, at(10)).entry?.name).toBe("b");
   });
 
   test("loses its token before the head is checked for being due", () => {
-    const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
-    const tooEarly = turn(queue, anyone, at(0));
+    const queue = requeue(addAll(slow, ["pi"], at(0)), "pi", at(5));
+    const tooEarly = takeTurn(queue, anyone, at(0));
     expect(tooEarly.entry).toBeUndefined();
-    expect(turn(tooEarly.queue, anyone, at(5)).entry).toBeUndefined();
-    expect(turn(tooEarly.queue, anyone, at(10)).entry?.name).toBe("pi");
+    expect(takeTurn(tooEarly.queue, anyone, at(5)).entry).toBeUndefined();
+    expect(takeTurn(tooEarly.queue, anyone, at(10)).entry?.name).toBe("pi");
   });
 
   test("plans no turn before a board is due, and none if no board waits", () => {
-    const queue = again(addAll(slow, ["pi"], at(0)), "pi", at(5));
+    const queue = requeue(addAll(slow, ["pi"], at(0)), "pi", at(5));
     expect(nextTurnAt(queue, anyone, at(0))).toEqual(at(5));
     expect(nextTurnAt(slow, anyone, at(0))).toBeUndefined();
   });
 
   test("gives no turn at a rate of 0, and follows a new rate", () => {
     const never = withRate(addAll(slow, ["pi"], at(0)), 0, at(0));
-    expect(turn(never, anyone, at(100_000)).entry).toBeUndefined();
+    expect(takeTurn(never, anyone, at(100_000)).entry).toBeUndefined();
     expect(nextTurnAt(never, anyone, at(0))).toBeUndefined();
     expect(withRate(never, 5.5, at(0)).rate).toBe(5.5);
   });

@@ -11,7 +11,7 @@ export type KubeletState =
   | { readonly is: "down"; readonly forMs: Millis };
 
 /** The signed answer to a question of the leader, from a board that sends the API no heartbeats. */
-export interface Word {
+export interface LanAnswer {
   /** When the question was sent: the board was running at that time or later. */
   readonly askedAt: Instant;
   /** The number of questions sent to the board since. */
@@ -26,14 +26,14 @@ export interface Word {
  * it stops doing so. The second condition is needed because time in which the leader was suspended, and so sent no
  * questions, is not silence of the board.
  */
-export const wordLasts: Millis = 30_000;
+export const answerValidFor: Millis = 30_000;
 const fewestQuestions = 6;
 
 /** What a board's last word shows now; undefined if there is none, or it is too old. */
-export function heardNow(word: Word | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
+export function heardNow(word: LanAnswer | undefined, unmanagedHold: Millis, now: Instant): Heard | undefined {
   if (word === undefined) return undefined;
   const age = elapsed(word.askedAt, now);
-  if (age > wordLasts && word.asked >= fewestQuestions) return undefined;
+  if (age > answerValidFor && word.asked >= fewestQuestions) return undefined;
   // Containers outlive their kubelet, but not the boot: after a reboot, nothing runs until a kubelet starts it (D172).
   if (word.isRebooted && word.kubelet.is !== "ok") return "no kubelet since boot";
   switch (word.kubelet.is) {

@@ -2,23 +2,23 @@ import { elapsed, type Instant, laterOf, shifted } from "../../base/clock.ts";
 import { dispositionOf } from "../../base/errors.ts";
 import { isPostponed } from "../../base/postponed.ts";
 import type { Outcome } from "../../execution/actions.ts";
-import { isHeld } from "../../judgement/link.ts";
+import { isQuarantineActive } from "../../judgement/link.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { withSpecTaints } from "./back.ts";
 import { dueTaints } from "./grounds.ts";
 import { taintRecord } from "./judge.ts";
 import { type BoardRecord, type SiteMemory, withEviction, type ZoneRecord } from "./memory.ts";
 import type { ActedPass, TaintWrite } from "./pass.ts";
+import { withSpecTaints } from "./returned-boards.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { runningTaint } from "./taints.ts";
 import { mayHaveTurn } from "./turn-writes.ts";
-import { failed, nextPassAt, over, overtaken, spentAt } from "./turns.ts";
+import { nextPassAt, spentAt, withPaidTurn, withTurnEnded, withTurnFailed } from "./turns.ts";
 
 /** Number of monitor periods for which a turn stays paid (see `PaidTurn`), counted from its first conflict. */
 const paidPeriods = 3;
 
 /** The last round of a pass: records the outcomes of the writes and sets the time of the next pass. */
-export function settle(
+export function outcomeRound(
   pass: ActedPass,
   outcomes: readonly Outcome[],
   memory: SiteMemory,
@@ -43,8 +43,8 @@ export function settle(
     const zone = zones.get(write.turn ?? "");
     if (zone && write.turn !== undefined) zones.set(write.turn, afterTurn(zone, write, outcome, { settings, now }));
   }
-  const end = endOf(outcomes, pass.since);
-  return ended({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, settings, end);
+  const end = endOf(outcomes, pass.roundEndedAt);
+  return withPassEnded({ ...memory, boards, zones, unmarked, uncleared, pass: undefined }, pass, settings, end);
 }
 
 /** When the last outcome arrived. */
@@ -52,13 +52,13 @@ export const endOf = (outcomes: readonly Outcome[], now: Instant): Instant =>
   outcomes.reduce((last, { at }) => laterOf(last, at), now);
 
 /** Ends the pass. The next one is due at the next monitor pass or turn, whichever comes first. */
-function ended(
+function withPassEnded(
   memory: SiteMemory,
   { link, holds, valve }: ActedPass,
   settings: NodeLifecycleSettings,
   now: Instant,
 ): Decision<SiteMemory> {
-  const known = { link, holds, valve, isInQuarantine: isHeld(memory.quarantine), settings, now };
+  const known = { link, holds, valve, isInQuarantine: isQuarantineActive(memory.quarantine), settings, now };
   const may = mayHaveTurn(memory.boards, known);
   const wakes = [memory.monitorAt, ...[...memory.zones.values()].map((zone) => nextPassAt(zone, may, now))];
   const requeueAfter = Math.min(...wakes.filter((at) => at !== undefined).map((at) => elapsed(now, at)));
@@ -75,10 +75,10 @@ function afterTurn(
   const { name, resourceVersion } = node.metadata;
   const at = outcome.at ?? now;
   const zone = spentAt(before, at);
-  if (outcome.ok) return { ...over(zone, name), evictions: withEviction(zone.evictions, now) };
-  if (isPostponed(outcome.error) || dispositionOf(outcome.error) !== "refresh") return failed(zone, name, now);
+  if (outcome.ok) return { ...withTurnEnded(zone, name), evictions: withEviction(zone.evictions, now) };
+  if (isPostponed(outcome.error) || dispositionOf(outcome.error) !== "refresh") return withTurnFailed(zone, name, now);
   const until = shifted(at, paidPeriods * settings.monitorPeriod);
-  return overtaken(zone, name, { version: resourceVersion, until });
+  return withPaidTurn(zone, name, { version: resourceVersion, until });
 }
 
 /**

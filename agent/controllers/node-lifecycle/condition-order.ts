@@ -5,7 +5,7 @@ import { zoneOf } from "./zones/zones.ts";
  * Maximum number of boards whose conditions are written per pass. If no board of a site is ready, thousands wait, but
  * the API client could not send more in time.
  */
-const mostWrites = 300;
+const maxWrites = 300;
 
 /**
  * The silent boards whose conditions are written next, most urgent first. Boards with pods go first, because these are
@@ -13,7 +13,7 @@ const mostWrites = 300;
  * zone does not wait behind a large, completely silent one. Within a zone the board with the longest silence goes
  * first.
  */
-export function neediest(examined: readonly Examined[], hasPods: (board: string) => boolean): readonly Examined[] {
+export function nextToMark(examined: readonly Examined[], hasPods: (board: string) => boolean): readonly Examined[] {
   const ranked: { readonly board: Examined; readonly isEmpty: boolean; readonly rank: number }[] = [];
   for (const isEmpty of [false, true]) {
     const ranks = new Map<string, number>();
@@ -29,7 +29,7 @@ export function neediest(examined: readonly Examined[], hasPods: (board: string)
   }
   return ranked
     .sort((a, b) => Number(a.isEmpty) - Number(b.isEmpty) || a.rank - b.rank)
-    .slice(0, mostWrites)
+    .slice(0, maxWrites)
     .map(({ board }) => board);
 }
 

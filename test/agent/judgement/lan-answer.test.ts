@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { heardNow, type Word } from "../../../agent/judgement/word.ts";
+import { heardNow, type LanAnswer } from "../../../agent/judgement/lan-answer.ts";
 
 const hold = 900_000;
 const at = (mono: number) => ({ mono, wall: 0 });
-const word = (kubelet: Word["kubelet"], asked = 6): Word => ({ askedAt: at(0), asked, kubelet });
+const word = (kubelet: LanAnswer["kubelet"], asked = 6): LanAnswer => ({ askedAt: at(0), asked, kubelet });
 
 test.each([
   ["just now", word({ is: "ok" }, 0), 0, "kubelet ok"],

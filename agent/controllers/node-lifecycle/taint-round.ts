@@ -1,10 +1,10 @@
 import type { Instant } from "../../base/clock.ts";
 import type { Action, ObjectRef } from "../../execution/actions.ts";
-import { isHeld } from "../../judgement/link.ts";
+import { isQuarantineActive } from "../../judgement/link.ts";
 import { noPastSilences } from "../../judgement/past-silence.ts";
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
-import { freezeAt, type Known, taintGrounds } from "./grounds.ts";
+import { freezeOnJudged, type TaintCircumstances, taintGrounds } from "./grounds.ts";
 import { silentSinceNow, withMissed } from "./health.ts";
 import { causeOf, type Judged, judgeBoard, recordOf, type TaintPlan, taintPlan } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
@@ -22,7 +22,7 @@ import { judgeZones } from "./zones/site-zones.ts";
  * a board whose conditions the API refused must not count in its zone. A board whose conditions are still waiting to be
  * written does count, because the eviction rate of a zone must not depend on how fast we may write.
  */
-export function act(
+export function taintRound(
   pass: MonitorPass,
   memory: SiteMemory,
   { settings, now }: { readonly settings: NodeLifecycleSettings; readonly now: Instant },
@@ -33,7 +33,7 @@ export function act(
     return judgeBoard(examined, fate, memory, { settings, now });
   });
   const { link, holds, valve, inherited } = pass;
-  const known = { link, holds, valve, isInQuarantine: isHeld(memory.quarantine), settings, now };
+  const known = { link, holds, valve, isInQuarantine: isQuarantineActive(memory.quarantine), settings, now };
   const { zones: judgedZones, disruption } = judgeZones(boards, memory, { settings, inherited, holds, now });
   // A new Node keeps a NoExecute taint that it arrives with only if its Ready condition justifies that taint. While no
   // board of the site is ready, taints are removed from Nodes that joined and from those whose removal failed before.
@@ -43,7 +43,7 @@ export function act(
     (disruption === "all-silent" && (memory.uncleared.has(board.name) || hasJoined(board, memory)));
   const planOf = (board: Judged): TaintPlan => {
     const plan = isToClear(board) ? "clear" : taintPlan(board);
-    return plan === "swap" && freezeAt(board, known) !== undefined ? "held" : plan;
+    return plan === "swap" && freezeOnJudged(board, known) !== undefined ? "held" : plan;
   };
   const plans = new Map(boards.map((board) => [board, planOf(board)]));
   const records = recordsOf(boards, pass, memory, { fresh: disruption === "resumed", settings, now });
@@ -56,7 +56,7 @@ export function act(
   // not be removed is retried in the next pass.
   const writes = new Map(turns);
   for (const [board, plan] of plans) {
-    const isDone = writes.has(board.name) || pass.back.has(board.name);
+    const isDone = writes.has(board.name) || pass.taintRemovals.has(board.name);
     const write = isDone ? undefined : taintWrite(board, plan, zones.get(board.zone), known);
     if (write) writes.set(board.name, write);
   }
@@ -69,12 +69,20 @@ export function act(
       zones,
       unmarked: pods.unmarked,
       uncleared: new Set(
-        boards.flatMap((board) => (pass.back.has(board.name) && runningTaint(board.node) ? board.name : [])),
+        boards.flatMap((board) => (pass.taintRemovals.has(board.name) && runningTaint(board.node) ? board.name : [])),
       ),
       silences: noPastSilences,
       judgedAt: now,
       behindSince: boards.some(({ unwritten }) => unwritten) ? (memory.behindSince ?? now) : undefined,
-      pass: { stage: "acts", since: pass.at, link: pass.link, holds, valve, writes, marks: pods.marks },
+      pass: {
+        stage: "acts",
+        roundEndedAt: pass.roundEndedAt,
+        link: pass.link,
+        holds,
+        valve,
+        writes,
+        marks: pods.marks,
+      },
     },
   };
 }
@@ -149,7 +157,7 @@ function taintWrite(
   board: Judged,
   plan: TaintPlan,
   zone: ZoneRecord | undefined,
-  known: Known,
+  known: TaintCircumstances,
 ): TaintWrite | undefined {
   const { node, cached } = board;
   const base = { node, cached, turn: undefined };
@@ -174,7 +182,7 @@ const nodeEvents = (boards: readonly Judged[]): readonly Action[] =>
     return nodeEvent({ name, uid: health.uid }, "NodeNotReady", message);
   });
 
-const fellSilent = ({ observed, ready }: Judged): boolean => observed === "True" && ready !== "True";
+const fellSilent = ({ readyBefore, ready }: Judged): boolean => readyBefore === "True" && ready !== "True";
 
 /**
  * The boards whose pods still have to be marked. In the first pass these include all boards that are Unknown, because a
@@ -186,7 +194,7 @@ function unmarked(
   { policy }: NodeLifecycleSettings,
 ): ReadonlySet<string> {
   if (policy === "kubernetes") return memory.unmarked;
-  const found = boards.filter((board) => board.observed === "Unknown" && isNew(board, memory));
+  const found = boards.filter((board) => board.readyBefore === "Unknown" && isNew(board, memory));
   return new Set([...memory.unmarked, ...found.map(({ name }) => name)]);
 }
 
@@ -210,7 +218,7 @@ function markPods(
   for (const board of boards) {
     const pending = before.has(board.name);
     if (board.unsettled && pending) unmarked.add(board.name);
-    if (board.unsettled || !(fellSilent(board) || (pending && board.observed !== "True"))) continue;
+    if (board.unsettled || !(fellSilent(board) || (pending && board.readyBefore !== "True"))) continue;
     const found = pods.get(board.name);
     const permitted = board.ready === "False" || board.permitted;
     if (found === undefined || !permitted) unmarked.add(board.name);

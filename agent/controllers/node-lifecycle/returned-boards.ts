@@ -10,11 +10,11 @@ import { withoutNoExecute } from "./taints.ts";
  * limits. They are sent before the conditions of silent boards, because a living kubelet changes its Node within
  * seconds, and our write would then be refused as a conflict.
  */
-export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
+export function taintRemovals(examined: readonly Examined[]): ReadonlyMap<string, TaintWrite> {
   const back = new Map<string, TaintWrite>();
   for (const board of examined) {
     const { node, cached } = board.sighting;
-    if (board.observed !== "True" || deservesUnknown(board)) continue;
+    if (board.readyBefore !== "True" || deservesUnknown(board)) continue;
     const taints = withoutNoExecute(node);
     if (taints)
       back.set(node.metadata.name, { node, cached, taints, cause: undefined, grounds: undefined, turn: undefined });
@@ -25,7 +25,7 @@ export function boardsBack(examined: readonly Examined[]): ReadonlyMap<string, T
 /**
  * The examined boards after the writes of `back`. If a taint was removed, the Node is the one that this write returned.
  */
-export function freed(
+export function withTaintsRemoved(
   examined: readonly Examined[],
   back: ReadonlyMap<string, TaintWrite>,
   outcomes: readonly Outcome[],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { nextToMark } from "../../../../agent/controllers/node-lifecycle/condition-order.ts";
 import type { Examined } from "../../../../agent/controllers/node-lifecycle/health.ts";
-import { neediest } from "../../../../agent/controllers/node-lifecycle/need.ts";
 import { node } from "../../../support/builders.ts";
 
 const board = (
@@ -33,11 +33,11 @@ const board = (
   },
   evidence: { live: true, silentMs: 0, graceMs: 0, provenMs: 0, own: false, heard: undefined, confirmedBy: undefined },
   verdict: { verdict, rule: "" },
-  observed,
+  readyBefore: observed,
 });
 
 const names = (boards: readonly Examined[], withPods: readonly string[] = []): readonly string[] =>
-  neediest(boards, (name) => withPods.includes(name)).map(({ sighting }) => sighting.node.metadata.name);
+  nextToMark(boards, (name) => withPods.includes(name)).map(({ sighting }) => sighting.node.metadata.name);
 
 test("only silent boards whose conditions do not yet show the silence need a write", () => {
   expect(names([board("alive", { verdict: "alive" }), board("known", { observed: "Unknown" }), board("lost")])).toEqual(

@@ -9,7 +9,7 @@ import type { NodeLifecycleSettings } from "./settings.ts";
  * that missed a time between two outages. Undefined while our own view of the API is not live, because it is then
  * unknown which boards are silent.
  */
-export function boardsInDoubt(
+export function boardsToAsk(
   { boards }: Pick<SiteMemory, "boards">,
   { link, settings }: { readonly link: Link; readonly settings: NodeLifecycleSettings },
   now: Instant,

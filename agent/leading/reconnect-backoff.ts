@@ -5,14 +5,16 @@ import type { Config } from "../config/settings.ts";
  * How long a leader's problem with its API server must last before another board should lead: at least the renew
  * deadline, because a leader whose entire link is down also leads for that long.
  */
-export const lastingFor = ({ sickFor, renewDeadline }: Pick<Config["leader"], "sickFor" | "renewDeadline">): Millis =>
-  Math.max(sickFor, renewDeadline);
+export const minTroubleDuration = ({
+  sickFor,
+  renewDeadline,
+}: Pick<Config["leader"], "sickFor" | "renewDeadline">): Millis => Math.max(sickFor, renewDeadline);
 
 /**
  * Opens new connections during a problem that another API server may not have: the first after a quarter of the time
  * after which another board should lead, and then another one each time the elapsed time has doubled.
  */
-export class NewConnections {
+export class ReconnectBackoff {
   readonly #first: Millis;
   readonly #renew: () => void;
   #since: Instant | undefined;
