@@ -253,7 +253,7 @@ describeKube("a user without some permissions", () => {
     agent
       .status()
       ?.health.conditions.find(
-        ({ type, message }) => type === "PermissionMissing" && message.includes(`may not ${verb} ${resource}`),
+        ({ type, message }) => type === "PermissionMissing" && message.includes(`is not allowed to ${verb} ${resource}`),
       );
 
   /** Starts an agent without the permission; `provoke` causes work that needs it. */
@@ -270,7 +270,7 @@ describeKube("a user without some permissions", () => {
     await until("PermissionMissing", isTold, 15, () => tail(agent));
     const { message, hint } = missing(agent, verb, resource) ?? { message: "", hint: "" };
     const group = resource === "leases" ? "coordination.k8s.io" : "";
-    expect(message).toMatch(new RegExp(`^user agent may not ${verb} ${resource}( in namespace \\S+)?$`));
+    expect(message).toMatch(new RegExp(`^user agent is not allowed to ${verb} ${resource}( in namespace \\S+)?$`));
     expect(hint).toContain(`apiGroups ["${group}"], resources ["${resource}"], verbs ["${verb}"]`);
     // Its consequences are not reported as well.
     const expected = ["PermissionMissing", "WorkloadsNotRun", "ZoneDisrupted", "BoardsLost"];
