@@ -79,7 +79,7 @@ const nothing: Omit<GcPass, "kind"> = {
   ended: [],
   outOfService: [],
   missing: [],
-  fates: new Map(),
+  lookups: new Map(),
   orphans: [],
   shut: () => undefined,
   unbound: [],
@@ -191,7 +191,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
 
   async function orphaned(name: string, method: string): Promise<Held> {
     await makePod(name, { on: `gone-${name}` });
-    const orphans = [{ board: `gone-${name}`, pods: [await pod(name)], isPart: false }];
+    const orphans = [{ board: `gone-${name}`, pods: [await pod(name)], hasMore: false }];
     const { actions } = collect({ kind: "pass", ...nothing, orphans }, firstGcMemory, now());
     return former.send(actions, sent(method, `/pods/${name}`));
   }

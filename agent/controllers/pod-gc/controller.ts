@@ -46,7 +46,15 @@ const mostRequests = 64;
 const early: Millis = 1;
 
 /**
- * Deletes pods that are no longer needed and that no kubelet will delete. Finds them by index, and so reads few pods.
+ * Deletes pods that are no longer needed and that no kubelet will delete, by the four rules of kube-controller-manager.
+ * Finds them by index, and so reads few pods.
+ *
+ * rule                                          | found by          | precondition    | held by the safety valve
+ * ----------------------------------------------|-------------------|-----------------|-------------------------
+ * ended, above the threshold                    | `endedPods`       | uid             | no
+ * terminating on a board that is out of service | `terminatingPods` | uid and version | no
+ * on a board whose Node is deleted              | `orphanedPods`    | uid and version | yes
+ * terminating, never bound to a board           | `terminatingPods` | uid             | no
  */
 export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controller<GcState, GcMemory> => ({
   name: "pod-gc",
@@ -58,14 +66,14 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
   async observe(_key, site, memory) {
     const { now } = site;
     const isEarly = memory.passAt !== undefined && now.mono < memory.passAt.mono - early;
-    if (isEarly && memory.overtaken.size === 0) return { kind: "early" };
+    if (isEarly && memory.overtaken.size === 0) return { kind: "idle" };
     if (verdictDeps.judge() === undefined) return { kind: "unchecked" };
     const verdicts = boardVerdicts(verdictDeps, site);
     const { held, freezeOn } = verdicts;
-    if (held !== undefined) return { kind: "held", why: held };
+    if (held !== undefined) return { kind: "paused", why: held };
     const { valve = () => openValve } = verdictDeps;
     const shut: ShutOn = (namespace) => valve(now, namespace).shut;
-    if (isEarly) return { kind: "again", shut, ...(await stillToGo(memory.overtaken, verdicts, site)) };
+    if (isEarly) return { kind: "retryConflicts", shut, ...(await readConflicts(memory.overtaken, verdicts, site)) };
     const missing = await site.inTurns(missingBoards(site));
     // Boards that have waited longest come first, and namespaces take turns, because invented boards must not delay
     // others.
@@ -73,10 +81,18 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
       .filter(({ name }) => isDue(memory.waiting.get(name), now) && freezeOn(name) === undefined)
       .sort((a, b) => dueSince(memory, a.name) - dueSince(memory, b.name));
     const next = alternatingNamespaces(due).slice(0, mostRequests);
-    const fates = await fatesOf(names(next), site);
-    const toGo = await site.inTurns(podsToGo(site, terminatedThreshold, fates));
-    const outOfService = await stillOutOfService(toGo.outOfService, verdicts, site);
-    return { kind: "pass", shut, ...toGo, outOfService, missing: names(missing), fates };
+    const lookups = await nodeLookups(names(next), site);
+    const { terminating, ...found } = await site.inTurns(podsToGo(site, terminatedThreshold, lookups));
+    const outOfService = await stillOutOfService(terminating.outOfService, verdicts, site);
+    return {
+      kind: "pass",
+      shut,
+      ...found,
+      unbound: terminating.unbound,
+      outOfService,
+      missing: names(missing),
+      lookups,
+    };
   },
   decide,
   remember,
@@ -90,19 +106,19 @@ const names = (boards: readonly MissingBoard[]): readonly string[] => boards.map
  * Reads the Nodes of missing boards from the API. Errors are not reported here, because the link's own checks report
  * them.
  */
-async function fatesOf(boards: readonly string[], site: SiteView): Promise<GcPass["fates"]> {
-  const fates = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
+async function nodeLookups(boards: readonly string[], site: SiteView): Promise<GcPass["lookups"]> {
+  const lookups = new Map<string, "deleted" | "exists" | "unanswered">(boards.map((board) => [board, "unanswered"]));
   await forEachConcurrently(boards, async (board) => {
-    fates.set(board, (await site.fetch(nodes, board)) === undefined ? "deleted" : "exists");
+    lookups.set(board, (await site.fetch(nodes, board)) === undefined ? "deleted" : "exists");
   });
-  return fates;
+  return lookups;
 }
 
 /**
  * The pods whose deletion met a conflict and that must still be deleted, read from the API because the cache may be
  * behind.
  */
-async function stillToGo(
+async function readConflicts(
   overtaken: ReadonlySet<string>,
   verdicts: BoardVerdicts,
   site: SiteView,
@@ -114,13 +130,13 @@ async function stillToGo(
     if (pod && board !== undefined && verdicts.freezeOn(board) === undefined) live.push({ pod: barePod(pod), board });
   });
   const lost = new Set(live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined));
-  const fates = await fatesOf([...lost], site);
-  const orphans = live.filter(({ board }) => fates.get(board) === "deleted");
+  const lookups = await nodeLookups([...lost], site);
+  const orphans = live.filter(({ board }) => lookups.get(board) === "deleted");
   const outOfService = live.filter(
     ({ pod, board }) => isTerminating(pod) && isOutOfService(site.lister(nodes).get(board)),
   );
   return {
-    orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], isPart: false })),
+    orphans: orphans.map(({ pod, board }) => ({ board, pods: [pod], hasMore: false })),
     outOfService: await stillOutOfService(
       outOfService.map(({ pod }) => pod),
       verdicts,
@@ -167,47 +183,73 @@ async function stillOutOfService(
   });
 }
 
+/** The pods that the rules find in the cache. Together they are at most `mostPods`. */
 function* podsToGo(
   site: SiteView,
   threshold: number,
-  fates: GcPass["fates"],
-): Steps<Pick<GcPass, "ended" | "orphans" | "unbound"> & { readonly outOfService: readonly Pod[] }> {
+  lookups: GcPass["lookups"],
+): Steps<Pick<GcPass, "ended" | "orphans"> & { readonly terminating: Terminating }> {
+  const allowance = new PodAllowance(mostPods);
+  const ended = yield* endedPods(site, threshold, allowance);
+  const terminating = yield* terminatingPods(site, allowance);
+  const orphans = yield* orphanedPods(site, lookups, allowance);
+  return { ended, terminating, orphans };
+}
+
+/** Ended pods above the threshold, in the order of their deletion. */
+function* endedPods(site: SiteView, threshold: number, allowance: PodAllowance): Steps<readonly Pod[]> {
   const cached = site.lister(pods);
-  const budget = new Budget(mostPods);
-  const isAbove = threshold > 0 && cached.countByIndex("byEnd", "ended") > threshold;
-  const candidates = (): Iterable<Pod> => (isAbove ? cached.byIndex("byEnd", "ended") : []);
-  const ended: Pod[] = [];
-  for (const key of yield* firstToGo(candidates, { threshold, most: mostPods })) {
+  if (threshold === 0 || cached.countByIndex("byEnd", "ended") <= threshold) return [];
+  const found: Pod[] = [];
+  const first = firstToGo(() => cached.byIndex("byEnd", "ended"), { threshold, most: mostPods });
+  for (const key of yield* first) {
     const pod = cached.get(key);
     // The index was read in several steps, so the key may belong to another pod by now.
-    if (pod && hasEnded(pod) && !isKeptByFinalizers(pod) && budget.takeOne()) ended.push(barePod(pod));
+    if (pod && hasEnded(pod) && !isKeptByFinalizers(pod) && allowance.takeOne()) found.push(barePod(pod));
     yield;
   }
+  return found;
+}
+
+interface Terminating {
+  /** On boards that are out of service. */
+  readonly outOfService: readonly Pod[];
+  /** Never bound to a board. */
+  readonly unbound: readonly Pod[];
+}
+
+function* terminatingPods(site: SiteView, allowance: PodAllowance): Steps<Terminating> {
   const outOfService: Pod[] = [];
   const unbound: Pod[] = [];
-  for (const pod of cached.byIndex("byEnd", "terminating")) {
+  for (const pod of site.lister(pods).byIndex("byEnd", "terminating")) {
     yield;
     if (isKeptByFinalizers(pod)) continue;
     const board = boardOf(pod);
     if (board !== undefined && !isOutOfService(site.lister(nodes).get(board))) continue;
-    if (budget.takeOne()) (board === undefined ? unbound : outOfService).push(barePod(pod));
+    if (allowance.takeOne()) (board === undefined ? unbound : outOfService).push(barePod(pod));
   }
-  const orphans: Orphans[] = [];
-  for (const [board, fate] of fates) {
-    if (fate === "deleted") orphans.push(yield* orphansOf(board, cached.byIndex("byNode", board), budget));
-  }
-  return { ended, outOfService, orphans, unbound };
+  return { outOfService, unbound };
 }
 
-function* orphansOf(board: string, onBoard: Iterable<Pod>, budget: Budget): Steps<Orphans> {
+/** The pods of boards whose Node the API does not have. */
+function* orphanedPods(site: SiteView, lookups: GcPass["lookups"], allowance: PodAllowance): Steps<readonly Orphans[]> {
+  const orphans: Orphans[] = [];
+  for (const [board, lookup] of lookups) {
+    if (lookup !== "deleted") continue;
+    orphans.push(yield* orphansOf(board, site.lister(pods).byIndex("byNode", board), allowance));
+  }
+  return orphans;
+}
+
+function* orphansOf(board: string, onBoard: Iterable<Pod>, allowance: PodAllowance): Steps<Orphans> {
   const found: Pod[] = [];
   for (const pod of onBoard) {
     yield;
     if (isKeptByFinalizers(pod)) continue;
-    if (!budget.takeOne()) return { board, pods: found, isPart: true };
+    if (!allowance.takeOne()) return { board, pods: found, hasMore: true };
     found.push(barePod(pod));
   }
-  return { board, pods: found, isPart: false };
+  return { board, pods: found, hasMore: false };
 }
 
 /** Whether an operator marked the Node out of service; the mark is ignored while the Node is ready. */
@@ -215,14 +257,14 @@ const isOutOfService = (node: Node | undefined): boolean =>
   node !== undefined && readyOf(node)?.status !== "True" && taintsOf(node).some(({ key }) => key === outOfServiceKey);
 
 /** Counts the pods that a pass may still delete. */
-class Budget {
+class PodAllowance {
   #left: number;
 
   constructor(left: number) {
     this.#left = left;
   }
 
-  /** Returns false once the budget is used up. */
+  /** Returns false once the allowance is used up. */
   takeOne(): boolean {
     if (this.#left <= 0) return false;
     this.#left--;

@@ -35,15 +35,15 @@ export const firstGcMemory: GcMemory = { waiting: new Map(), passAt: undefined, 
 
 export type GcState =
   /** The key was enqueued between two passes; nothing is due. */
-  | { readonly kind: "early" }
+  | { readonly kind: "idle" }
   /** The boards have not been checked in this term; their first check starts at the same time as this controller. */
   | { readonly kind: "unchecked" }
   /** Nothing may be deleted now. `why`: the reason, such as an outage of the link. */
-  | { readonly kind: "held"; readonly why: string }
+  | { readonly kind: "paused"; readonly why: string }
   /**
    * Between two passes: the pods whose deletion met a conflict and that still have to be deleted, as read from the API.
    */
-  | ({ readonly kind: "again" } & Pick<GcPass, "outOfService" | "orphans" | "shut">)
+  | ({ readonly kind: "retryConflicts" } & Pick<GcPass, "outOfService" | "orphans" | "shut">)
   | GcPass;
 
 export interface GcPass {
@@ -55,7 +55,7 @@ export interface GcPass {
   /** Boards that pods name and that have no Node in the cache. */
   readonly missing: readonly string[];
   /** For each missing board that is due, whether the API has its Node; "unanswered" if the API did not respond. */
-  readonly fates: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
+  readonly lookups: ReadonlyMap<string, "deleted" | "exists" | "unanswered">;
   /** Where the safety valve is shut; the pods of deleted boards are then kept. */
   readonly shut: ShutOn;
   /** Pods of the boards that were deleted. */
@@ -77,7 +77,7 @@ export interface Orphans {
   readonly board: string;
   readonly pods: readonly Pod[];
   /** Whether the board has more pods than fit into this pass. */
-  readonly isPart: boolean;
+  readonly hasMore: boolean;
 }
 
 /** Interval between passes, and the time that a board must be missing first; both as in kube-controller-manager. */
@@ -93,17 +93,17 @@ export const isDue = (from: Instant | undefined, now: Instant): boolean => from 
 
 export function decide(state: GcState, memory: GcMemory, now: Instant): Decision<GcMemory> {
   switch (state.kind) {
-    case "early":
+    case "idle":
       return { actions: [], memory, requeueAfter: untilPass(memory, now), due: memory.held };
     case "unchecked":
       return { actions: [], memory, requeueAfter: untilChecked };
-    case "again": {
+    case "retryConflicts": {
       const orphans = permitted(state.orphans, state.shut);
       const actions = collect({ ended: [], unbound: [], ...state, orphans }, now);
       const next = { ...memory, overtaken: new Set<string>() };
       return { actions, memory: next, requeueAfter: untilPass(memory, now), due: memory.held };
     }
-    case "held":
+    case "paused":
       // Boards may have been missing only because the link was down, so their quarantine starts over.
       return { actions: [], memory: { ...firstGcMemory, passAt: shifted(now, period) }, requeueAfter: period };
     case "pass": {
@@ -126,9 +126,9 @@ const mostHeld = 100;
  * examines its pods again.
  */
 const permitted = (orphans: readonly Orphans[], shut: ShutOn): readonly Orphans[] =>
-  orphans.map(({ board, pods: found, isPart }) => {
+  orphans.map(({ board, pods: found, hasMore }) => {
     const next = found.filter((pod) => rulingOf(orphaned(pod, board, shut)) === "act");
-    return { board, pods: next, isPart: isPart || next.length < found.length };
+    return { board, pods: next, hasMore: hasMore || next.length < found.length };
   });
 
 /** The deletions that the safety valve holds. */
@@ -180,16 +180,16 @@ export const remember = (decision: Decision<GcMemory>, outcomes: readonly Outcom
  * fit into this pass stays due; if some of them did, boards that are already due come before it.
  */
 function nextWaiting(
-  { missing, fates, orphans }: GcPass,
+  { missing, lookups, orphans }: GcPass,
   memory: GcMemory,
   now: Instant,
 ): ReadonlyMap<string, Instant> {
-  const unfinished = new Map(orphans.filter(({ isPart }) => isPart).map(({ board, pods }) => [board, pods.length]));
+  const unfinished = new Map(orphans.filter(({ hasMore }) => hasMore).map(({ board, pods }) => [board, pods.length]));
   const waiting = new Map<string, Instant>();
   for (const board of missing) {
     const from = memory.waiting.get(board);
     const deleted = unfinished.get(board);
-    if (from !== undefined && (!fates.has(board) || deleted === 0)) waiting.set(board, from);
+    if (from !== undefined && (!lookups.has(board) || deleted === 0)) waiting.set(board, from);
     else waiting.set(board, deleted === undefined ? shifted(now, quarantine) : shifted(now, behind));
   }
   return waiting;
@@ -213,15 +213,15 @@ function collect(
     seen.add(pod.metadata.uid);
     actions.push(...failAndDelete(pod, why, now));
   };
-  for (const pod of ended) remove(pod, { anyState: true });
+  for (const pod of ended) remove(pod, { regardlessOfVersion: true });
   for (const found of outOfService) {
     const grounds = abandoned(found);
-    if (rulingOf(grounds) === "act") remove(found.pod, { anyState: false, grounds });
+    if (rulingOf(grounds) === "act") remove(found.pod, { regardlessOfVersion: false, grounds });
   }
   for (const { board, pods: found } of orphans) {
-    for (const pod of found) remove(pod, { anyState: false, grounds: orphaned(pod, board, shut) });
+    for (const pod of found) remove(pod, { regardlessOfVersion: false, grounds: orphaned(pod, board, shut) });
   }
-  for (const pod of unbound) remove(pod, { anyState: true });
+  for (const pod of unbound) remove(pod, { regardlessOfVersion: true });
   return actions;
 }
 
@@ -231,7 +231,7 @@ interface Why {
    * The pod can never run again, so its uid is enough as a precondition. Otherwise the pod is deleted because of its
    * board's state, and only in the version that was read, because the board may return before the request arrives.
    */
-  readonly anyState: boolean;
+  readonly regardlessOfVersion: boolean;
   /** The grounds, if the state of the pod's board is the reason; absent if the pod's own state is. */
   readonly grounds?: Grounds;
 }
@@ -241,8 +241,8 @@ interface Why {
  * is left to set the phase. If that write fails the pod is not deleted, because the executor skips the actions that
  * follow a failed one on the same object.
  */
-function failAndDelete(pod: Pod, { anyState, grounds }: Why, now: Instant): readonly Action[] {
-  const target = anyState ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
+function failAndDelete(pod: Pod, { regardlessOfVersion, grounds }: Why, now: Instant): readonly Action[] {
+  const target = regardlessOfVersion ? anyStateOf(refTo(pods, pod)) : refTo(pods, pod);
   const board = boardOf(pod) ?? "";
   const isOrphan = grounds?.because.kind === "node-deleted";
   const cause = isOrphan ? orphanCause(pod, board) : grounds?.gate.confirmed && confirmedCause(board);

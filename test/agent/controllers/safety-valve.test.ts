@@ -266,9 +266,9 @@ describe("Pod GC", () => {
   const none = { ended: [], outOfService: [], missing: ["gone"], unbound: [], kind: "pass" } as const;
   const state = (valve: ValveNow) => ({
     ...none,
-    fates: new Map([["gone", "deleted"]] as const),
+    lookups: new Map([["gone", "deleted"]] as const),
     shut: (namespace: string | undefined) => (namespace === "web" ? undefined : valve.shut),
-    orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" })], isPart: false }],
+    orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" })], hasMore: false }],
     ended: [pod("ended", { on: "gone" })],
   });
 
@@ -281,11 +281,11 @@ describe("Pod GC", () => {
     expect(held.due?.map(({ grounds }) => rulingOf(grounds))).toEqual(["valve"]);
     expect(held.memory.waiting.get("gone")).toEqual(now);
     const later = shifted(now, 1000);
-    expect(gc({ kind: "early" }, held.memory, later).due).toEqual(held.due);
+    expect(gc({ kind: "idle" }, held.memory, later).due).toEqual(held.due);
     const others = pod("others", { on: "gone", namespace: "web" });
     // A tenant may bind any number of pods to a board that never existed.
     const invented = { ...pod("invented", { on: "gone" }), status: { phase: "Pending" } };
-    const mixed = { ...state(shut), orphans: [{ board: "gone", pods: [invented], isPart: false }] };
+    const mixed = { ...state(shut), orphans: [{ board: "gone", pods: [invented], hasMore: false }] };
     const harmless = gc(mixed, memory, now);
     expect(harmless.due).toEqual([]);
     const grounds = harmless.actions.flatMap((action) => ("grounds" in action && action.grounds ? action.grounds : []));
@@ -293,7 +293,7 @@ describe("Pod GC", () => {
     expect(harmless.actions.some((action) => "target" in action && action.target.name === "invented")).toBe(true);
     const shares = {
       ...state(shut),
-      orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" }), others], isPart: false }],
+      orphans: [{ board: "gone", pods: [pod("lost", { on: "gone" }), others], hasMore: false }],
     };
     const shared = gc(shares, memory, now);
     expect(shared.due).toMatchObject([{ on: { name: "lost", namespace: "default" } }]);

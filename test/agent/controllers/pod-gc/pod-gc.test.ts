@@ -224,7 +224,7 @@ test("a Node that cannot be read affects only the pods on it, and those of other
   const gc = podGC({ verdictDeps, terminatedThreshold: 0 });
   const state = await gc.observe("site", view, { ...firstGcMemory, waiting });
   if (state?.kind !== "pass") throw new Error(state?.kind);
-  expect(state.fates.get("a")).toBe("unanswered");
+  expect(state.lookups.get("a")).toBe("unanswered");
   expect(state.orphans.map(({ board }) => board)).toEqual(boards.slice(1));
 });
 
@@ -352,11 +352,11 @@ describe("a pod that is written between its read and its deletion", () => {
   });
 });
 
-const none = { ended: [], outOfService: [], missing: [], fates: new Map(), orphans: [], unbound: [] };
+const none = { ended: [], outOfService: [], missing: [], lookups: new Map(), orphans: [], unbound: [] };
 
 test("a pod deleted because of the state of its board is deleted only in the version that was read", () => {
   const nothing = { ...none, shut: () => undefined };
-  const lost = { board: "pi", pods: [pod("lost", { version: "7" })], isPart: false };
+  const lost = { board: "pi", pods: [pod("lost", { version: "7" })], hasMore: false };
   const outOfService = [{ pod: pod("stuck", { version: "8" }) }];
   const { actions } = decide({ ...nothing, kind: "pass", orphans: [lost], outOfService }, firstGcMemory, {
     mono: 0,
