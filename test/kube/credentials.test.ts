@@ -253,7 +253,8 @@ describeKube("a user without some permissions", () => {
     agent
       .status()
       ?.health.conditions.find(
-        ({ type, message }) => type === "PermissionMissing" && message.includes(`is not allowed to ${verb} ${resource}`),
+        ({ type, message }) =>
+          type === "PermissionMissing" && message.includes(`is not allowed to ${verb} ${resource}`),
       );
 
   /** Starts an agent without the permission; `provoke` causes work that needs it. */
