@@ -31,7 +31,7 @@ export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (o
 /**
  * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
  * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other
- * command is executed if the checks still allow it, and no later command has come before it while it waited for this board to lead;
+ * command is executed if the checks still allow it, and no later command has overtaken it while it waited for this board to lead;
  * otherwise, it is refused or, if it may have started, answered as
  * interrupted.
  */
