@@ -140,8 +140,8 @@ function decideBound(
   const ready = readyFact(state.ready);
   const isOfLifecycle = keys.every(isLifecycleKey);
   const isOurs = isOfLifecycle && isCausedByUs(keys, ready);
-  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet.
-  const isShown = isOfLifecycle ? isOurs || state.isNodeInStep : isFromCaches;
+  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet: the Node is read.
+  const isShown = isOfLifecycle ? isOurs : isFromCaches;
   const gate = {
     ...ready,
     ...(isFormer(timer, state) && { former: true as const }),

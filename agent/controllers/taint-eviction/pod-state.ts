@@ -53,8 +53,6 @@ export type PodState =
       readonly silence: SilenceFacts | undefined;
       /** Since when the leader watches the board, and when its kubelet first reported; undefined: it has not begun to. */
       readonly watched: Pick<NodeHealth, "seenAt" | "statusAt"> | undefined;
-      /** The cache of Nodes is up to date, as far as its watch shows. */
-      readonly isNodeInStep: boolean;
       /**
        * Set if the board missed the time between earlier outages. released: the judge has ended the quarantine after
        * the last outage, because all other boards have reported.
