@@ -7,7 +7,9 @@ import { workloadReads, workloadsOf } from "../controllers/workloads.ts";
 import type { LeaderElector } from "../election/leader-elector.ts";
 import type { HoldBook } from "../holds/hold-book.ts";
 import { InformerSet } from "../informer/informer-set.ts";
+import { AwakeCaches } from "../leading/awake-caches.ts";
 import type { CurrentTerm } from "../leading/current-term.ts";
+import { Suspensions } from "../leading/suspensions.ts";
 import { WritableLeases } from "../leading/writable-leases.ts";
 import type { Caches } from "../loop/site-view.ts";
 import { Home } from "../site/home.ts";
@@ -25,9 +27,10 @@ export interface SiteCaches {
   readonly mirrored: readonly Resource<KubeObject>[];
   readonly home: Home;
   readonly claims: SiteClaims;
+  readonly suspensions: Suspensions;
   /**
    * The caches without workloads in namespaces of other sites. Their watch of Leases is live only while Leases can be
-   * written.
+   * written, and neither it nor the watch of Nodes is live right after a suspension of this process.
    */
   readonly caches: Caches;
   /** `caches` without the boards that another site claims. */
@@ -88,6 +91,7 @@ export function siteCaches(
     ranked: (rank) => reconnects.ranked(rank),
   });
   const writable = new WritableLeases(ambient.clock, informers, { writes: () => elector.writes, blip: link.blip });
-  const caches = siteNamespaces(writable, site, claims);
-  return { informers, mirrored, home, claims, caches, uncontested: uncontestedCaches(caches, claims) };
+  const suspensions = new Suspensions(ambient.clock, link.blip);
+  const caches = siteNamespaces(new AwakeCaches(ambient.clock, writable, suspensions), site, claims);
+  return { informers, mirrored, home, claims, suspensions, caches, uncontested: uncontestedCaches(caches, claims) };
 }

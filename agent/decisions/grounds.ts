@@ -28,9 +28,9 @@ export interface GateFacts {
   /** Set if not every board has sent a heartbeat since the last outage. */
   readonly quarantine?: true;
   /**
-   * The board's kubelet has not reported its status since the last outage, or since an earlier leader began to count the
-   * pod's window, and may be about to: its grace period from then on is not over. Policy `kubernetes`: or the window, counted
-   * from the end of the outage, is not over.
+   * The board's kubelet may be about to withdraw its report: since the last outage, or since this leader took over the pod's
+   * window from an earlier one, and since its first report after that, no whole grace period has passed. Policy
+   * `kubernetes`: or the window, counted from the end of the outage, is not over.
    */
   readonly awaited?: true;
   /** The remaining time of the freeze that covers the board. */

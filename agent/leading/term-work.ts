@@ -45,6 +45,7 @@ import { Incapacity } from "./incapacity.ts";
 import { namesIn } from "./peers.ts";
 import { StandbySearch } from "./standby-search.ts";
 import { StartingLoops } from "./starting-loops.ts";
+import type { Suspensions } from "./suspensions.ts";
 
 export interface TermWorkDeps {
   readonly config: Config;
@@ -56,6 +57,7 @@ export interface TermWorkDeps {
   readonly client: KubeClient;
   readonly informers: InformerSet;
   readonly claims: SiteClaims;
+  readonly suspensions: Pick<Suspensions, "run">;
   readonly caches: Caches;
   /** The caches without the boards that another site claims. */
   readonly uncontested: Caches;
@@ -221,7 +223,19 @@ export class TermWork {
   }
 
   #startAll(tasks: TaskGroup, under: Term): void {
-    const { config, claims: sites, informers, mirrored, holds, home, current, fitness, questioner } = this.#deps;
+    const {
+      config,
+      claims: sites,
+      informers,
+      mirrored,
+      holds,
+      home,
+      current,
+      fitness,
+      questioner,
+      suspensions,
+    } = this.#deps;
+    tasks.start("suspensions", (signal) => suspensions.run(signal));
     if (config.standby === "cold") tasks.start("informers", (signal) => home.listen(signal));
     // Boards are left alone until the claims of other sites are known.
     const claims = sites.learn(tasks.signal);

@@ -5,7 +5,8 @@ import { Site } from "./simulation/site.ts";
 
 /*
  * A kubelet restarts: it renews its Lease and reports its board as not ready. Then the uplink of the whole site fails, and
- * comes back when the toleration times have ended. Real agents on virtual time.
+ * comes back when the toleration times have ended. If the kubelet was restarted once more in the outage, it first says again
+ * that it is not ready. Real agents on virtual time.
  */
 
 const second = 1000;
@@ -39,13 +40,17 @@ async function begun(policy: Setting["policy"]): Promise<Site> {
 }
 
 test.each([
-  ["evidence", 25],
-  ["evidence", 90],
-  ["kubernetes", 25],
-  ["kubernetes", 90],
+  ["evidence", 25, "ready"],
+  ["evidence", 90, "ready"],
+  ["evidence", 25, "not ready"],
+  ["evidence", 90, "not ready"],
+  ["kubernetes", 25, "ready"],
+  ["kubernetes", 90, "ready"],
+  ["kubernetes", 25, "not ready"],
+  ["kubernetes", 90, "not ready"],
 ] as const)(
-  "policy %s: an outage of %i s does not make a board lose its pods whose kubelet is ready again",
-  async (policy, length) => {
+  "policy %s: after an outage of %i s a board keeps its pods whose kubelet first reports %s, and is ready soon",
+  async (policy, length, first) => {
     const { time, api, boards, leader } = await begun(policy);
     const run = (ms: number): Promise<void> => time.runUntil(time.now + ms);
     const restarting = boards.find(({ plate }) => plate.name === board);
@@ -62,30 +67,30 @@ test.each([
       { is: "requests refused", method: "PATCH", path: "/api/v1/nodes/", status: 500 },
       "reset",
     );
-    const conditions = [
-      {
-        type: "Ready",
-        status: "False",
-        reason: "KubeletNotReady",
-        lastHeartbeatTime: new Date(time.now).toISOString(),
-      },
-    ];
-    const { client } = leader.agent.agent;
-    void client.patch(
-      nodes,
-      { name: board, subresource: "status" },
-      "strategic",
-      { status: { conditions } },
-      { signal: new AbortController().signal },
-    );
+    const saysNotReady = (): void => {
+      const lastHeartbeatTime = new Date(time.now).toISOString();
+      const conditions = [{ type: "Ready", status: "False", reason: "KubeletNotReady", lastHeartbeatTime }];
+      void leader.agent?.agent.client.patch(
+        nodes,
+        { name: board, subresource: "status" },
+        "strategic",
+        { status: { conditions } },
+        { signal: new AbortController().signal },
+      );
+    };
+    saysNotReady();
     while (!/not-ready","[^}]*NoExecute/.test(api.stored(`nodes/${board}`) ?? "")) await run(100);
     const agents = boards.map(({ agentEdge }) => agentEdge.impair({ is: "refused" }, "reset"));
     const kubelets = boards.map(({ kubeletEdge }) => kubeletEdge.impair({ is: "refused" }, "reset"));
-    ready();
     await run(length * second);
     for (const mend of agents) mend();
     await run(10 * second);
     for (const mend of kubelets) mend();
+    if (first === "not ready") {
+      saysNotReady();
+      await run(10 * second);
+    }
+    ready();
     await run(180 * second);
     expect(podsOfBoard()).toEqual(before);
     expect(JSON.parse(api.stored(`nodes/${board}`) ?? "{}").spec.taints ?? []).toEqual([]);

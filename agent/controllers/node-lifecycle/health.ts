@@ -50,7 +50,10 @@ export interface NodeHealth {
   readonly seenAt: Instant;
   /** When the board last gave a sign of life; undefined if it has given none since we began to watch it. */
   readonly reportedAt: Instant | undefined;
-  /** When its kubelet last reported its status; undefined if it has not since we began to watch it. */
+  /**
+   * When its kubelet first reported its status since the end of the last outage, or since we began to watch it; before the
+   * last outage if it has not reported since then, undefined if it never has.
+   */
   readonly statusAt: Instant | undefined;
   /** Timestamps of the Ready condition; undefined if the board has none. */
   readonly ready: { readonly heartbeat: string | undefined; readonly transition: string | undefined } | undefined;
@@ -97,7 +100,7 @@ export function examine(
   const last = before?.uid === sighting.node.metadata.uid ? before : undefined;
   const ready = readyOf(sighting.node);
   const silence = before === undefined ? silences?.get(sighting.node.metadata.name) : undefined;
-  const seen = healthAfter(last, sighting, settings, now);
+  const seen = healthAfter(last, sighting, { link, settings, now });
   const health = silence && goesOn(silence, seen) ? { ...seen, silentFrom: silence.since } : seen;
   const evidence = evidenceOf(health, sighting, { link, holds, settings, now });
   return { sighting, health, evidence, verdict: verdictOf(evidence), readyBefore: ready?.status };
@@ -190,10 +193,10 @@ const both = ({ nodes, leases }: Link["proof"]): Instant | undefined =>
 function healthAfter(
   last: NodeHealth | undefined,
   sighting: Sighting,
-  settings: NodeLifecycleSettings,
-  now: Instant,
+  { link, settings, now }: Pick<Circumstances, "link" | "settings" | "now">,
 ): NodeHealth {
-  const base = last === undefined ? firstSight(sighting.node, settings, now) : withStatus(last, sighting.node, now);
+  const base =
+    last === undefined ? firstSight(sighting.node, settings, now) : withStatus(last, sighting.node, link, now);
   return withLease(base, last, sighting, now);
 }
 
@@ -228,23 +231,15 @@ function registeredAt({ metadata }: Node, { policy }: NodeLifecycleSettings, now
  * The health after reading the board's status. A new Ready condition is a sign of life; the removal of the condition by
  * another client is not, as in kube-controller-manager.
  */
-function withStatus(last: NodeHealth, node: Node, now: Instant): NodeHealth {
+function withStatus(last: NodeHealth, node: Node, { restoredAt }: Link, now: Instant): NodeHealth {
   const beat = beatOf(readyOf(node));
   if (beat === undefined) return last.ready === undefined ? last : { ...last, ready: undefined };
-  if (last.ready === undefined) {
-    return {
-      ...last,
-      ready: beat,
-      ...silentSinceNow(now),
-      transition: now,
-      reportedAt: now,
-      statusAt: now,
-      byStatus: true,
-    };
-  }
-  if (beat.heartbeat === last.ready.heartbeat) return last;
-  const transition = beat.transition === last.ready.transition ? last.transition : now;
-  return { ...last, ready: beat, ...silentSinceNow(now), transition, reportedAt: now, statusAt: now, byStatus: true };
+  const before = last.ready;
+  if (before && before.heartbeat === beat.heartbeat) return last;
+  const transition = before && before.transition === beat.transition ? last.transition : now;
+  const isFirst = last.statusAt === undefined || (restoredAt !== undefined && isAfter(restoredAt, last.statusAt));
+  const statusAt = isFirst ? now : last.statusAt;
+  return { ...last, ready: beat, ...silentSinceNow(now), transition, reportedAt: now, statusAt, byStatus: true };
 }
 
 /** After a sign of life. */

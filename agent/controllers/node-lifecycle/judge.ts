@@ -1,5 +1,5 @@
 import type { Node } from "../../api/core.ts";
-import { taintOf, unreachable } from "../../api/taints.ts";
+import { taintOf } from "../../api/taints.ts";
 import type { Instant } from "../../base/clock.ts";
 import type { Cause } from "../../execution/actions.ts";
 import { isQuarantineActive } from "../../judgement/link.ts";
@@ -110,11 +110,11 @@ export function taintPlan(board: Judged): TaintPlan {
 }
 
 /**
- * Whether the board has the taint of a silent board, although a witness shows that it runs. The taint is then removed.
- * If the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
+ * Whether the silent board has one of the two taints, although a witness shows that it runs. The taint is then removed. If
+ * the witness also falls silent, the board waits for a turn again, and its pods' toleration times start over (D160).
  */
 const isExonerated = ({ ready, verdict, node }: Judged): boolean =>
-  ready === "Unknown" && isWitnessed(verdict) && taintOf(node, unreachable) !== undefined;
+  ready === "Unknown" && isWitnessed(verdict) && runningTaint(node) !== undefined;
 
 /** The board's record after this pass; the same object if nothing changed, as for most boards in most passes. */
 export function recordOf(

@@ -4,7 +4,7 @@ import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
-import { noExecuteTaints, taintOf } from "../../api/taints.ts";
+import { isLifecycleKey, noExecuteTaints, taintOf } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
@@ -22,10 +22,11 @@ import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveAt } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
+import { NodeReads } from "./node-reads.ts";
 import type { PodState } from "./pod-state.ts";
 import { Thaw } from "./thaw.ts";
 import { durableTimers, type EvictionTimer, ranFor } from "./timer.ts";
-import { decisive, identityOf } from "./window.ts";
+import { decisive, identityOf, keyOfIdentity } from "./window.ts";
 
 export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
@@ -66,6 +67,9 @@ export const taintEviction = ({
   mayBeFormer = () => false,
 }: TaintEvictionDeps): Controller<PodState, EvictionTimer | undefined> => {
   const thaw = new Thaw(settings);
+  const nodeReads = new NodeReads();
+  const nodeOf = (node: Node, timer: EvictionTimer, site: SiteView): Promise<Node | undefined> =>
+    isOfReport(timer) ? nodeReads.newerThan(node, site) : site.fetch(nodes, node.metadata.name);
   return {
     name: "taint-eviction",
     reads: [nodes, leases, pods],
@@ -86,7 +90,8 @@ export const taintEviction = ({
       const { shut } = valve(site.now, seen.pod.metadata.namespace);
       const hold = thaw.holdOn(holds, { board, node: seen.node }, site);
       const isDoubted = memory?.doubted === true;
-      const node = seen.node && isDoubted ? ((await site.fetch(nodes, board)) ?? seen.node) : seen.node;
+      const read = seen.node && isDoubted ? await nodeOf(seen.node, memory, site) : undefined;
+      const node = read ?? seen.node;
       const taints = node && isDoubted ? noExecuteTaints(node) : seen.taints;
       const isRead = isDoubted || (memory?.overtaken === true && link.live);
       const live = isRead ? await livePod(seen.pod, site) : undefined;
@@ -112,7 +117,6 @@ export const taintEviction = ({
         link,
         silence,
         watched,
-        isNodeInStep: isInStep(site.watch(nodes), settings, site.now),
         missed: missedBy(record, silence),
         hold,
         shut,
@@ -132,6 +136,10 @@ const isOneMoment = (node: Node, pod: Pod, site: SiteView, settings: NodeLifecyc
   [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)) &&
   covers(site.position(pods), node.metadata.resourceVersion) &&
   covers(site.position(nodes), pod.metadata.resourceVersion);
+
+/** Whether only our own taints limit the stay: then the pods of a board, which are often due together, share its Node. */
+const isOfReport = ({ taints }: EvictionTimer): boolean =>
+  taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
 
 interface SeenPod {
   readonly pod: Pod;

@@ -140,8 +140,8 @@ function decideBound(
   const ready = readyFact(state.ready);
   const isOfLifecycle = keys.every(isLifecycleKey);
   const isOurs = isOfLifecycle && isCausedByUs(keys, ready);
-  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet.
-  const isShown = isOfLifecycle ? isOurs || state.isNodeInStep : isFromCaches;
+  // A kubelet's report counts as long as the kubelet does not withdraw it, which the cache may not show yet: the Node is read.
+  const isShown = isOfLifecycle ? isOurs : isFromCaches;
   const gate = {
     ...ready,
     ...(isFormer(timer, state) && { former: true as const }),
@@ -158,9 +158,10 @@ const isFormer = ({ former, start }: EvictionTimer, { link: { restoredAt } }: Bo
   former || (restoredAt !== undefined && isAfter(restoredAt, start));
 
 /**
- * Whether the kubelet may be about to report a status other than the one that the cache shows: it has not reported since
- * the end of the last outage, or since this leader began to watch the board if an earlier one began the pod's window.
- * Under policy `kubernetes` an outage begins the window anew: kube-controller-manager exits in it.
+ * Whether the kubelet may be about to withdraw its report: not a whole grace period has passed since the last outage, or
+ * since this leader began to watch the board if an earlier one began the pod's window, or since the kubelet's first report
+ * after that. A kubelet that was restarted in the outage says first that it is not ready. Under policy `kubernetes` an
+ * outage begins the window anew: kube-controller-manager exits in it.
  */
 function isAwaited(
   { link: { restoredAt }, silence, watched }: Bound,
@@ -172,8 +173,7 @@ function isAwaited(
   if (isRestarted && elapsed(restoredAt, now) < length) return true;
   const taken = former && silence !== undefined ? (watched?.seenAt ?? now) : undefined;
   const since = laterOf(restoredAt, taken);
-  if (since === undefined || elapsed(since, now) >= gracePeriod) return false;
-  return watched?.statusAt === undefined || isAfter(since, watched.statusAt);
+  return since !== undefined && elapsed(laterOf(since, watched?.statusAt), now) < gracePeriod;
 }
 
 /**

@@ -51,10 +51,8 @@ export type PodState =
       readonly link: Link;
       /** The current verdict on the board, with its evidence; undefined if this agent judges no boards. */
       readonly silence: SilenceFacts | undefined;
-      /** Since when the leader watches the board, and when its kubelet last reported; undefined: it has not begun to. */
+      /** Since when the leader watches the board, and when its kubelet first reported; undefined: it has not begun to. */
       readonly watched: Pick<NodeHealth, "seenAt" | "statusAt"> | undefined;
-      /** The cache of Nodes is up to date, as far as its watch shows. */
-      readonly isNodeInStep: boolean;
       /**
        * Set if the board missed the time between earlier outages. released: the judge has ended the quarantine after
        * the last outage, because all other boards have reported.

@@ -158,17 +158,35 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       },
     );
 
-    test("evicts them once it reports again that it is not ready, under kubernetes when the time is over", async () => {
+    test.each([
+      ["100ms", "9s"],
+      ["9s", "39s"],
+      ["39s", "39s"],
+    ] as const)(
+      "harms none of its pods if it reports not ready %s afterwards, because it has just started, and ready %s later",
+      async (span, later) => {
+        const site = await restarting();
+        site.restore();
+        await site.run(span);
+        site.report("a", { Ready: "False" });
+        await site.run(later);
+        site.report("a", { Ready: "True" });
+        await site.run("10m");
+        expect([site.exists("web"), site.taints("a")]).toEqual([true, []]);
+      },
+    );
+
+    test("evicts them a grace period after it reports again that it is not ready, however often it does", async () => {
       const site = await restarting();
       site.restore();
-      await site.run("10s");
+      await site.run("20s");
       expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
-      site.report("a", { Ready: "False" });
-      await site.run("10s");
-      expect(site.exists("web")).toBe(policy === "kubernetes");
-      await site.run("38s");
-      expect(site.exists("web")).toBe(policy === "kubernetes");
-      await site.run("8s");
+      for (let report = 1; report <= 4; report++) {
+        site.report("a", { Ready: "False" });
+        await site.run("9s");
+        expect(site.exists("web")).toBe(true);
+      }
+      await site.run("15s");
       expect(site.exists("web")).toBe(false);
     });
 

@@ -99,19 +99,53 @@ describe("a board that lost its link to the API server and answers on the LAN", 
     expect(site.exists("web")).toBe(false);
   });
 
-  test("keeps the taint that its kubelet's not-ready report caused", async () => {
-    const site = new SiteModel({ policy: "evidence", ownNode: "pi-3" });
-    for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
-    site.pod("web", { on: "pi-1" });
-    await site.run("1m");
-    site.report("pi-1", { Ready: "False" });
-    await site.run("1m");
-    expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
-    site.silence("pi-1");
-    site.answer("pi-1", runs);
-    await site.run("2m");
-    expect(site.conditions("pi-1").Ready).toBe("Unknown");
-    expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
+  describe("and whose kubelet was restarting when the link broke", () => {
+    /** Its pod could have stayed for a minute more, which is long over. */
+    async function restarting(): Promise<SiteModel> {
+      const site = new SiteModel({ policy: "evidence", ownNode: "pi-3" });
+      for (const name of ["pi-1", "pi-2", "pi-3", "pi-4", "pi-5"]) site.board(name);
+      site.pod("web", { on: "pi-1", tolerations: [toleration("not-ready", 60), toleration("unreachable", 60)] });
+      await site.run("1m");
+      site.report("pi-1", { Ready: "False" });
+      await site.run("10s");
+      expect(site.noExecute("pi-1")).toEqual(["not-ready:NoExecute"]);
+      site.silence("pi-1");
+      site.answer("pi-1", runs);
+      await site.run("1h");
+      expect([site.conditions("pi-1").Ready, site.exists("web")]).toEqual(["Unknown", true]);
+      return site;
+    }
+
+    test("loses the taint of that report as well", async () => {
+      const site = await restarting();
+      expect(site.taints("pi-1")).toEqual(["unreachable:NoSchedule"]);
+    });
+
+    test("keeps its pods if it does not answer for a minute", async () => {
+      const site = await restarting();
+      site.answer("pi-1", undefined);
+      await site.run("1m");
+      site.answer("pi-1", runs);
+      await site.run("10m");
+      expect([site.noExecute("pi-1"), site.exists("web")]).toEqual([[], true]);
+    });
+
+    test("keeps its pods if its kubelet first reports once more that it is not ready", async () => {
+      const site = await restarting();
+      site.report("pi-1", { Ready: "False" });
+      await site.run("10s");
+      expect([site.noExecute("pi-1"), site.exists("web")]).toEqual([["not-ready:NoExecute"], true]);
+      site.revive("pi-1");
+      await site.run("10m");
+      expect([site.noExecute("pi-1"), site.exists("web")]).toEqual([[], true]);
+    });
+
+    test("loses them once it has not answered for their toleration time", async () => {
+      const site = await restarting();
+      site.answer("pi-1", undefined);
+      await site.run("3m");
+      expect(site.exists("web")).toBe(false);
+    });
   });
 
   test("is treated as silent under policy kubernetes", async () => {

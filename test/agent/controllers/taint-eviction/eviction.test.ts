@@ -611,6 +611,47 @@ describe("a person's taint that may be gone while the watches are broken or the 
   });
 });
 
+describe("a board that its kubelet reports as not ready, before its pods are evicted", () => {
+  async function notReady(names: readonly string[]): Promise<SiteModel> {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["a", "b", "pi"]) site.board(name);
+    for (const name of names) site.pod(name, { on: "pi", tolerations: [toleration("not-ready", 60)] });
+    await site.run("10s");
+    site.report("pi", { Ready: "False" });
+    while (site.noExecute("pi").length === 0) await site.run("1s");
+    return site;
+  }
+
+  test("is read from the API: it keeps them if it is ready again, though its watch is late by then", async () => {
+    const site = await notReady(["web"]);
+    await site.run("30s");
+    site.delay("Node");
+    site.report("pi", { Ready: "True" });
+    await site.run("40s");
+    expect([site.exists("web"), site.heldFor]).toEqual([true, ["verdict"]]);
+  });
+
+  test("is read once for all pods that are due at the same time", async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `web-${index}`);
+    const site = await notReady(names);
+    await site.run("65s");
+    expect(names.filter((name) => site.exists(name))).toEqual([]);
+    expect(site.fetched.filter((what) => what === "nodes pi")).toHaveLength(1);
+  });
+
+  test("is read again if the cache is newer than what was read a moment ago", async () => {
+    const site = await notReady(["web"]);
+    site.pod("first", { on: "pi" });
+    await site.run("100ms");
+    expect(site.exists("first")).toBe(false);
+    site.report("pi", { Ready: "False" });
+    site.pod("second", { on: "pi" });
+    await site.run("100ms");
+    expect(site.exists("second")).toBe(false);
+    expect(site.fetched.filter((what) => what === "nodes pi")).toHaveLength(2);
+  });
+});
+
 describe("a taint set by a person while one watch is live but minutes late", () => {
   const read = ["nodes pi", "pods default/web"];
 

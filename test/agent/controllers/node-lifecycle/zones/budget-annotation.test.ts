@@ -33,7 +33,7 @@ describe("the budget in the Lease", () => {
     const site = new SiteModel();
     site.board("lost", { conditions: { Ready: "False" } });
     site.board("other");
-    site.pod("web", { on: "lost", tolerations: [toleration("not-ready", 20)] });
+    site.pod("web", { on: "lost", tolerations: [toleration("not-ready", 60)] });
     let tries = 0;
     site.refuse = (action) => {
       // The first one meets the NoSchedule taint of the same moment.
@@ -45,9 +45,9 @@ describe("the budget in the Lease", () => {
     expect(JSON.parse(site.budget).boards.lost).toMatchObject({ s: 4 });
     await site.lead({ budget: site.budget });
     await site.run("1s");
-    // The next leader evicts for no report that it has not received itself.
+    // The next leader gives the kubelet a grace period to withdraw its report.
     site.report("lost");
-    await site.run("13s");
+    await site.run("53s");
     expect(site.exists("web")).toBe(true);
     await site.run("2s");
     expect(site.exists("web")).toBe(false);

@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { leases, nodes, pods, type Resource } from "../../../agent/api/resources.ts";
+import { isInStep, isLive, type WatchHealth } from "../../../agent/informer/watch-health.ts";
+import { linkOf } from "../../../agent/judgement/link.ts";
+import { AwakeCaches } from "../../../agent/leading/awake-caches.ts";
+import { neverSuspended, Suspensions } from "../../../agent/leading/suspensions.ts";
+import type { Caches } from "../../../agent/loop/site-view.ts";
+import { FakeClock } from "../../support/fake-clock.ts";
+
+const limits = { stall: 90_000, blip: 10_000 };
+
+let clock: FakeClock;
+let ends: AbortController;
+let suspensions: Suspensions;
+
+beforeEach(async () => {
+  clock = new FakeClock();
+  ends = new AbortController();
+  suspensions = new Suspensions(clock, limits.blip);
+  void suspensions.run(ends.signal);
+  await clock.advance("10s");
+});
+
+afterEach(() => ends.abort());
+
+/** Watches that have just received something, as far as this process knows. */
+function caches(): Caches {
+  const now = clock.now();
+  const health: WatchHealth = {
+    connected: true,
+    lastReceived: now,
+    lastProof: now,
+    restoredAt: undefined,
+    notLiveSince: undefined,
+  };
+  return new AwakeCaches(clock, { informer: () => ({ health }) } as unknown as Caches, suspensions);
+}
+
+const isLiveNow = (site: Caches, resource: Resource<never>): boolean =>
+  isLive(site.informer(resource).health, limits, clock.now());
+
+const linkNow = (site: Caches) =>
+  linkOf({ nodes: site.informer(nodes).health, leases: site.informer(leases).health }, limits, clock.now());
+
+test("a process that runs, or is a second late, was not suspended", async () => {
+  clock.skip(900);
+  await clock.advance("1h");
+  expect(suspensions.now).toBe(neverSuspended);
+});
+
+test("after a suspension the boards' watches are not live until they have been read, whoever asks first", async () => {
+  const site = caches();
+  expect(linkNow(site).live).toBe(true);
+  clock.skip(3000);
+  expect([isLiveNow(site, nodes as never), isLiveNow(site, leases as never), isLiveNow(site, pods as never)]).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  expect(isInStep(site.informer(nodes).health, limits, clock.now())).toBe(false);
+  await clock.advance("1900ms");
+  expect(linkNow(site).live).toBe(false);
+  await clock.advance("2s");
+  expect(linkNow(site)).toMatchObject({ live: true, restoredAt: undefined });
+});
+
+test("they are not live for as long as the process was suspended, as a frozen machine receives late what it missed", async () => {
+  const site = caches();
+  clock.skip(8000);
+  expect(linkNow(site).live).toBe(false);
+  await clock.advance("6500ms");
+  expect(linkNow(site).live).toBe(false);
+  await clock.advance("2s");
+  expect(linkNow(site)).toMatchObject({ live: true, restoredAt: undefined });
+});
+
+test("a suspension longer than a blip is an outage", async () => {
+  const site = caches();
+  clock.skip(15_000);
+  const woken = clock.now();
+  expect(linkNow(site)).toMatchObject({ live: false, restoredAt: woken });
+  await clock.advance("12s");
+  expect(linkNow(site)).toMatchObject({ live: true, restoredAt: woken });
+  clock.skip(3000);
+  expect(linkNow(site)).toMatchObject({ live: false, restoredAt: woken });
+});
+
+test("time in which nobody watches the process does not count", async () => {
+  ends.abort();
+  await clock.advance("1s");
+  clock.skip(60_000);
+  expect(suspensions.now).toBe(neverSuspended);
+  ends = new AbortController();
+  void suspensions.run(ends.signal);
+  await clock.advance("1m");
+  expect(suspensions.now).toBe(neverSuspended);
+});
