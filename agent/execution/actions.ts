@@ -110,6 +110,23 @@ export type Action = Common &
 export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
 
+/**
+ * The board whose freeze stops the action; undefined if none does. A freeze stops what removes pods because of our
+ * verdict or of a kubelet's report: deletions, and the taint that leads to them. It stops nothing that an operator
+ * ordered.
+ */
+export function boardToFreeze(action: Action): string | undefined {
+  const isTaint = action.do === "patch" && action.target.resource.kind === "Node";
+  if (!isTaint && !isRemoval(action)) return undefined;
+  const { cause, grounds } = action;
+  if (cause !== undefined) return cause.isOrdered ? undefined : cause.board;
+  if (grounds === undefined) return undefined;
+  return grounds.act === "board-tainted" || isEvictionOfLifecycle(grounds) ? grounds.board : undefined;
+}
+
+/** Whether the action removes its object. */
+export const isRemoval = (action: Action): boolean => action.do === "delete" || action.do === "evict";
+
 /** Whether a pod is evicted because of nothing but our own taints. */
 export const isEvictionOfLifecycle = ({ act, because }: Grounds): boolean =>
   act === "pod-evicted" && because.kind === "taints" && because.taints.every(isLifecycleKey);
