@@ -53,7 +53,7 @@ export interface Cause {
   readonly verdict: string;
   /** The rule that permits the act, as a sentence. */
   readonly rule: string;
-  /** Set if the act is harmless even if the verdict is wrong, because no kubelet has started the pod. */
+  /** Set if the act is harmless even if the verdict is wrong, because no kubelet has taken up the pod. */
   readonly isHarmless?: true;
   /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
   readonly isOrdered?: true;
@@ -61,7 +61,7 @@ export interface Cause {
 
 /**
  * Whether the safety valve limits acts with this cause. Acts ordered by an operator are not limited, nor are deletions
- * of pods that no kubelet has started: a tenant may bind any number of those to a lost board.
+ * of pods that no kubelet has taken up: a tenant may bind any number of those to a lost board.
  */
 export const isLimitedByValve = ({ verdict, isHarmless }: Cause): boolean => verdict !== "dead" && !isHarmless;
 

@@ -13,8 +13,8 @@ import {
   isUnknown,
   keptForTaints,
   newValve,
-  nextEnd,
   type OwnCopy,
+  oldestActEnd,
   roomAt,
   roomIn,
   roomInShare,
@@ -201,7 +201,7 @@ export class ValveBook {
     const forPods = limit - keptForTaints(limit);
     const used = this.#byNamespace.of(namespace, now);
     const isShareUsed = acts < forPods && !seen.isUnknown && this.#roomIn(valve, limits, namespace, now) === 0;
-    if (isShareUsed) return { ...seen, of: "share", used, opensAt: nextEnd(valve, now) };
+    if (isShareUsed) return { ...seen, of: "share", used, opensAt: oldestActEnd(valve, now) };
     return { ...seen, of: "pods", used, opensAt: roomAt(valve, forPods, now) };
   }
 
