@@ -56,7 +56,7 @@ export interface GateFacts {
   readonly confirmed?: Confirmed;
   /** The limit because of which the safety valve does not admit another act; absent if it does. */
   readonly valve?: ValveLimit;
-  /** Set if no kubelet has started the pod. */
+  /** Set if no kubelet has taken up the pod: it has no Ready condition. */
   readonly newPod?: true;
 }
 

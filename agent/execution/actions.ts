@@ -53,7 +53,7 @@ export interface Cause {
   readonly verdict: string;
   /** The rule that permits the act, as a sentence. */
   readonly rule: string;
-  /** Set if the act is harmless even if the verdict is wrong, because no kubelet has started the pod. */
+  /** Set if the act is harmless even if the verdict is wrong, because no kubelet has taken up the pod. */
   readonly isHarmless?: true;
   /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
   readonly isOrdered?: true;
@@ -61,7 +61,7 @@ export interface Cause {
 
 /**
  * Whether the safety valve limits acts with this cause. Acts ordered by an operator are not limited, nor are deletions
- * of pods that no kubelet has started: a tenant may bind any number of those to a lost board.
+ * of pods that no kubelet has taken up: a tenant may bind any number of those to a lost board.
  */
 export const isLimitedByValve = ({ verdict, isHarmless }: Cause): boolean => verdict !== "dead" && !isHarmless;
 
@@ -109,6 +109,23 @@ export type Action = Common &
  */
 export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
+
+/**
+ * The board whose freeze stops the action; undefined if none does. A freeze stops what removes pods because of our
+ * verdict or of a kubelet's report: deletions, and the taint that leads to them. It stops nothing that an operator
+ * ordered.
+ */
+export function boardToFreeze(action: Action): string | undefined {
+  const isTaint = action.do === "patch" && action.target.resource.kind === "Node";
+  if (!isTaint && !isRemoval(action)) return undefined;
+  const { cause, grounds } = action;
+  if (cause !== undefined) return cause.isOrdered ? undefined : cause.board;
+  if (grounds === undefined) return undefined;
+  return grounds.act === "board-tainted" || isEvictionOfLifecycle(grounds) ? grounds.board : undefined;
+}
+
+/** Whether the action removes its object. */
+export const isRemoval = (action: Action): boolean => action.do === "delete" || action.do === "evict";
 
 /** Whether a pod is evicted because of nothing but our own taints. */
 export const isEvictionOfLifecycle = ({ act, because }: Grounds): boolean =>

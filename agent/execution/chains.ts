@@ -1,6 +1,6 @@
 import type { KubeObject } from "../api/meta.ts";
 import { type Resource, resourceName } from "../api/resources.ts";
-import type { Action } from "./actions.ts";
+import { type Action, isRemoval } from "./actions.ts";
 
 export interface QueuedAction {
   readonly action: Action;
@@ -24,6 +24,13 @@ export function chainsOf(actions: readonly Action[]): readonly Chain[] {
 }
 
 export const creates = (chain: Chain): boolean => chain.some(({ action }) => action.do === "create");
+
+/**
+ * What an action of a chain is for: the removal that it prepares or announces, or else itself. A mark on a pod is not
+ * sent if the deletion that follows it may not be.
+ */
+export const purposeOf = (chain: Chain, { action, index }: QueuedAction): Action =>
+  chain.find((later) => later.index >= index && isRemoval(later.action))?.action ?? action;
 
 function objectOf(action: Action): string | undefined {
   switch (action.do) {

@@ -12,7 +12,7 @@ import type { Decisions } from "../decisions/decision-book.ts";
 import { type Act, type ActCount, ActCounts, actOf } from "./act-counts.ts";
 import {
   type Action,
-  type Cause,
+  boardToFreeze,
   type EventAction,
   isLimitedByValve,
   type ObjectRef,
@@ -22,7 +22,7 @@ import {
   restsOnHearing,
   subjectOf,
 } from "./actions.ts";
-import { type Chain, chainsOf, creates, OwnVersions } from "./chains.ts";
+import { type Chain, chainsOf, creates, OwnVersions, purposeOf } from "./chains.ts";
 import { FencedError, fence, type Term } from "./fence.ts";
 
 export interface Write extends RequestWait, Refusable {
@@ -227,7 +227,8 @@ export class Executor {
   async #run(chain: Chain, outcomes: Outcome[], term: Term, pass: Pass): Promise<Error | undefined> {
     const versions = new OwnVersions();
     let failure: Error | undefined;
-    for (const { action, index } of chain) {
+    for (const queued of chain) {
+      const { action, index } = queued;
       if (failure) {
         const error = new NotAttemptedError("an earlier write to the same object failed", failure);
         outcomes[index] = { action, ok: false, error };
@@ -238,7 +239,10 @@ export class Executor {
         if (status >= 500) wasUncertain = true;
       };
       try {
-        const object = await this.#perform(versions.updated(action), term, { ...pass, refused });
+        const object = await this.#perform(versions.updated(action), purposeOf(chain, queued), term, {
+          ...pass,
+          refused,
+        });
         versions.wrote(action, object);
         const at = this.#ambient.clock.now();
         outcomes[index] = object === undefined ? { action, ok: true, at } : { action, ok: true, at, object };
@@ -268,17 +272,16 @@ export class Executor {
     }
   }
 
-  async #perform(action: Action, term: Term, pass: Pass & Refusable): Promise<KubeObject | undefined> {
+  async #perform(action: Action, purpose: Action, term: Term, pass: Pass & Refusable): Promise<KubeObject | undefined> {
     const { by, since, patience, lane, isOver, refused } = pass;
     const stands = fence(this.#ambient.clock, term);
+    const board = boardToFreeze(purpose);
     const guard = (): void => {
       stands();
       isOver?.throwIfAborted();
-      if (restsOnHearing(action) && this.#isOutdated(since))
+      if (restsOnHearing(purpose) && this.#isOutdated(since))
         throw new OutdatedError("an outage began after the site was read");
-      if (evicts(action) && !action.cause.isOrdered && this.#isFrozen(action.cause.board)) {
-        throw new FrozenError(`evictions from ${action.cause.board} are frozen`);
-      }
+      if (board !== undefined && this.#isFrozen(board)) throw new FrozenError(`evictions from ${board} are frozen`);
     };
     guard();
     if (action.do === "event") {
@@ -403,13 +406,6 @@ function unlessOver(error: unknown, isOver: AbortSignal | undefined): Error {
   }
   return error instanceof Error ? error : new Error(String(error));
 }
-
-/** Whether a harmful act removes pods: deletions, and the taint that leads to them. A not-ready mark does not. */
-const evicts = (action: Action): action is Action & { readonly cause: Cause } =>
-  action.cause !== undefined &&
-  (action.do === "delete" ||
-    action.do === "evict" ||
-    (action.do === "patch" && action.target.resource.kind === "Node"));
 
 const preconditions = ({ uid, resourceVersion }: ObjectRef): { uid: string; resourceVersion?: string } =>
   resourceVersion === undefined ? { uid } : { uid, resourceVersion };

@@ -13,8 +13,8 @@ import {
   isUnknown,
   keptForTaints,
   newValve,
-  nextEnd,
   type OwnCopy,
+  oldestActEnd,
   roomAt,
   roomIn,
   roomInShare,
@@ -201,7 +201,7 @@ export class ValveBook {
     const forPods = limit - keptForTaints(limit);
     const used = this.#byNamespace.of(namespace, now);
     const isShareUsed = acts < forPods && !seen.isUnknown && this.#roomIn(valve, limits, namespace, now) === 0;
-    if (isShareUsed) return { ...seen, of: "share", used, opensAt: nextEnd(valve, now) };
+    if (isShareUsed) return { ...seen, of: "share", used, opensAt: oldestActEnd(valve, now) };
     return { ...seen, of: "pods", used, opensAt: roomAt(valve, forPods, now) };
   }
 
@@ -289,13 +289,7 @@ export class ValveBook {
     const { clock } = this.#ambient;
     // Callers of the same moment share a write.
     await Promise.resolve();
-    const now = clock.now();
-    const valve = this.#current;
-    const wanted = [...this.#waiting].reduce(
-      (sum, [namespace, callers]) => sum + Math.min(callers, this.#roomIn(valve, limits, namespace, now)),
-      0,
-    );
-    const room = Math.min(roomIn(valve, limits.acts(now), now), wanted);
+    const room = this.#roomForWaiting(limits, clock.now());
     this.#asked = room;
     this.#total = Math.min(this.#total + room, Number.MAX_SAFE_INTEGER);
     const total = this.#total;
@@ -310,6 +304,20 @@ export class ValveBook {
     }
     this.#own = { valve: this.#current, lease: this.#lease, at: clock.now() };
     this.#deps.memory.write(this.#own, "at once");
+  }
+
+  /** How many of the waiting callers the limits permit: all those for pods together leave what is kept for taints. */
+  #roomForWaiting(limits: ActLimits, now: Instant): number {
+    const valve = this.#current;
+    const limit = limits.acts(now);
+    const room = roomIn(valve, limit, now);
+    const forBoards = this.#waiting.get(undefined) ?? 0;
+    const forPods = [...this.#waiting].reduce(
+      (sum, [namespace, callers]) =>
+        namespace === undefined ? sum : sum + Math.min(callers, this.#roomIn(valve, limits, namespace, now)),
+      0,
+    );
+    return Math.min(room, forBoards + Math.min(forPods, Math.max(0, room - keptForTaints(limit))));
   }
 
   #refusal(): ValveError {

@@ -110,7 +110,7 @@ export function roomAt(valve: Valve, limit: number, now: Instant): Instant | und
 }
 
 /** When the oldest act is no longer counted; undefined if none is. */
-export function nextEnd({ acts }: Valve, now: Instant): Instant | undefined {
+export function oldestActEnd({ acts }: Valve, now: Instant): Instant | undefined {
   const [oldest] = recent(acts, now);
   return oldest && shifted(oldest.at, counts);
 }

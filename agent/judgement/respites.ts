@@ -53,14 +53,17 @@ export function nextRespites(
  */
 const leastRespite: Millis = 12_500;
 
-/** The part of a grace period that a respite has to last to count, and that a board has after having missed others. */
-export const shareOf = (gracePeriod: Millis): Millis => Math.min(gracePeriod, Math.max(gracePeriod / 4, leastRespite));
+/** How long a respite has to last for a board that was silent throughout it to have missed it. */
+const longEnough = (gracePeriod: Millis): Millis => Math.max(gracePeriod / 4, leastRespite);
+
+/** The grace period of a board that has missed earlier respites. */
+export const shortenedGrace = (gracePeriod: Millis): Millis => Math.min(gracePeriod, longEnough(gracePeriod));
 
 /**
  * Whether a board that was silent throughout the respite has missed it. The respite is measured up to the last heartbeat
  * of another board, because an outage may have begun right after it.
  */
-const counts = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= Math.max(gracePeriod / 4, leastRespite);
+const isLongEnough = ({ heard }: Respite, gracePeriod: Millis): boolean => heard >= longEnough(gracePeriod);
 
 /**
  * What a board missed whose silence began at `probe`; undefined if it missed nothing, or if no other boards are heard
@@ -75,7 +78,7 @@ export function missedSince(
   if (present === undefined || present.heard === 0 || !isPresent(present, link)) return undefined;
   const length = respites
     .slice(0, -1)
-    .filter((respite) => isAfter(respite.since, probe) && counts(respite, gracePeriod))
+    .filter((respite) => isAfter(respite.since, probe) && isLongEnough(respite, gracePeriod))
     .reduce((sum, respite) => sum + respite.heard, 0);
   return length === 0 ? undefined : { since: present.since, length };
 }

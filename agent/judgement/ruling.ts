@@ -63,7 +63,7 @@ const freezeRuling = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | und
 export const isLimited = (verdict: JudgedBy | undefined): boolean => verdict?.verdict !== "dead";
 
 /**
- * Whether the safety valve holds an act. It does not limit the deletion of pods that no kubelet has started, because a
+ * Whether the safety valve holds an act. It does not limit the deletion of pods that no kubelet has taken up, because a
  * tenant may bind any number of those to a lost board.
  */
 const valveOn = (

@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import type { Heard, VerdictName } from "../decisions/grounds.ts";
-import { shareOf } from "./respites.ts";
+import { shortenedGrace } from "./respites.ts";
 
 /**
  * Our conclusion about a board.
@@ -93,7 +93,7 @@ const missedPeriods = 3;
 
 function graceFor({ graceMs, missedMs = 0, confirmedBy }: Evidence): Millis {
   const hasMissed = missedMs >= missedPeriods * graceMs || (missedMs > 0 && confirmedBy !== undefined);
-  return hasMissed ? shareOf(graceMs) : graceMs;
+  return hasMissed ? shortenedGrace(graceMs) : graceMs;
 }
 
 export function verdictOf(evidence: Evidence): Verdict {

@@ -1,4 +1,5 @@
 import { nodes } from "../../api/resources.ts";
+import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import { Turns } from "../../base/concurrency/turns.ts";
 import { refTo } from "../../execution/actions.ts";
 import type { Author, Effect } from "../desk/controls.ts";
@@ -9,6 +10,18 @@ import { boardNamed, isEffect } from "./places.ts";
 
 /** Boards whose write of unknown effect is remembered: each needs a further order, and those are rare. */
 const mostRemembered = 64;
+/**
+ * How long a write without an answer may still arrive (docs/late-writes.md). The Node of a board that runs changes within
+ * five minutes, that of a silent one perhaps never.
+ */
+const latest: Millis = 20 * 60_000;
+
+/** A write of unknown effect. */
+interface UnansweredWrite {
+  /** The version of the Node that it requires: it has no effect once the Node has another one. */
+  readonly resourceVersion: string | undefined;
+  readonly at: Instant;
+}
 
 /**
  * Cordons and uncordons boards. The orders about one board take turns, so that the one accepted last counts: without
@@ -17,8 +30,8 @@ const mostRemembered = 64;
 export class Cordons {
   readonly #deps: OperationsDeps;
   readonly #turns = new Turns();
-  /** By board: the version of its Node that a write of unknown effect requires. It may arrive as long as that stands. */
-  readonly #mayFollow = new Map<string, string>();
+  /** By board. */
+  readonly #unanswered = new Map<string, UnansweredWrite>();
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
@@ -37,10 +50,10 @@ export class Cordons {
     return this.#turns.inTurn(name, () =>
       changeNode(name, { ...bounds, deps: this.#deps, term }, async (node) => {
         const { resourceVersion } = node.metadata;
-        if (this.#mayFollow.get(name) !== resourceVersion) this.#mayFollow.delete(name);
+        if (this.#unanswered.get(name)?.resourceVersion !== resourceVersion) this.#unanswered.delete(name);
         const isCordoned = node.spec?.unschedulable === true;
         const result = { board: name, cordoned, changed: isCordoned !== cordoned };
-        if (isCordoned === cordoned) return this.#mayFollow.has(name) ? unsettled(name, cordoned) : { result };
+        if (isCordoned === cordoned) return this.mayFollow(name) ? unsettled(name, cordoned) : { result };
         const what = cordoned ? "cordoned" : "uncordoned";
         return {
           act: {
@@ -58,10 +71,16 @@ export class Cordons {
     );
   }
 
-  #remember(board: string, resourceVersion: string): void {
-    const [oldest] = this.#mayFollow.keys();
-    if (this.#mayFollow.size >= mostRemembered && oldest !== undefined) this.#mayFollow.delete(oldest);
-    this.#mayFollow.set(board, resourceVersion);
+  /** Whether a write to the Node of this board was not answered and, as far as is known, may still take effect. */
+  mayFollow(board: string): boolean {
+    const write = this.#unanswered.get(board);
+    return write !== undefined && elapsed(write.at, this.#deps.ambient.clock.now()) < latest;
+  }
+
+  #remember(board: string, resourceVersion: string | undefined): void {
+    const [oldest] = this.#unanswered.keys();
+    if (this.#unanswered.size >= mostRemembered && oldest !== undefined) this.#unanswered.delete(oldest);
+    this.#unanswered.set(board, { resourceVersion, at: this.#deps.ambient.clock.now() });
   }
 }
 
@@ -70,6 +89,6 @@ const unsettled = (board: string, cordoned: boolean): Effect => ({
   outcome: "failed",
   code: 503,
   error: "unsettled",
-  message: `${board} is ${cordoned ? "cordoned" : "not cordoned"}, but an earlier order to ${cordoned ? "uncordon" : "cordon"} it was sent and not answered, and may still take effect: repeat this command in a few minutes`,
+  message: `${board} is ${cordoned ? "cordoned" : "not cordoned"}, but an earlier order to ${cordoned ? "uncordon" : "cordon"} it was sent and not answered, and may still take effect: repeat this command in a few minutes, or in 20 minutes if the board is silent`,
   result: { board, cordoned },
 });

@@ -71,6 +71,7 @@ const replaced: Ending = {
 };
 // The board stays cordoned: evicted pods must not return during maintenance.
 const cancelled: Ending = { code: 499, error: "cancelled", message: "cancelled; the board stays cordoned" };
+const timedOut: Ending = { code: 504, error: "timeout", message: "pods were left when the time limit passed" };
 
 /**
  * Drains this board as `kubectl drain` does: cordons it, then evicts each pod as disruption budgets allow, until the
@@ -95,6 +96,8 @@ export class BoardDrain {
   #roomLeft = longestEvicted;
   /** The Node that this drain cordoned; undefined if not read yet. */
   #node: ObjectRef | undefined;
+  /** Whether the API server has accepted the cordon, or the board was cordoned already. */
+  #isCordoned = false;
 
   constructor(order: DrainOrder, deps: OperationsDeps, cordons: Cordons) {
     this.#order = order;
@@ -141,8 +144,9 @@ export class BoardDrain {
     if (dryRun) return done({ ...this.#report(), pods: leaving.slice(0, mostNamed).map(({ key }) => key) });
     if (signal.aborted) return this.#unfinished();
     const cordoned = await this.#cordons.order(undefined, true, author, { dryRun, signal });
+    this.#isCordoned = cordoned.outcome === "done";
     if (signal.aborted) return this.#unfinished();
-    if (cordoned.outcome !== "done") return cordoned;
+    if (!this.#isCordoned) return cordoned;
     return this.#evictUntilEmpty(pods, signal);
   }
 
@@ -284,11 +288,11 @@ export class BoardDrain {
   }
 
   #unfinished(): Effect {
-    if (this.#order.signal.aborted) return this.#failed(cancelled);
+    if (this.#order.signal.aborted) return this.#failed(this.#isCordoned ? cancelled : this.#beforeCordon(cancelled));
     if (this.#overruled.signal.aborted) return this.#failed(overruled);
+    if (!this.#isCordoned) return this.#failed(this.#beforeCordon(timedOut));
     const [first] = this.#refusals;
-    if (first === undefined)
-      return this.#failed({ code: 504, error: "timeout", message: "pods were left when the time limit passed" });
+    if (first === undefined) return this.#failed(timedOut);
     const isBlocked = [...this.#refusals.values()].some(({ status }) => status === 429);
     const error = isBlocked ? "pdb-blocked" : "eviction-refused";
     const [pod, refusal] = first;
@@ -297,6 +301,15 @@ export class BoardDrain {
       error,
       message: `evictions were refused until the time limit passed: ${pod}: ${whyOf(refusal)}`,
     });
+  }
+
+  /** The ending of a drain whose cordon was not sent, or not answered. */
+  #beforeCordon(ending: Ending): Ending {
+    const what = ending === cancelled ? "the drain was cancelled" : "the time limit passed";
+    const rest = this.#cordons.mayFollow(this.#board)
+      ? "but a write to its Node was sent and not answered, and may still take effect"
+      : "and nothing was changed";
+    return { ...ending, message: `${what} before the board was cordoned, ${rest}` };
   }
 
   #failed(ending: Ending): Effect {

@@ -1,6 +1,6 @@
 import { elapsed, type Instant, laterOf, type Millis } from "../../base/clock.ts";
 import { noPastSilences, type PastSilences, silenceOf } from "../../judgement/past-silence.ts";
-import { type Respite, shareOf } from "../../judgement/respites.ts";
+import { type Respite, shortenedGrace } from "../../judgement/respites.ts";
 import { type BoardRecord, firstMemory, type SiteMemory } from "./memory.ts";
 
 /**
@@ -33,7 +33,7 @@ export function recollect({ respites, boards }: SiteMemory, gracePeriod: Millis)
 /** Not the boards that an outage silenced: those were heard when others were last heard. */
 const isKept = ({ health }: BoardRecord, lastReport: Instant | undefined, gracePeriod: Millis): boolean =>
   health.silentFrom !== undefined ||
-  (lastReport !== undefined && elapsed(health.probe, lastReport) >= shareOf(gracePeriod));
+  (lastReport !== undefined && elapsed(health.probe, lastReport) >= shortenedGrace(gracePeriod));
 
 /** The memory with which the next term begins. */
 export const memoryAfter = ({ respites, silences }: Recollection): SiteMemory => ({

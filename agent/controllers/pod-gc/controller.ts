@@ -49,8 +49,8 @@ const early: Millis = 1;
  * Deletes pods that are no longer needed and that no kubelet will delete, by the four rules of kube-controller-manager.
  * Finds them by index, and so reads few pods.
  *
- * rule                                          | found by          | precondition    | held by the safety valve
- * ----------------------------------------------|-------------------|-----------------|-------------------------
+ * rule                                          | found by          | precondition    | held by freezes and the safety valve
+ * ----------------------------------------------|-------------------|-----------------|-------------------------------------
  * ended, above the threshold                    | `endedPods`       | uid             | no
  * terminating on a board that is out of service | `terminatingPods` | uid and version | no
  * on a board whose Node is deleted              | `orphanedPods`    | uid and version | yes
@@ -127,9 +127,10 @@ async function readConflicts(
   await forEachConcurrently([...overtaken].slice(0, mostRequests), async (key) => {
     const pod = await site.fetch(pods, key);
     const board = pod && boardOf(pod);
-    if (pod && board !== undefined && verdicts.freezeOn(board) === undefined) live.push({ pod: barePod(pod), board });
+    if (pod && board !== undefined) live.push({ pod: barePod(pod), board });
   });
-  const lost = new Set(live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined));
+  const missing = live.map(({ board }) => board).filter((board) => site.lister(nodes).get(board) === undefined);
+  const lost = new Set(missing.filter((board) => verdicts.freezeOn(board) === undefined));
   const lookups = await nodeLookups([...lost], site);
   const orphans = live.filter(({ board }) => lookups.get(board) === "deleted");
   const outOfService = live.filter(

@@ -333,6 +333,86 @@ describe("evictions that were frozen after they were decided", () => {
     expect(await executor.execute([ordered], term)).toMatchObject([{ ok: true }]);
   });
 
+  const onTaint = (taint: string): Grounds => ({
+    act: "pod-evicted",
+    board: "pi-3",
+    because: { kind: "taints", taints: [taint], toleratedMs: 0, ranMs: 0 },
+    gate: { ready: "False" },
+  });
+
+  test.each([
+    ["node.kubernetes.io/not-ready", false],
+    ["ops/drain", true],
+  ])("are not sent even if a kubelet's report is their reason: for %s, sent: %s", async (taint, isSent) => {
+    const { api, executor, term } = setUp(4, { isFrozen: (board) => board === "pi-3" });
+    const evict = (name: string, board: string): Action => ({
+      ...deletion(api.put(name)),
+      grounds: { ...onTaint(taint), board },
+    });
+    const outcomes = await executor.execute([evict("a", "pi-3"), evict("b", "pi-4")], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([isSent, true]);
+  });
+
+  test("are not prepared: a taint for a kubelet's report is not set, but one is removed, and conditions are written", async () => {
+    const { api, executor, term } = setUp(4, { isFrozen: () => true });
+    const node = (name: string) => ({ ...api.put(name), resource: nodes });
+    const because = { kind: "reported" } as const;
+    const tainted: Grounds = { act: "board-tainted", board: "pi-3", because, gate: { ready: "False" } };
+    const outcomes = await executor.execute(
+      [
+        { ...patch(node("pi-3"), { spec: { taints: [{ key: "node.kubernetes.io/not-ready" }] } }), grounds: tainted },
+        patch(node("pi-4"), { spec: { taints: [] } }),
+        { ...patch(node("pi-5"), { status: {} }), grounds: { ...tainted, act: "board-marked" } },
+      ],
+      term,
+    );
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, true, true]);
+    expect(outcomes[0]).toMatchObject({ error: { name: "FrozenError" } });
+  });
+
+  test("are not sent if the freeze begins while they wait for an API server that is busy", async () => {
+    let isFrozen = false;
+    const { clock, api, executor, term } = setUp(1, { isFrozen: () => isFrozen });
+    api.latency = 30_000;
+    const evictions = ["a", "b"].map((name) => ({
+      ...deletion(api.put(name)),
+      grounds: onTaint("node.kubernetes.io/not-ready"),
+    }));
+    const work = executor.execute(evictions, term);
+    await clock.advance("1s");
+    isFrozen = true;
+    await clock.advance("1m");
+    expect((await work).map(({ ok }) => ok)).toEqual([true, false]);
+    expect([...api.objects.keys()]).toEqual(["b"]);
+  });
+
+  test("leave no mark on the pod and no Event, which would announce them", async () => {
+    const { api, said, executor, term } = setUp(4, { isFrozen: () => true });
+    const pod = api.put("a");
+    const grounds = onTaint("node.kubernetes.io/not-ready");
+    const event: Action = { do: "event", about: pod, severity: "Normal", reason: "TaintManagerEviction", message: "" };
+    const outcomes = await executor.execute([event, patch(pod, { status: {} }), { ...deletion(pod), grounds }], term);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([false, false, false]);
+    expect(outcomes[2]).toMatchObject({ error: { name: "NotAttemptedError", disposition: "refresh" } });
+    expect([api.requests, said]).toEqual([[], []]);
+  });
+
+  test("still permit what follows a deletion that was sent, and other writes to the same board", async () => {
+    let isFrozen = false;
+    const { api, said, executor, term } = setUp(4, { isFrozen: () => isFrozen });
+    const pod = api.put("a");
+    const moved = (): void => {
+      isFrozen = true;
+    };
+    const event: Action = { do: "event", about: pod, severity: "Normal", reason: "Deleted", message: "" };
+    const pass = { by: "taint-eviction", since: { mono: 0, wall: 0 }, moved };
+    await executor.execute([{ ...deletion(pod), cause }, event], term, pass);
+    expect(said).toHaveLength(1);
+    const node = { ...api.put("pi-3"), resource: nodes };
+    const outcomes = await executor.execute([patch(node, { status: {} }), { ...patch(node, {}), cause }], term, pass);
+    expect(outcomes.map(({ ok }) => ok)).toEqual([true, false]);
+  });
+
   test("still permit marks, which do not evict any pod", async () => {
     const { api, executor, term } = setUp(4, { isFrozen: () => true });
     const mark = { ...patch(api.put("a"), { status: {} }), cause };
@@ -379,6 +459,16 @@ describe("an act that a verdict permitted before an outage", () => {
     const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because, gate: { ready: "False" } };
     const [outcome] = await executor.execute([{ ...deletion(api.put("a")), grounds }], term, asking);
     expect(outcome?.ok).toBe(isDone);
+  });
+
+  test("leaves no mark on a pod whose eviction for a kubelet's report is not done", async () => {
+    const { api, executor, term } = setUp(4, { isOutdated: () => true });
+    const pod = api.put("a");
+    const because = { kind: "taints", taints: ["node.kubernetes.io/not-ready"], toleratedMs: 0, ranMs: 0 } as const;
+    const grounds: Grounds = { act: "pod-evicted", board: "pi-3", because, gate: { ready: "False" } };
+    const outcomes = await executor.execute([patch(pod, {}), { ...deletion(pod), grounds }], term, asking);
+    expect(outcomes).toMatchObject([{ error: { name: "OutdatedError" } }, { error: { disposition: "refresh" } }]);
+    expect(api.requests).toEqual([]);
   });
 
   test("is not done if the outage begins while it is queued, either", async () => {

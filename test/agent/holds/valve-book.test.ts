@@ -274,6 +274,15 @@ describe("the acts of an hour are shared", () => {
     return board;
   }
 
+  /** How many evictions are admitted if five pods of each of these namespaces are due at the same moment. */
+  async function due(board: Board, namespaces: readonly string[]): Promise<number> {
+    const pods = namespaces.flatMap((namespace) => [1, 2, 3, 4, 5].map((pod) => [namespace, pod] as const));
+    const answers = await Promise.allSettled(
+      pods.map(([namespace, pod]) => board.book.admit(`${namespace}-${pod}`, board.limits, namespace)),
+    );
+    return done(answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : [])));
+  }
+
   test("pods leave a fifth of them for boards that fall silent later", async () => {
     const board = await tainted({ share: 1 });
     expect(await board.evict("shop", 30)).toBe(7);
@@ -310,6 +319,40 @@ describe("the acts of an hour are shared", () => {
     await board.clock.advance("11s");
     const counts = (await admitted).map((answers) => answers.filter(({ status }) => status === "fulfilled").length);
     expect(counts).toEqual([4, 2]);
+  });
+
+  test("a fifth is left on the Lease for boards if pods of several namespaces are due at the same moment", async () => {
+    const board = await tainted();
+    const pods = due(board, ["shop", "web", "db"]);
+    await board.clock.advance("10ms");
+    const late = ["pi-2", "pi-3"].map((name) => board.book.admit(name, board.limits));
+    await board.clock.advance("15ms");
+    expect(JSON.parse(board.lease.text ?? "")).toMatchObject({ total: 8, admitted: 7 });
+    await board.clock.advance("11s");
+    expect(await pods).toBe(7);
+    expect(done(await Promise.all(late))).toBe(2);
+  });
+
+  test("boards can be tainted by the next leader if the power fails while pods of several namespaces are due", async () => {
+    const board = await tainted();
+    void due(board, ["shop", "web", "db"]);
+    await board.clock.advance("25ms");
+    const next = new Board(board.lease, board.clock).lead();
+    [next.limit, next.share] = [10, 0.5];
+    expect(await next.evict("shop", 1)).toBe(0);
+    expect(await next.act("pi-2", "pi-3", "pi-4")).toBe(2);
+  });
+
+  test("pods and boards that are due at the same moment have their parts in one write", async () => {
+    const board = await tainted();
+    const { writes } = board.lease;
+    const boards = ["pi-2", "pi-3", "pi-4"].map((name) => board.book.admit(name, board.limits));
+    const answers = Promise.allSettled(boards);
+    void due(board, ["shop", "web", "db"]);
+    await board.clock.advance("25ms");
+    expect(board.lease.writes).toBe(writes + 1);
+    expect(JSON.parse(board.lease.text ?? "")).toMatchObject({ total: 10, admitted: 9 });
+    await answers;
   });
 
   test("an act without an effect is given back to its namespace", async () => {

@@ -7,7 +7,7 @@ import {
   isUnknown,
   keptForTaints,
   newValve,
-  nextEnd,
+  oldestActEnd,
   roomAt,
   roomIn,
   roomInShare,
@@ -130,10 +130,10 @@ describe("a share", () => {
   );
 
   test("changes when the oldest act no longer counts", () => {
-    const end = nextEnd(acted(0, 10), at(20));
+    const end = oldestActEnd(acted(0, 10), at(20));
     expect(end && actsWithin(acted(0, 10), end)).toBe(1);
     expect(end && actsWithin(acted(0, 10), shifted(end, -1))).toBe(2);
-    expect(nextEnd(acted(0), at(62))).toBeUndefined();
+    expect(oldestActEnd(acted(0), at(62))).toBeUndefined();
   });
 });
 

@@ -7,7 +7,7 @@ import {
   nextRespites,
   type Respite,
   respiteSince,
-  shareOf,
+  shortenedGrace,
 } from "../../../agent/judgement/respites.ts";
 
 const start: Instant = { mono: 500_000, wall: 0 };
@@ -110,7 +110,7 @@ test.each([
   ["longer than that with a grace period of 17 s, too", 17, 12.5],
   ["a whole grace period that is shorter still", 10, 10],
 ])("a board that has missed enough has %s", (_what, gracePeriod, share) => {
-  expect(shareOf(gracePeriod * 1000)).toBe(share * 1000);
+  expect(shortenedGrace(gracePeriod * 1000)).toBe(share * 1000);
 });
 
 test("with a short grace period, no respite counts in which a kubelet need not renew its Lease", () => {

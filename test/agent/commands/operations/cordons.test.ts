@@ -59,9 +59,8 @@ class Site {
     return this.controls.cordon(board, is, alice, false, signal);
   }
 
-  drain(): Promise<Effect> {
-    const { signal } = new AbortController();
-    return this.controls.drain({ timeout: 600_000, force: true }, alice, () => {}, signal);
+  drain(signal = new AbortController().signal, timeout = 600_000): Promise<Effect> {
+    return this.controls.drain({ timeout, force: true }, alice, () => {}, signal);
   }
 
   isCordoned(board = "pi-1"): boolean {
@@ -234,6 +233,86 @@ describe("orders about one board", () => {
     await site.clock.advance("60s");
     expect(site.arrived.at(-1)).toBe("PATCH pi-1");
     expect(site.isCordoned()).toBe(false);
+  });
+});
+
+describe("an order about a silent board", () => {
+  test("is sure again once nothing that was sent before can arrive", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 30 * 86_400_000 });
+    const lost = site.cordon(true, "pi-2");
+    await site.clock.advance("31s");
+    expect(await lost).toMatchObject({ outcome: "failed", code: 503 });
+    await site.clock.advance("19m58s");
+    expect(await site.cordon(false, "pi-2")).toMatchObject({
+      error: "unsettled",
+      message: expect.stringContaining("in 20 minutes if the board is silent"),
+    });
+    await site.clock.advance("2s");
+    expect(await site.cordon(false, "pi-2")).toMatchObject({ outcome: "done", result: { changed: false } });
+  });
+
+  test("is not sure if another order was lost since", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 30 * 86_400_000 });
+    void site.cordon(true, "pi-2");
+    await site.clock.advance("15m");
+    site.fates.set("PATCH", { lateBy: 30 * 86_400_000 });
+    void site.cordon(true, "pi-2");
+    await site.clock.advance("15m");
+    expect(await site.cordon(false, "pi-2")).toMatchObject({ error: "unsettled" });
+  });
+});
+
+describe("a drain that ends before its board is cordoned", () => {
+  const ends = [
+    ["it is cancelled", 499, "cancelled", "the drain was cancelled"],
+    ["its time limit passes", 504, "timeout", "the time limit passed"],
+  ] as const;
+
+  /** A drain that ends after 10 s, by a cancellation or its time limit. */
+  async function ended(site: Site, error: string): Promise<Effect> {
+    const order = new AbortController();
+    const drain = site.drain(order.signal, error === "timeout" ? 10_000 : 600_000);
+    await site.clock.advance("10s");
+    if (error === "cancelled") order.abort(new Error("cancelled"));
+    await site.clock.advance("1m");
+    return await drain;
+  }
+
+  test.each(ends)("because %s says that nothing was changed", async (_, code, error, what) => {
+    const site = new Site();
+    site.fates.set("GET", { lateBy: 20_000 });
+    const message = `${what} before the board was cordoned, and nothing was changed`;
+    expect(await ended(site, error)).toMatchObject({ outcome: "failed", code, error, message });
+    expect([site.isCordoned(), site.evicted, site.events]).toEqual([false, [], []]);
+  });
+
+  test.each(ends)("because %s says so too if the API server had it wait", async (_, _code, error) => {
+    const site = new Site();
+    site.fates.set("PATCH", { busyFor: 20 });
+    expect(await ended(site, error)).toMatchObject({ message: expect.stringContaining("nothing was changed") });
+    expect(site.isCordoned()).toBe(false);
+  });
+
+  test.each(ends)(
+    "because %s says that the cordon may follow if it was sent and not answered",
+    async (_, code, error, what) => {
+      const site = new Site();
+      site.fates.set("PATCH", { lateBy: 90_000 });
+      const rest = "but a write to its Node was sent and not answered, and may still take effect";
+      const message = `${what} before the board was cordoned, ${rest}`;
+      expect(await ended(site, error)).toMatchObject({ outcome: "failed", code, error, message });
+      await site.clock.advance("1m");
+      expect([site.isCordoned(), site.evicted]).toEqual([true, []]);
+    },
+  );
+
+  test("says that the board is cordoned if the answer came after the end", async () => {
+    const site = new Site();
+    site.fates.set("PATCH", { lateBy: 20_000 });
+    expect(await ended(site, "cancelled")).toMatchObject({ message: "cancelled; the board stays cordoned" });
+    expect(site.isCordoned()).toBe(true);
   });
 });
 

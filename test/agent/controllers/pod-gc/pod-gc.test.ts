@@ -487,6 +487,32 @@ describe("terminating pods on boards that an operator marked out of service", ()
     });
   });
 
+  test.each([
+    ["in a pass", firstGcMemory, { kind: "pass", outOfService: [{ pod: leaving }], orphans: [] }],
+    [
+      "after a conflict",
+      {
+        ...firstGcMemory,
+        passAt: { mono: 1e12, wall: 0 },
+        overtaken: new Set(["default/web", "default/lost"]),
+      },
+      { kind: "retryConflicts", outOfService: [{ pod: leaving }], orphans: [] },
+    ],
+  ])("are deleted %s although the site is frozen, unlike the pods of deleted boards", async (_, memory, found) => {
+    const waiting = new Map([["gone", { mono: 0, wall: 0 }]]);
+    const { site } = countedSite([
+      [pods, [leaving, pod("lost", { on: "gone" })]],
+      [nodes, [marked]],
+    ]);
+    const far = { mono: 1e12, wall: 0 };
+    const scope = { scope: "site" } as const;
+    const freeze = { ...scope, end: far, slowEnd: far, by: "ops:alice", reason: undefined, foreign: {} };
+    const holds = () => ({ ...noHolds, freezes: new Map([[freezeKey(scope), freeze]]) });
+    const gc = podGC({ verdictDeps: { ...verdictDeps, holds }, terminatedThreshold: 0 });
+    const view: SiteView = { ...site, position: () => "8" };
+    expect(await gc.observe("site", view, { ...memory, waiting })).toMatchObject(found);
+  });
+
   test("are deleted if they were written no later than the cached Nodes", async () => {
     expect(await pass("8")).toEqual({ deleted: ["web"], asked: [] });
   });
