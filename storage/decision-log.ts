@@ -10,6 +10,8 @@ export interface DecisionEntry {
   readonly board: string;
   /** JSON. */
   readonly text: string;
+  /** Set if the story has not ended. */
+  readonly isOpen?: boolean;
 }
 
 /** Maximum number and total size of the stored decisions. */
@@ -22,14 +24,17 @@ export interface DecisionText {
   readonly text: string;
 }
 
-/** The query for the newest decisions, which readers in other processes use as well. */
+/**
+ * The query for the newest decisions, which readers in other processes use as well. Half of those about a board are kept
+ * for the board itself, because it may have more pods than `most`.
+ */
 export function newestDecisions(subject: string | undefined, most: number): DecisionQuery {
-  const board = subject?.startsWith("node/") ? subject.slice("node/".length) : null;
-  const where = subject === undefined ? "" : "WHERE subject = ? OR board = ?";
-  return {
-    sql: `SELECT text FROM decisions ${where} ORDER BY id DESC LIMIT ${Math.trunc(most)}`,
-    values: subject === undefined ? [] : [subject, board],
-  };
+  const limit = Math.trunc(most);
+  if (subject === undefined) return { sql: `SELECT text FROM decisions ORDER BY id DESC LIMIT ${limit}`, values: [] };
+  const board = subject.startsWith("node/") ? subject.slice("node/".length) : null;
+  const own = `SELECT id FROM decisions WHERE subject = ? ORDER BY id DESC LIMIT ${Math.trunc(limit / 2)}`;
+  const about = `SELECT id, text FROM decisions WHERE subject = ? OR board = ? ORDER BY id IN (${own}) DESC, id DESC LIMIT ${limit}`;
+  return { sql: `SELECT text FROM (${about}) ORDER BY id DESC`, values: [subject, board, subject] };
 }
 
 /** The JSON of the query's rows, oldest first. */
@@ -40,7 +45,16 @@ interface DecisionQuery {
   readonly values: readonly (string | null)[];
 }
 
-/** The decisions of this board, in state.db; the oldest are deleted when there are too many. */
+interface StoredRow {
+  readonly id: number;
+  readonly subject: string;
+  readonly bytes: number;
+}
+
+/** The part of the bound that decisions about boards may fill before they give way to those about pods. */
+const keptForBoards = 0.25;
+
+/** The decisions of this board, in state.db; some are deleted when there are too many. */
 export class DecisionLog {
   readonly #database: Database;
   readonly #bound: DecisionBound;
@@ -50,11 +64,14 @@ export class DecisionLog {
     this.#bound = bound;
   }
 
-  /** One transaction: stores all entries and enforces the bound. Returns the id of each entry's row. */
-  write(entries: readonly DecisionEntry[]): readonly number[] {
+  /**
+   * One transaction: stores all entries and enforces the bound. Returns the id of each entry's row. `open`: the rows of
+   * stories that have not ended and are not among the entries.
+   */
+  write(entries: readonly DecisionEntry[], open: readonly number[] = []): readonly number[] {
     return this.#database.transaction(() => {
       const ids = entries.map((entry) => this.#put(entry));
-      this.#makeRoom();
+      this.#makeRoom(new Set([...open, ...ids.filter((_, index) => entries[index]?.isOpen)]));
       return ids;
     });
   }
@@ -89,18 +106,54 @@ export class DecisionLog {
     return this.#database.prepare<{ id: number | null }>("SELECT max(id) AS id FROM decisions").get()?.id ?? 0;
   }
 
-  #makeRoom(): void {
+  /**
+   * Deletes rows until the bound is met, each time the oldest of the owner that fills most, so that no namespace
+   * displaces the decisions about the pods of another one, or about boards. Stories that have not ended go last.
+   */
+  #makeRoom(open: ReadonlySet<number>): void {
     let { rows, bytes } = this.usage();
-    const oldest = this.#database.prepare<{ id: number; bytes: number }>(
-      "SELECT id, bytes FROM decisions ORDER BY id LIMIT 1",
-    );
+    const isFull = (): boolean => rows > this.#bound.rows || (bytes > this.#bound.bytes && rows > 1);
+    if (!isFull()) return;
+    const stored = this.#database.prepare<StoredRow>("SELECT id, subject, bytes FROM decisions ORDER BY id").all();
+    const [ended, others] = [stored.filter(({ id }) => !open.has(id)), stored.filter(({ id }) => open.has(id))];
     const remove = this.#database.prepare("DELETE FROM decisions WHERE id = ?");
-    while (rows > this.#bound.rows || (bytes > this.#bound.bytes && rows > 1)) {
-      const row = oldest.get();
-      if (row === undefined) return;
-      remove.run(row.id);
-      rows -= 1;
-      bytes -= row.bytes;
+    for (const shares of [sharesOf(ended, this.#bound), sharesOf(others, this.#bound)]) {
+      while (isFull()) {
+        const row = takenFromLargest(shares);
+        if (row === undefined) break;
+        remove.run(row.id);
+        rows -= 1;
+        bytes -= row.bytes;
+      }
     }
   }
+}
+
+/** The rows of one owner: a namespace, or all boards together. */
+interface Share {
+  /** Oldest first. */
+  readonly rows: StoredRow[];
+  /** Size of the rows; for boards, without the part that is kept for them. */
+  bytes: number;
+}
+
+function sharesOf(rows: readonly StoredRow[], { bytes: bound }: DecisionBound): readonly Share[] {
+  const shares = new Map<string, Share>();
+  for (const row of rows) {
+    const [kind, namespace = ""] = row.subject.split("/");
+    const owner = kind === "node" ? "" : namespace;
+    const share = shares.get(owner) ?? { rows: [], bytes: owner === "" ? -keptForBoards * bound : 0 };
+    share.rows.push(row);
+    share.bytes += row.bytes;
+    shares.set(owner, share);
+  }
+  return [...shares.values()];
+}
+
+/** Takes the oldest row of the largest share; undefined if no row is left. */
+function takenFromLargest(shares: readonly Share[]): StoredRow | undefined {
+  const largest = shares.filter(({ rows }) => rows.length > 0).toSorted((a, b) => b.bytes - a.bytes)[0];
+  const row = largest?.rows.shift();
+  if (largest && row) largest.bytes -= row.bytes;
+  return row;
 }

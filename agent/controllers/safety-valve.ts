@@ -53,9 +53,11 @@ export const isLimitedOn = ({
 export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts, "valve"> =>
   restraint ? { valve: restraint.of } : {};
 
-/** The same for the deletion of a pod. */
-export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> =>
-  shut ? { ...valveFact(shut.restraint), ...(!isTakenUp(pod) && { newPod: true }) } : {};
+/** The same for the deletion of a pod, which harms nothing if no kubelet has started it. */
+export const valveFactsOn = (pod: Pod, shut: ValveNow["shut"]): Pick<GateFacts, "valve" | "newPod"> => ({
+  ...valveFact(shut?.restraint),
+  ...(!isTakenUp(pod) && { newPod: true }),
+});
 
 /** The part of a cause which says that the deletion of this pod is harmless; empty if it is not. */
 export const harmlessIfNew = (pod: Pod): Pick<Cause, "isHarmless"> => (isTakenUp(pod) ? {} : { isHarmless: true });

@@ -33,7 +33,10 @@ interface DecidingPass {
   readonly term: number;
 }
 
-/** Records the outcome of decided acts. Implemented by DecisionBook. */
+/**
+ * Records the outcome of decided acts. Implemented by DecisionBook. Deletions of pods that no kubelet has started are not
+ * recorded: they harm nothing, and a tenant may bind any number of such pods to a lost board.
+ */
 export interface Decisions {
   /** Records an act that was done or, with an error, that failed. */
   acted(act: DecidedAct, error?: Error): void;
@@ -77,7 +80,8 @@ const pause: Millis = 5000;
 const retry: Millis = 60_000;
 /**
  * Maximum number of open stories (records that may still change). At this limit, a hold displaces a failed story, and a
- * failure displaces one that has ended; if there is none to displace, no new story begins.
+ * failure displaces one that has ended; otherwise, a story displaces one of the namespace that has most of them, if that
+ * is more than its own has, or if it is about a board. If there is none to displace, no new story begins.
  */
 const mostOpen = 256;
 /** A failed story ends once the act has not been tried for this long; another attempt begins a new one. */
@@ -119,6 +123,12 @@ export class DecisionBook implements Decisions {
   }
 
   acted(act: DecidedAct, error?: Error): void {
+    if (isHarmless(act)) {
+      const { on, by, term, grounds } = act;
+      const fields = { act: grounds.act, object: subjectText(on), board: grounds.board, by, term };
+      if (error === undefined) this.#ambient.log.info("pod deleted that no kubelet had started", fields);
+      return;
+    }
     this.#begin(act.term);
     const id = storyId(act);
     const story = this.#present(id) ?? this.#begun(act, undefined);
@@ -140,7 +150,8 @@ export class DecisionBook implements Decisions {
     }
   }
 
-  due({ by, key, term }: DecidingPass, acts: readonly DueAct[]): void {
+  due({ by, key, term }: DecidingPass, all: readonly DueAct[]): void {
+    const acts = all.filter((act) => !isHarmless(act));
     this.#begin(term);
     const place = `${by} ${key}`;
     const before = this.#due.get(place);
@@ -179,12 +190,17 @@ export class DecisionBook implements Decisions {
     const behind = [...this.#open.values()].filter(({ isBehind }) => isBehind);
     const stories = [...new Set([...this.#waiting, ...behind])].sort((a, b) => elapsed(b.movedAt, a.movedAt));
     if (stories.length === 0) return;
-    const entries = stories.map(({ id, record }) => {
+    const open = new Set(this.#open.values());
+    const entries = stories.map((story) => {
+      const { id, record } = story;
       const { on, board } = record;
-      return { id, subject: subjectText(on), board, text: JSON.stringify(record) };
+      return { id, subject: subjectText(on), board, text: JSON.stringify(record), isOpen: open.has(story) };
     });
     try {
-      const ids = this.#log.write(entries);
+      const ids = this.#log.write(
+        entries,
+        [...open].flatMap(({ id }) => id ?? []),
+      );
       stories.forEach((story, index) => {
         story.id = ids[index];
         story.isBehind = false;
@@ -260,17 +276,29 @@ export class DecisionBook implements Decisions {
   }
 
   /**
-   * Adds the story to the open ones. Without room, the oldest that `givesWay` is dropped; if there is none, the story
-   * is not added. Returns whether it is open now.
+   * Adds the story to the open ones. Without room, the oldest that `givesWay` is dropped, or the oldest of the namespace
+   * that has most; if there is none, the story is not added. Returns whether it is open now.
    */
   #isOpened(id: string, story: Story, givesWay: (other: Story) => boolean): boolean {
     if (!this.#open.has(id) && this.#open.size >= mostOpen) {
-      const other = [...this.#open].find(([, one]) => givesWay(one));
+      const other = [...this.#open].find(([, one]) => givesWay(one)) ?? this.#ofLargestNamespace(story.record);
       if (other === undefined) return false;
       this.#leave(...other);
     }
     this.#open.set(id, story);
     return true;
+  }
+
+  /** The oldest open story of the namespace that has most, if it has more than that of a new record would have. */
+  #ofLargestNamespace({ on }: DecisionRecord): readonly [string, Story] | undefined {
+    const counts = new Map<string, number>();
+    for (const { record } of this.#open.values()) {
+      const { namespace } = record.on;
+      if (namespace !== undefined) counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+    }
+    const [largest, most] = [...counts].reduce((best, one) => (one[1] > best[1] ? one : best), ["", 0]);
+    const own = on.namespace === undefined ? 0 : (counts.get(on.namespace) ?? 0) + 1;
+    return most > own ? [...this.#open].find(([, { record }]) => record.on.namespace === largest) : undefined;
   }
 
   /**
@@ -345,6 +373,9 @@ export class DecisionBook implements Decisions {
     return { at: isoTime(wall), boot: this.#boot, mono: Math.round(mono) };
   }
 }
+
+/** Whether the act deletes a pod that no kubelet has started. */
+const isHarmless = ({ grounds }: Pick<DecidedAct, "grounds">): boolean => grounds.gate.newPod === true;
 
 const hasFailed = ({ record }: Story): boolean => record.state === "failed";
 

@@ -4,7 +4,10 @@ import { asRecord } from "../base/json.ts";
 import { RollingCount } from "../base/time/rolling-count.ts";
 import type { Action, EventAction } from "./actions.ts";
 
-/** The kinds of harmful acts. Several acts on the same pod count separately. */
+/**
+ * The kinds of harmful acts. Several acts on the same pod count separately; deletions of pods that no kubelet has started
+ * count as none.
+ */
 export const acts = [
   /** Ready=Unknown was written for a silent board. */
   "board-marked",

@@ -295,7 +295,7 @@ export class Executor {
       guard();
       const answer = await this.#write(action, { signal: term.signal, patience, lane, guard, refused });
       const act = actOf(action, by);
-      if (act) this.#acts.add(act, this.#ambient.clock.now());
+      if (act && !action.cause?.isHarmless) this.#acts.add(act, this.#ambient.clock.now());
       return answer;
     } finally {
       this.#permits.release(lane);

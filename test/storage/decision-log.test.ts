@@ -55,3 +55,41 @@ test("the oldest decisions are deleted if there are too many of them, or if they
   log.write([entry("node/pi-3", "late", { id: first })]);
   expect(log.newest(undefined, 10)).toEqual(["late"]);
 });
+
+test("a namespace displaces only its own decisions, except those by which another one, or the boards, exceed it", () => {
+  const log = new DecisionLog(open(), { rows: 8, bytes: 1000 });
+  const [, , shop] = log.write([
+    entry("node/pi-3", "tainted"),
+    entry("node/pi-4", "tainted too"),
+    entry("pod/shop/till", "evicted"),
+  ]);
+  for (let n = 0; n < 100; n++) log.write([entry(`pod/tenant/web-${n}`, `${n}`)], [shop ?? 0]);
+  expect(log.newest(undefined, 10)).toEqual(["tainted", "tainted too", "evicted", "95", "96", "97", "98", "99"]);
+  // Three namespaces of two pods each have as much as the boards.
+  for (const name of ["a", "b", "c"]) log.write([1, 2, 3].map((n) => entry(`pod/${name}/web`, `${name}${n}`)));
+  expect(log.newest(undefined, 10)).toEqual(["tainted", "tainted too", "99", "a3", "b2", "b3", "c2", "c3"]);
+});
+
+test("stories that have not ended are deleted last", () => {
+  const log = new DecisionLog(open(), { rows: 3, bytes: 1000 });
+  const [held = 0] = log.write([entry("pod/shop/till", "held", { isOpen: true })]);
+  log.write(
+    ["1", "2", "3"].map((text) => entry("node/pi-3", text)),
+    [held],
+  );
+  const [also = 0] = log.write([entry("pod/shop/scales", "held too", { isOpen: true })], [held]);
+  expect(log.newest(undefined, 10)).toEqual(["held", "3", "held too"]);
+  const [third = 0] = log.write([entry("pod/shop/door", "held as well", { isOpen: true })], [held, also]);
+  expect(log.newest(undefined, 10)).toEqual(["held", "held too", "held as well"]);
+  log.write([entry("pod/shop/lamp", "held last", { isOpen: true })], [held, also, third]);
+  expect(log.newest(undefined, 10)).toEqual(["held too", "held as well", "held last"]);
+});
+
+test("half of the decisions about a board are its own, however many of its pods were evicted after it was tainted", () => {
+  const log = new DecisionLog(open(), { rows: 100, bytes: 10_000 });
+  log.write([entry("node/pi-3", "marked"), entry("node/pi-3", "tainted")]);
+  log.write(Array.from({ length: 50 }, (_, n) => entry(`pod/default/web-${n}`, `${n}`)));
+  expect(log.newest("node/pi-3", 5)).toEqual(["marked", "tainted", "47", "48", "49"]);
+  expect(log.newest("node/pi-3", 3)).toEqual(["tainted", "48", "49"]);
+  expect(log.newest("pod/default/web-7", 5)).toEqual(["7"]);
+});

@@ -30,10 +30,11 @@ export const originOf = ({ origin }: CommandRow): CommandRequest["origin"] => (o
 
 /**
  * Decides about a command that the previous process accepted and did not finish; undefined if the signal aborted. A
- * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. Any other
- * command is executed if the checks still allow it, and no later command has overtaken it while it waited for this board to lead;
- * otherwise, it is refused or, if it may have started, answered as
- * interrupted.
+ * `once` command that may have taken effect is answered as interrupted, because its progress is unknown. The same applies
+ * to an order about the scheduling of a board: this board, another one or kubectl may have carried out a contrary order
+ * since, and nothing on the Node shows that if it is now as it was. Any other command is executed if the checks still
+ * allow it, and no later command has overtaken it while it waited for this board to lead; otherwise, it is refused or,
+ * if it may have started, answered as interrupted.
  */
 export async function fateOf(
   ambient: Ambient,
@@ -67,6 +68,7 @@ export async function fateOf(
     const now = deps.state();
     if (deps.siteChanges() !== changes) return answer(interrupted("a later command was carried out before this one"));
     const judged = judgeAgain(command, now);
+    if (definition.isScheduling && judged?.state !== "expired") return answer(interrupted(perhapsUndone));
     const refusal = judged ?? overtaken(row, now, deps.ledger);
     if (!refusal) return { do: "carry out", command };
     const isUndecided = judged?.error === "not-leader" && mayStillLead(now, deps.board);
@@ -100,6 +102,9 @@ const electionPatience: Millis = 120_000;
  */
 const mayStillLead = ({ standing: { leader } }: DeskState, board: string): boolean =>
   leader === undefined || leader === board;
+
+const perhapsUndone =
+  "the agent stopped before the command ended, and a later order about the board may have been carried out since: look at the board, and repeat the command if it still applies";
 
 const answer = (outcome: CommandOutcome): Fate => ({ do: "answer", outcome });
 

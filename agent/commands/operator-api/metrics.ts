@@ -219,7 +219,11 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
       "Boards waiting for eviction whose eviction is currently held (quarantine, freeze or quiet hours).",
       one(eviction?.queueHeld),
     ),
-    gauge("pods_evicted_last_hour", "Pods that this board evicted in the last hour.", one(eviction?.evicted1h)),
+    gauge(
+      "pods_evicted_last_hour",
+      "Pods that this board evicted in the last hour, without those that no kubelet had started.",
+      one(eviction?.evicted1h),
+    ),
     counter(
       "acts",
       "Acts that can interrupt services (taints, deletions of pods, removals of endpoints), by kind.",

@@ -257,11 +257,12 @@ describe("the fence", () => {
   });
 });
 
-test("completed harmful acts are counted for an hour", async () => {
+test("completed harmful acts are counted for an hour, without deletions of pods that no kubelet has started", async () => {
   const { clock, api, executor, term } = setUp();
   const cause = { board: "pi-3", verdict: "dead", rule: "silent" };
   const asking = { by: "daemonset", since: clock.now(), moved: () => {} };
   await executor.execute([{ ...deletion(api.put("a")), cause }, deletion(api.put("b"))], term, asking);
+  await executor.execute([{ ...deletion(api.put("new")), cause: { ...cause, isHarmless: true } }], term, asking);
   api.refuse = () => {
     throw refusal("delete", 500, "InternalError");
   };

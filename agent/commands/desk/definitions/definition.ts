@@ -60,6 +60,8 @@ export interface Definition {
   readonly isCancellable: boolean;
   /** The command succeeds when the agent has restarted. */
   readonly endsWithStart: boolean;
+  /** Changes the scheduling of a board, which other boards and kubectl change as well. */
+  readonly isScheduling: boolean;
   timeout(args: JsonRecord): Millis;
   /** Returns "the next process" if the command succeeds when the agent has restarted. */
   perform(controls: Controls, args: JsonRecord, context: CommandContext): Promise<Effect | "the next process">;
@@ -76,6 +78,7 @@ interface Written<A> {
   readonly group?: string;
   readonly isCancellable?: boolean;
   readonly endsWithStart?: boolean;
+  readonly isScheduling?: boolean;
   readonly timeout?: (args: A) => Millis;
   readonly perform: (
     controls: Controls,
@@ -98,6 +101,7 @@ export function command<A extends JsonRecord>(written: Written<A>): Definition {
     group: undefined,
     isCancellable: false,
     endsWithStart: false,
+    isScheduling: false,
     ...rest,
     args,
     problem: (found, scope) => problem?.(found as A, scope),

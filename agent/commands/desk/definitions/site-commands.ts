@@ -143,6 +143,7 @@ export const siteCommands: readonly Definition[] = [
       scopes: ["board", "site"],
       class: "idempotent",
       isSigned: true,
+      isScheduling: true,
       args: record({ board: optional(name) }),
       problem: boardProblem,
       perform: ({ site }, { board }, { author, dryRun, signal }) =>
@@ -155,6 +156,7 @@ export const siteCommands: readonly Definition[] = [
     scopes: ["board"],
     class: "once",
     isSigned: true,
+    isScheduling: true,
     group: "drain",
     isCancellable: true,
     args: record({

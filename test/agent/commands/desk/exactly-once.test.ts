@@ -172,8 +172,7 @@ test("a site command that outlived its process waits for the board to lead again
 test("a command of the site that waits for the board to lead again gives way to a later one", async () => {
   const board = new CommandBoard();
   board.effect = () => new Promise(() => undefined);
-  const cordon = { name: "board.cordon", args: { board: "edge-05" } };
-  await board.start().take(order({ id: "C", ...cordon }, { scope: "site" }));
+  await board.start().take(freeze({ id: "F" }));
   board.standing = { isLeader: false, leader: "edge-02", term: 17 };
   board.effect = async () => ({ outcome: "done", result: {} });
   board.effects.length = 0;
@@ -181,11 +180,57 @@ test("a command of the site that waits for the board to lead again gives way to 
   const answers = gathered(next);
   await board.clock.advance("30500ms");
   board.standing = { isLeader: true, leader: "edge-02", term: 18 };
-  const uncordon = order({ ...cordon, name: "board.uncordon" }, { scope: "site" });
-  expect(await lastOf(await next.take(uncordon))).toMatchObject({ state: "succeeded" });
+  const thaw = order({ name: "eviction.thaw" }, { scope: "site" });
+  expect(await lastOf(await next.take(thaw))).toMatchObject({ state: "succeeded" });
   await board.clock.advance("2s");
-  expect(answers.map(({ body }) => [body.id, body.state, body.error])).toEqual([["C", "failed", "interrupted"]]);
-  expect(board.effects).toEqual(["uncordon edge-05"]);
+  expect(answers.map(({ body }) => [body.id, body.state, body.error])).toEqual([["F", "failed", "interrupted"]]);
+  expect(board.effects).toEqual(["thaw site"]);
+});
+
+test.each([
+  ["the board itself", "board.uncordon", {}, "board"],
+  ["the board itself", "board.cordon", {}, "board"],
+  ["the leader", "board.uncordon", { board: "edge-05" }, "site"],
+  ["the leader", "board.cordon", { board: "edge-05" }, "site"],
+] as const)(
+  "an order to %s (%s) that a power cut interrupted does not overrule those that others have carried out since",
+  async (_, name, args, scope) => {
+    const board = new CommandBoard();
+    board.effect = () => new Promise(() => undefined);
+    await board.start().take(order({ id: "C", name, args }, { scope }));
+    // Meanwhile, another agent carries out the order and then its contrary: the Node is as it was.
+    const begun = [...board.effects];
+    const answers = gathered(board.start());
+    await board.clock.advance("2s");
+    expect(answers.map(({ body }) => [body.id, body.state, body.error])).toEqual([["C", "failed", "interrupted"]]);
+    expect(board.effects).toEqual(begun);
+  },
+);
+
+test("an order on the board's own socket that a power cut interrupted is not carried out later either", async () => {
+  const board = new CommandBoard();
+  board.effect = () => new Promise(() => undefined);
+  const uncordon = order({ id: "U", name: "board.uncordon" }, { origin: "local" });
+  await board.start().take(uncordon);
+  const begun = [...board.effects];
+  const next = board.start();
+  await board.clock.advance("2s");
+  expect(board.effects).toEqual(begun);
+  expect(await lastOf(await next.take(uncordon))).toMatchObject({ state: "failed", error: "interrupted" });
+});
+
+test("a drain that never began is not begun by the next process, because the board may be needed again", async () => {
+  const board = new CommandBoard();
+  board.atWrite = (step, when) => {
+    if (step === "begin" && when === "before") throw new PowerCut("the power failed");
+    if (step === "settle") throw new PowerCut("the power failed");
+  };
+  await board.start().take(order({ id: "D", name: "board.drain", args: { timeout: 60 } }));
+  board.atWrite = () => undefined;
+  const answers = gathered(board.start());
+  await board.clock.advance("1s");
+  expect(answers.map(({ body }) => [body.state, body.error])).toEqual([["failed", "interrupted"]]);
+  expect(board.effects).toEqual([]);
 });
 
 test("if another board has led in the meantime, the answer says that the effect is unknown", async () => {

@@ -31,7 +31,9 @@ export function checkRecords({ recorder: { history }, boards }: Site): readonly 
     const recorded = countOf(done.map(({ act, on }) => `${act} ${on.uid}`));
     const missing = own.filter((act) => {
       const isCertain = act.isDone && act.isAnswered && history.processes.get(act.process)?.isLost === false;
-      return isCertain && !taken(recorded, `${recordedAs[act.is]} ${act.uid}`);
+      // The deletion of a pod that no kubelet has started leaves no record.
+      const isRecorded = act.is !== "evict" || act.isOnRunning;
+      return isCertain && isRecorded && !taken(recorded, `${recordedAs[act.is]} ${act.uid}`);
     });
     // A pod that is gone counts as evicted. A taint may replace another one, which is not a new act.
     const met = countOf(own.filter(isMet).map(({ is, uid }) => `${recordedAs[is]} ${uid}`));
