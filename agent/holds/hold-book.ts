@@ -42,11 +42,33 @@ export interface HoldBookDeps {
   readonly over: (what: EndedHold) => void;
 }
 
+/** A change of the holds. Returns the same object if there is nothing to change. */
+export type HoldEdit = (holds: Holds, now: Instant) => Holds;
+
 export interface HoldChange {
-  /** "at once" is for restrictive changes; permissive ones take effect "once written". */
+  /**
+   * "at once" is for restrictive changes, which do not wait for earlier ones; permissive ones take effect "once
+   * written".
+   */
   readonly effect: "at once" | "once written";
-  /** Aborts when the order is over: it is not begun after that, and a permissive change that is not written is undone. */
+  /**
+   * Aborts when the order is over: it is not begun after that, and a permissive change that is not written is undone.
+   */
   readonly signal: AbortSignal;
+}
+
+/** The turn of a change: all changes that were ordered before it are complete, and none that was ordered after it. */
+export interface HoldTurn {
+  readonly at: Instant;
+  /** The holds before the change. */
+  readonly before: Holds;
+  /** False if there was nothing to change. */
+  readonly isChange: boolean;
+}
+
+/** A change that has been ordered and is not complete yet. */
+interface OpenChange extends Pick<HoldChange, "effect"> {
+  readonly edit: HoldEdit;
 }
 
 export interface EndedHold {
@@ -90,11 +112,18 @@ export class HoldBook {
   readonly #deps: HoldBookDeps;
   readonly #bell: WakeSignal;
   readonly #memory: HoldMemory;
-  /** Serialises changes. */
-  readonly #changes = new Permits(1);
+  /** Serialises the writes of changes. */
+  readonly #turns = new Permits(1);
+  /** The changes that are being written or wait for their turn, in the order in which they were ordered. */
+  #open: readonly OpenChange[] = [];
+  /** The holds after the last complete change. */
+  #settled = noHolds;
+  /** The holds in force: the settled ones with the open changes that take effect at once. */
   #holds = noHolds;
   /** The holds that are being written to the Lease; undefined if no write is pending. */
   #pending: Holds | undefined;
+  /** Set while the Lease may have other holds than the settled ones, because a change was undone. */
+  #doubt: object | undefined;
   /** The annotation's latest text, the holds that it encodes, and when it was written. */
   #encoded: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
   /** The result of the last check of the quiet hours. `last`: when they were last in force. */
@@ -142,7 +171,8 @@ export class HoldBook {
     this.#leads = true;
     this.#reportedUntil = now;
     this.#isAnnotated = found !== undefined;
-    this.#holds = pruned(holds, now);
+    this.#settled = pruned(holds, now);
+    this.#holds = this.#settled;
     this.#store(now);
     if (isNothing(this.#holds)) return;
     log.info("holds resumed", {
@@ -163,7 +193,8 @@ export class HoldBook {
     this.#isUndecided = false;
     if (this.#memory.home(this.#lease) === "elsewhere") {
       log.info("holds dropped: they belong to another cluster", {});
-      this.#set(noHolds);
+      this.#settled = noHolds;
+      this.#apply();
     } else this.#publishLater();
     this.#store(clock.now());
   }
@@ -184,8 +215,11 @@ export class HoldBook {
     this.#term++;
     this.#leads = false;
     this.#isUndecided = false;
+    this.#open = [];
+    this.#settled = noHolds;
     this.#holds = noHolds;
     this.#pending = undefined;
+    this.#doubt = undefined;
     this.#encoded = undefined;
   }
 
@@ -198,6 +232,12 @@ export class HoldBook {
   /** The holds that operators ordered, without quiet hours, which every leader derives from its own settings. */
   get ordered(): Holds {
     return this.#holds;
+  }
+
+  /** The turn of a change that is ordered now, if all changes before it succeed. */
+  expected(): Omit<HoldTurn, "isChange"> {
+    const now = this.#ambient.clock.now();
+    return { at: now, before: this.#open.reduce((holds, { edit }) => edit(holds, now), pruned(this.#settled, now)) };
   }
 
   quiet(now: Instant): QuietHours | undefined {
@@ -217,7 +257,7 @@ export class HoldBook {
    */
   carried(): string | undefined {
     const now = this.#ambient.clock.now();
-    const holds = this.#pending ?? this.#holds;
+    const holds = this.#pending ?? this.#settled;
     if (this.#isUndecided || (isNothing(holds) && !this.#isAnnotated)) return undefined;
     this.#isAnnotated = true;
     if (this.#encoded?.of !== holds || elapsed(this.#encoded.at, now) >= freshness) {
@@ -227,45 +267,64 @@ export class HoldBook {
   }
 
   /**
-   * Changes the holds. Resolves once the Lease has the change; if it cannot be written, the change is undone and this
-   * rejects.
+   * Changes the holds. Each change is decided in its turn, so of two contrary orders the later one counts. Resolves once
+   * the Lease has the change; if it cannot be written, the change is undone and this rejects.
    */
-  async change(edit: (holds: Holds, now: Instant) => Holds, { effect, signal }: HoldChange): Promise<void> {
+  async change(edit: HoldEdit, { effect, signal }: HoldChange): Promise<HoldTurn> {
+    signal.throwIfAborted();
+    if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
     const term = this.#term;
-    if (!(await this.#changes.acquire(signal))) throw signal.reason;
+    const change = { edit, effect };
+    this.#open = [...this.#open, change];
+    this.#apply();
+    // A restriction that is late is better than none, even if its command has failed.
+    const until = effect === "at once" ? new AbortController().signal : signal;
+    const hasTurn = await this.#turns.acquire(until);
     try {
+      if (!hasTurn) throw signal.reason;
       if (this.#term !== term) throw new LeaseNotWrittenError("the term ended before the change was written");
-      if (this.#isUndecided) throw new LeaseNotWrittenError("the cluster is not identified yet");
-      const now = this.#ambient.clock.now();
-      const before = this.#holds;
-      const changes = Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER);
-      const after = { ...edit(pruned(before, now), now), changes };
-      if (!fits(after, now))
-        throw new TooManyHoldsError("the site's Lease has no room for another freeze, pause or confirmation");
-      this.#pending = after;
-      if (effect === "at once") this.#set(after);
-      try {
-        // A restriction that is late is better than none, even if its command has failed.
-        const until = effect === "at once" ? undefined : signal;
-        await writtenWithin(this.#ambient.clock, patience, this.#deps.publish, until);
-      } catch (error) {
-        if (this.#term === term) {
-          this.#set(before);
-          this.#pending = undefined;
-          this.#publishLater();
-        }
-        throw error;
-      }
-      if (this.#term !== term)
-        throw new LeaseNotWrittenError(
-          "the term ended before this was confirmed; the change may or may not have reached the next leader",
-        );
-      this.#pending = undefined;
-      this.#set(after);
-      this.#store(this.#ambient.clock.now());
+      return await this.#settle(edit, until);
     } finally {
-      this.#changes.release();
+      // Before the next turn, so that a permission is never in force if a later change withdraws it.
+      this.#open = this.#open.filter((other) => other !== change);
+      this.#apply();
+      if (hasTurn) this.#turns.release();
     }
+  }
+
+  /** Performs a change in its turn. */
+  async #settle(edit: HoldEdit, until: AbortSignal): Promise<HoldTurn> {
+    const { clock } = this.#ambient;
+    const term = this.#term;
+    const now = clock.now();
+    const before = pruned(this.#settled, now);
+    const edited = edit(before, now);
+    const turn = { at: now, before, isChange: edited !== before };
+    if (!turn.isChange && this.#doubt === undefined) return turn;
+    const after = { ...edited, changes: Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER) };
+    if (!fits(after, now))
+      throw new TooManyHoldsError("the site's Lease has no room for another freeze, pause or confirmation");
+    this.#pending = after;
+    try {
+      await writtenWithin(clock, patience, this.#deps.publish, until);
+    } catch (error) {
+      if (this.#term === term) {
+        this.#pending = undefined;
+        // It counts as a change, because a board that has read the undone one takes fewer changes for a restore.
+        this.#settled = { ...before, changes: after.changes };
+        this.#publishLater();
+      }
+      throw error;
+    }
+    if (this.#term !== term)
+      throw new LeaseNotWrittenError(
+        "the term ended before this was confirmed; the change may or may not have reached the next leader",
+      );
+    this.#pending = undefined;
+    this.#doubt = undefined;
+    this.#settled = after;
+    this.#store(clock.now());
+    return turn;
   }
 
   /** Reports holds that end, and updates this board's own copy, until the signal aborts. */
@@ -319,7 +378,10 @@ export class HoldBook {
       ...ended("release", releaseOf(this.#holds)),
     ];
     for (const one of all) this.#deps.over(one);
-    if (this.#pending === undefined) this.#holds = pruned(this.#holds, now);
+    if (this.#open.length === 0) {
+      this.#settled = pruned(this.#settled, now);
+      this.#holds = this.#settled;
+    }
     return all.length > 0;
   }
 
@@ -335,10 +397,14 @@ export class HoldBook {
 
   /** Writes this board's own copy. */
   #store(now: Instant): void {
-    if (!this.#isUndecided) this.#memory.write(this.#holds, this.#lease, now);
+    if (!this.#isUndecided) this.#memory.write(this.#settled, this.#lease, now);
   }
 
-  #set(holds: Holds): void {
+  /** Puts into force what is settled, and the open changes that take effect at once. */
+  #apply(): void {
+    const now = this.#ambient.clock.now();
+    const restrictions = this.#open.filter(({ effect }) => effect === "at once");
+    const holds = restrictions.reduce((before, { edit }) => edit(before, now), this.#settled);
     if (holds === this.#holds) return;
     this.#holds = holds;
     this.#bell.ring();
@@ -347,8 +413,15 @@ export class HoldBook {
 
   /** Publishes the holds now if possible; the next renewal writes them in any case. */
   #publishLater(): void {
-    this.#deps.publish().catch((error: unknown) => {
-      this.#ambient.log.debug("holds are written with the next renewal of the Lease", { error });
-    });
+    const doubt = {};
+    this.#doubt = doubt;
+    this.#deps.publish().then(
+      () => {
+        if (this.#doubt === doubt) this.#doubt = undefined;
+      },
+      (error: unknown) => {
+        this.#ambient.log.debug("holds are written with the next renewal of the Lease", { error });
+      },
+    );
   }
 }

@@ -1135,6 +1135,23 @@ describe("the safety valve", () => {
     expect(site.valve.heldSince).toBeDefined();
   });
 
+  test("stays shut if its release is withdrawn while that is still on its way to the Lease", async () => {
+    const { site, dead } = await burning();
+    const mend = site.leader.agentEdge.impair({ is: "slow", delay: 3 * second }, "late");
+    let release: Effect | undefined;
+    site.agent.siteControls.releaseValve(hour, alice, false).then((effect) => {
+      release = effect;
+    });
+    await site.run(second);
+    expect(await site.done((controls) => controls.rearmValve(alice, false))).toEqual({ wasReleased: true });
+    expect(release).toMatchObject({ outcome: "done" });
+    mend();
+    await site.run(6 * minute);
+    expect(site.held.release).toBeUndefined();
+    expect(harmDone(site, dead)).toBe(5);
+    expect(site.valve.heldSince).toBeDefined();
+  });
+
   test("opens by itself as acts become older than an hour", async () => {
     const { site, dead } = await burning();
     await site.run(50 * minute);

@@ -39,8 +39,9 @@ export async function give(
     });
   } catch (error) {
     if (io.signal.aborted) {
-      const cancel = `siteward cmd cmd.cancel '{"id":"${envelope.id}"}' --reason TEXT`;
-      io.stderr.line(`siteward: stopped waiting; the command continues. To cancel it: ${cancel}`);
+      const cancel = `. To cancel it: siteward cmd cmd.cancel '{"id":"${envelope.id}"}' --reason TEXT`;
+      const how = definition?.isCancellable ? cancel : "";
+      io.stderr.line(`siteward: stopped waiting; the command continues${how}`);
       return exit.failed;
     }
     if (!(error instanceof SocketError)) throw error;

@@ -6,7 +6,7 @@ import { isoTime } from "../../base/time/iso-time.ts";
 import { boardVerdicts } from "../../controllers/board-verdicts.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
 import { zoneName } from "../../controllers/node-lifecycle/zones/zones.ts";
-import { type HoldChange, TooManyHoldsError } from "../../holds/hold-book.ts";
+import { type HoldChange, type HoldEdit, type HoldTurn, TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
   covers,
   type Freeze,
@@ -25,7 +25,8 @@ import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.
 import { failed } from "./effects.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
-type Edit = (holds: Holds, now: Instant) => Holds;
+/** The holds before an order, and when its turn came. */
+type Turn = Pick<HoldTurn, "at" | "before">;
 
 /**
  * Executes commands about holds, the site's temporary orders. Answers once a hold is on the Lease, where it survives a
@@ -49,13 +50,13 @@ export class HoldControls {
       const hold = noShorter(requested, freezes.get(key));
       return { ...hold, ...scope, slowEnd: shifted(hold.end, recovery) };
     };
-    const edit: Edit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freezeIn(holds)]]) });
-    const result = () => ({
+    const edit: HoldEdit = (holds) => ({ ...holds, freezes: new Map([...holds.freezes, [key, freezeIn(holds)]]) });
+    const result = ({ before }: Turn) => ({
       ...scope,
-      until: isoTime(Math.round(freezeIn(this.#deps.holds.ordered).end.wall)),
+      until: isoTime(Math.round(freezeIn(before).end.wall)),
       queued: this.#waiting(scope),
     });
-    if (dryRun) return done(result());
+    if (dryRun) return done(result(this.#deps.holds.expected()));
     return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("EvictionFrozen", `Evictions from ${named(scope)} frozen for ${ttl / 1000}s`, author),
     );
@@ -66,22 +67,21 @@ export class HoldControls {
     const scope = scopeNamed(where, caches);
     // A zone can be thawed even if its last board is gone.
     const key = isEffect(scope) ? freezeKey(where) : freezeKey(scope);
-    const now = this.#now();
-    const freeze = this.#deps.holds.ordered.freezes.get(key);
-    const isFrozen = freeze !== undefined && isRunning(freeze, now);
-    if (!isFrozen && isEffect(scope)) return scope;
-    const result = () => ({
+    const frozenIn = ({ before, at }: Turn): Freeze | undefined => running(before.freezes.get(key), at);
+    const expected = this.#deps.holds.expected();
+    if (isEffect(scope) && frozenIn(expected) === undefined) return scope;
+    const result = (turn: Turn) => ({
       ...where,
-      wasFrozen: isFrozen,
+      wasFrozen: frozenIn(turn) !== undefined,
       stillFrozen: this.#frozen().filter((other) => other !== key),
     });
-    if (!isFrozen || dryRun) return done(result());
+    if (dryRun) return done(result(expected));
     const { recovery } = config.judgement;
-    const edit: Edit = (holds, at) => {
-      const before = holds.freezes.get(key);
-      if (before === undefined) return holds;
-      const thawed = { ...before, end: at, slowEnd: shifted(at, recovery) };
-      return { ...holds, freezes: new Map([...holds.freezes, [key, thawed]]) };
+    const edit: HoldEdit = (before, at) => {
+      const freeze = frozenIn({ before, at });
+      if (freeze === undefined) return before;
+      const thawed = { ...freeze, end: at, slowEnd: shifted(at, recovery) };
+      return { ...before, freezes: new Map([...before.freezes, [key, thawed]]) };
     };
     return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("EvictionThawed", `Evictions from ${named(where)} thawed`, author),
@@ -94,18 +94,12 @@ export class HoldControls {
     if (valve === undefined) return noValve;
     const requested = holdUntil(this.#now(), ttl, author);
     const releaseIn = ({ release }: Holds): Hold => noShorter(requested, release);
-    const result = () => ({
-      until: isoTime(Math.round(releaseIn(holds.ordered).end.wall)),
-      wasHolding: valve.holdingSince !== undefined,
-    });
-    const answer = result();
-    if (dryRun) return done(answer);
-    const edit: Edit = (before) => ({ ...before, release: releaseIn(before) });
-    return this.#change(
-      edit,
-      { effect: "once written", signal },
-      () => answer,
-      () => this.#emit("SafetyValveReleased", `Safety valve released for ${ttl / 1000}s`, author),
+    const wasHolding = valve.holdingSince !== undefined;
+    const result = ({ before }: Turn) => ({ until: isoTime(Math.round(releaseIn(before).end.wall)), wasHolding });
+    if (dryRun) return done(result(holds.expected()));
+    const edit: HoldEdit = (before) => ({ ...before, release: releaseIn(before) });
+    return this.#change(edit, { effect: "once written", signal }, result, () =>
+      this.#emit("SafetyValveReleased", `Safety valve released for ${ttl / 1000}s`, author),
     );
   }
 
@@ -113,10 +107,9 @@ export class HoldControls {
   async rearmValve(author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
     const { valve, holds } = this.#deps;
     if (valve === undefined) return noValve;
-    const wasReleased = runningRelease(holds.ordered, this.#now()) !== undefined;
-    const result = () => ({ wasReleased });
-    if (!wasReleased || dryRun) return done(result());
-    const edit: Edit = (before) => ({ ...before, release: undefined });
+    const result = ({ before, at }: Turn) => ({ wasReleased: runningRelease(before, at) !== undefined });
+    if (dryRun) return done(result(holds.expected()));
+    const edit: HoldEdit = (before) => (before.release === undefined ? before : { ...before, release: undefined });
     return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("SafetyValveRearmed", "Release of the safety valve withdrawn", author),
     );
@@ -127,26 +120,24 @@ export class HoldControls {
     if (unknown) return unknown;
     const requested = holdUntil(this.#now(), ttl, author);
     const pauseIn = ({ pauses }: Holds): Hold => noShorter(requested, pauses.get(controller));
-    const result = () => ({
-      controller,
-      until: isoTime(Math.round(pauseIn(this.#deps.holds.ordered).end.wall)),
-    });
-    if (dryRun) return done(result());
-    const edit: Edit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
+    const result = ({ before }: Turn) => ({ controller, until: isoTime(Math.round(pauseIn(before).end.wall)) });
+    if (dryRun) return done(result(this.#deps.holds.expected()));
+    const edit: HoldEdit = (holds) => ({ ...holds, pauses: new Map([...holds.pauses, [controller, pauseIn(holds)]]) });
     return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("ControllerPaused", `Controller ${controller} paused for ${ttl / 1000}s`, author),
     );
   }
 
   async resume(controller: string, author: Author, { dryRun, signal }: OrderBounds): Promise<Effect> {
-    const pause = this.#deps.holds.ordered.pauses.get(controller);
-    const isPaused = pause !== undefined && isRunning(pause, this.#now());
+    const isPaused = ({ before, at }: Turn): boolean => running(before.pauses.get(controller), at) !== undefined;
+    const expected = this.#deps.holds.expected();
     // A paused controller can be resumed even if the configuration has disabled it since.
-    const unknown = isPaused ? undefined : this.#unknown(controller);
+    const unknown = isPaused(expected) ? undefined : this.#unknown(controller);
     if (unknown) return unknown;
-    const result = () => ({ controller, wasPaused: isPaused });
-    if (!isPaused || dryRun) return done(result());
-    const edit: Edit = (holds) => ({ ...holds, pauses: without(holds.pauses, controller) });
+    const result = (turn: Turn) => ({ controller, wasPaused: isPaused(turn) });
+    if (dryRun) return done(result(expected));
+    const edit: HoldEdit = (holds) =>
+      holds.pauses.has(controller) ? { ...holds, pauses: without(holds.pauses, controller) } : holds;
     return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("ControllerResumed", `Controller ${controller} resumed`, author),
     );
@@ -166,7 +157,7 @@ export class HoldControls {
       boards: boards.map(({ metadata }) => metadata.name),
     });
     if (dryRun) return done(result());
-    const edit: Edit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
+    const edit: HoldEdit = (holds) => ({ ...holds, confirmed: new Map([...holds.confirmed, [zone, hold]]) });
     return this.#change(edit, { effect: "once written", signal }, result, () =>
       this.#emit("ZoneConfirmedDead", `Zone ${zone} confirmed to be dead for ${ttl / 1000}s`, author),
     );
@@ -176,25 +167,34 @@ export class HoldControls {
     const found = zoneNamed(name, this.#deps.caches);
     // A confirmation can be withdrawn even if the zone's last board is gone.
     const zone = isEffect(found) ? name : found.zone;
-    const hold = this.#deps.holds.ordered.confirmed.get(zone);
-    const isConfirmed = hold !== undefined && isRunning(hold, this.#now());
-    if (!isConfirmed && isEffect(found)) return found;
-    const result = () => ({ zone, wasConfirmed: isConfirmed });
-    if (!isConfirmed || dryRun) return done(result());
-    const edit: Edit = (holds) => ({ ...holds, confirmed: without(holds.confirmed, zone) });
+    const isConfirmed = ({ before, at }: Turn): boolean => running(before.confirmed.get(zone), at) !== undefined;
+    const expected = this.#deps.holds.expected();
+    if (isEffect(found) && !isConfirmed(expected)) return found;
+    const result = (turn: Turn) => ({ zone, wasConfirmed: isConfirmed(turn) });
+    if (dryRun) return done(result(expected));
+    const edit: HoldEdit = (holds) =>
+      holds.confirmed.has(zone) ? { ...holds, confirmed: without(holds.confirmed, zone) } : holds;
     return this.#change(edit, { effect: "at once", signal }, result, () =>
       this.#emit("ZoneConfirmationWithdrawn", `Confirmation that zone ${zone} is dead withdrawn`, author),
     );
   }
 
-  async #change(edit: Edit, how: HoldChange, result: () => JsonRecord, emitEvent: () => void): Promise<Effect> {
+  async #change(
+    edit: HoldEdit,
+    how: HoldChange,
+    result: (turn: Turn) => JsonRecord,
+    emitEvent: () => void,
+  ): Promise<Effect> {
+    const { holds } = this.#deps;
+    const expected = holds.expected();
+    let turn: HoldTurn;
     try {
-      await this.#deps.holds.change(edit, how);
+      turn = await holds.change(edit, how);
     } catch (error) {
-      return error instanceof TooManyHoldsError ? tooMany : failed(error, result());
+      return error instanceof TooManyHoldsError ? tooMany : failed(error, result(expected));
     }
-    emitEvent();
-    return done(result());
+    if (turn.isChange) emitEvent();
+    return done(result(turn));
   }
 
   #unknown(controller: string): Effect | undefined {
@@ -273,6 +273,9 @@ const tooMany = refused(
   "the site's Lease has no room for another freeze, pause or confirmation; thaw, resume or withdraw some that are no longer needed",
   {},
 );
+
+const running = <T extends Hold>(hold: T | undefined, now: Instant): T | undefined =>
+  hold && isRunning(hold, now) ? hold : undefined;
 
 function without<T>(map: ReadonlyMap<string, T>, key: string): ReadonlyMap<string, T> {
   const rest = new Map(map);

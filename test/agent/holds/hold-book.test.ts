@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { type Instant, type Millis, shifted } from "../../../agent/base/clock.ts";
 import { TaskGroup } from "../../../agent/base/concurrency/tasks.ts";
-import { type EndedHold, HoldBook, type QuietHours } from "../../../agent/holds/hold-book.ts";
+import { type EndedHold, HoldBook, type HoldTurn, type QuietHours } from "../../../agent/holds/hold-book.ts";
 import { HoldMemory } from "../../../agent/holds/hold-memory.ts";
 import { freezeOn, type Holds, holdsAnnotation, isRunning } from "../../../agent/holds/holds.ts";
 import { millis, type Span } from "../../support/fake-clock.ts";
@@ -80,7 +80,7 @@ class Member {
     return freezeOn(this.book.now(this.now), anywhere, this.now) !== undefined;
   }
 
-  freeze(length: Span): Promise<void> {
+  freeze(length: Span): Promise<HoldTurn> {
     const end = shifted(this.now, millis(length));
     const freeze = { scope: "site", end, slowEnd: shifted(end, 600_000), by: "ops:alice" } as const;
     return this.book.change(
@@ -89,7 +89,7 @@ class Member {
     );
   }
 
-  thaw(signal = unending): Promise<void> {
+  thaw(signal = unending): Promise<HoldTurn> {
     return this.book.change((holds) => ({ ...holds, freezes: new Map() }), { effect: "once written", signal });
   }
 }
@@ -106,7 +106,7 @@ async function twoBoards(): Promise<{ site: Election; first: Member; second: Mem
 }
 
 /** How it ended, once it did. */
-function watched(work: Promise<void>): { ended: string | undefined } {
+function watched(work: Promise<unknown>): { ended: string | undefined } {
   const state = { ended: undefined as string | undefined };
   work.then(
     () => {

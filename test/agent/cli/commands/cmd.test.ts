@@ -90,6 +90,16 @@ test("a user who stops waiting for a drain is shown how to cancel it", async () 
   );
 });
 
+test("a user who stops waiting for a command that cannot be cancelled is offered nothing that would be refused", async () => {
+  board.effect = () => new Promise(() => undefined);
+  const io = recordingIo({ env: { SITEWARD_RUN_FOLDER: folder }, clock: new SystemClock() });
+  const given = dispatch(io, ["cmd", "eviction.freeze", '{"ttl":3600}', ...why]);
+  await expect.poll(() => board.effects).toEqual(["freeze site 3600000"]);
+  io.stop.abort(new Error("SIGINT"));
+  expect(await given).toBe(1);
+  expect(io.err()).toMatch(/stopped waiting; the command continues\n$/);
+});
+
 test("a restart is reported as accepted, since this process cannot know more", async () => {
   const given = siteward("cmd", "agent.restart", ...why);
   await expect.poll(() => board.effects).toEqual(["restart"]);
