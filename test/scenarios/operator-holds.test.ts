@@ -1109,7 +1109,7 @@ describe("the safety valve", () => {
     expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveReleased");
     // Afterwards the acts of the hour count, and further boards wait.
     await site.run(10 * minute);
-    const third = site.follower();
+    const third = site.follower("b");
     third.powerOff("none");
     await site.run(5 * minute);
     expect(site.taints(third.plate.name)).toEqual(["unreachable:NoSchedule"]);
@@ -1170,6 +1170,37 @@ describe("the safety valve", () => {
     await site.run(10 * minute);
     expect(harmDone(site, names)).toBe(8);
     expect(site.valve).toMatchObject({ acts: 0 });
+  });
+
+  test("does not limit acts on a single board that an operator confirmed dead, nor stay shut because of it", async () => {
+    const site = await begun(6, { maxHarm: 0 });
+    const victim = site.follower();
+    const { name } = victim.plate;
+    const reported = () => site.valve.problems.map(({ type }) => type);
+    victim.powerOff("none");
+    await site.run(3 * minute);
+    expect(harmDone(site, [name])).toBe(0);
+    expect(reported()).toContain("SafetyValveShut");
+    await site.done((controls) => controls.confirmBoardDead(name, alice, false));
+    await site.run(3 * minute);
+    expect(site.taints(name)).toEqual(expect.arrayContaining(["out-of-service:NoExecute", "unreachable:NoExecute"]));
+    expect(harmDone(site, [name])).toBe(4);
+    expect(site.valve).toMatchObject({ acts: 0, boards: 0 });
+    expect(site.valve.heldSince).toBeUndefined();
+    expect(reported()).not.toContain("SafetyValveShut");
+  });
+
+  test("is not the reason for a hold while the zone of the board allows no taints: a release would not help", async () => {
+    const site = await begun(5, { maxHarm: 0 });
+    const victims = site.site.boards.filter(({ plate }) => plate.zone === "a" && plate.name !== site.leader.plate.name);
+    for (const board of victims.slice(0, 2)) board.powerOff("none");
+    await site.run(3 * minute);
+    const records = site.agent.decisions.newest(undefined, 100).map((text) => JSON.parse(text));
+    const held = records.filter(({ act, state }) => act === "board-tainted" && state === "held");
+    expect(held.map(({ restraints }) => restraints.at(-1).why)).toEqual(["zone", "zone"]);
+    const found = site.valve.problems.map(({ type }) => type);
+    expect(found).toContain("ZoneDisrupted");
+    expect(found).not.toContain("SafetyValveShut");
   });
 
   test("does not exist under policy kubernetes", async () => {
