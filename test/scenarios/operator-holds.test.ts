@@ -346,7 +346,12 @@ describe("an operator", () => {
   test("can confirm that a zone is dead, but not one that sends heartbeats", async () => {
     const site = await begun(7);
     const confirm = (zone: string) => site.order((controls) => controls.confirmZoneDead(zone, hour, alice, false));
-    expect(await confirm("b")).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
+    expect(await confirm("b")).toMatchObject({
+      outcome: "refused",
+      code: 409,
+      error: "board-alive",
+      message: expect.stringMatching(/^not dead: pi-6 (sent a heartbeat \d+m?s ago|leads the site); pi-7 /),
+    });
     const dead = site.site.boards.filter(({ plate }) => plate.zone === "b" && plate !== site.leader.plate);
     // The leader may be in that zone, which then never falls silent.
     if (site.leader.plate.zone === "b") return;
@@ -504,6 +509,16 @@ describe("a leader that steps down on command", () => {
     await site.run(minute);
     expect(await stepDown()).toMatchObject({ outcome: "done", result: { to } });
     expect(first.agent?.agent.elector.view().role).toBe("follower");
+    // Until the named board reads the Lease, nobody leads, and the former leader says so.
+    const reported = () => {
+      const now = first.agent?.process.now() ?? unseen.now;
+      return problems({ ...first.agent?.agent.parts(now), ...unseen, now });
+    };
+    for (let waited = 0; waited < 300 && site.site.leader === undefined; waited++) {
+      expect(reported().map(({ severity, type }) => `${severity} ${type}`)).toEqual(["info NotStanding"]);
+      expect(reported()[0]?.hint).toMatch(/^as ordered: no other board has taken the Lease yet/);
+      await site.run(second);
+    }
     await site.untilLed(first.plate.name);
     expect(site.leader.plate.name).toBe(to);
   });
