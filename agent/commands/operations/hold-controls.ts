@@ -277,7 +277,7 @@ function aliveText(
   if (ago !== undefined && graceMs !== undefined && ago <= graceMs)
     return `sent a heartbeat ${formatDuration(ago)} ago`;
   const left = silentMs === undefined || graceMs === undefined ? 0 : Math.max(0, graceMs - silentMs);
-  return left > 0 ? `may still report: its grace period ends in ${formatDuration(left)}` : "is within its grace period";
+  return left > 0 ? `has ${formatDuration(left)} left of its grace period` : "is within its grace period";
 }
 
 function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
