@@ -146,7 +146,7 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
 const oldOutage: Millis = 86_400_000;
 
 function apiPart(
-  { state, since, rtt, lastHour, failure, lastOutage }: ApiLinkView,
+  { state, since, rtt, lastHour, answeredAt, failure, lastOutage }: ApiLinkView,
   { work }: ReportedAgent,
   informers: readonly InformerStats[],
   now: Instant,
@@ -159,6 +159,7 @@ function apiPart(
     rttP95Ms: rtt?.p95,
     requests1h: lastHour.requests,
     failed1h: lastHour.failed,
+    answeredMs: answeredAt && elapsed(answeredAt, now),
     // In a process younger than an hour, the first opening of each watch is not a restart.
     restarts1h: Math.min(reopened, lastHour.watches),
     error: failure && { kind: failure.kind, message: failure.message, hint: failure.hint },
@@ -309,14 +310,22 @@ function problemParts(
 
 /** Reports that this board does not stand for election; this is only informational if an operator ordered it. */
 export function standingProblems(
-  { notStanding, orderedUntil, isLeaderless }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless">,
+  {
+    notStanding,
+    orderedUntil,
+    isLeaderless,
+    holder,
+    identity,
+  }: Pick<ElectorView, "notStanding" | "orderedUntil" | "isLeaderless" | "holder" | "identity">,
   now: Instant,
 ): readonly ProblemPart[] {
   if (notStanding === undefined) return [];
   const isOrdered = orderedUntil !== undefined;
   const time = isOrdered ? ` for ${formatDuration(elapsed(now, orderedUntil))} more` : "";
-  const meanwhile = isLeaderless ? "no other board has taken the Lease yet" : "another board is leading";
-  const end = isLeaderless
+  // Right after this board released the Lease, it has not read yet whether another one has taken it.
+  const isLedByOther = !isLeaderless && holder !== undefined && holder !== identity;
+  const meanwhile = isLedByOther ? "another board is leading" : "no other board has taken the Lease yet";
+  const end = !isLedByOther
     ? "if none does, this board stands for election again at that time"
     : "this board will then stand again by itself";
   return [

@@ -19,6 +19,8 @@ export interface ApiLinkView {
   readonly rtt: { readonly p50: Millis; readonly p95: Millis } | undefined;
   /** `requests` includes those that failed; `watches` counts the opened ones. */
   readonly lastHour: { readonly requests: number; readonly failed: number; readonly watches: number };
+  /** When the last response arrived; undefined before the first. */
+  readonly answeredAt: Instant | undefined;
   /** Why the last exchange failed; undefined while the link is up. */
   readonly failure: ApiFailure | undefined;
   /** The last outage that has ended; undefined if there was none. */
@@ -59,6 +61,7 @@ export class ApiLink {
   /** While the link is down: when the first request that failed was sent, and why it failed. */
   #lost: Pick<Outage, "began" | "kind"> | undefined;
   #lastOutage: Outage | undefined;
+  #answeredAt: Instant | undefined;
   #skew: Millis | undefined;
 
   /** `changed` is called when the link goes up or down, or fails for a different reason than before. */
@@ -86,6 +89,7 @@ export class ApiLink {
       this.#roundTrips.add(elapsed(begun, now));
       this.#skew = skewIn(response.headers.date, begun, now) ?? this.#skew;
       this.#requests.add(now);
+      this.#answeredAt = now;
       if (isWatch(request)) this.#watches.add(now);
       this.#answered(response, begun);
       return response;
@@ -109,6 +113,7 @@ export class ApiLink {
         failed: this.#unanswered.total(now),
         watches: this.#watches.total(now),
       },
+      answeredAt: this.#answeredAt,
       failure: this.#failure,
       lastOutage: this.#lastOutage,
     };

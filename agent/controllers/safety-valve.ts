@@ -44,10 +44,12 @@ export function shutValve(view: ValveView, limit: number, now: Instant): ValveNo
 export const isLimitedOn = ({
   ready,
   verdict,
+  confirmedBy,
 }: {
   readonly ready: string | undefined;
   readonly verdict: Verdict;
-}): boolean => ready === "Unknown" && isLimited(verdict);
+  readonly confirmedBy: string | undefined;
+}): boolean => ready === "Unknown" && confirmedBy === undefined && isLimited(verdict);
 
 /** The fact that the valve is shut; empty while it admits acts. */
 export const valveFact = (restraint: ValveRestraint | undefined): Pick<GateFacts, "valve"> =>

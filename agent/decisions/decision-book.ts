@@ -353,8 +353,9 @@ export class DecisionBook implements Decisions {
     const { act, on, board, by, term, because, error } = story.record;
     const why = restraintNow(story.record)?.why;
     const fields = { act, object: subjectText(on), board, by, term, ...because, why, error };
-    if (state === "failed") this.#ambient.log.warn(sentences[state], fields);
-    else this.#ambient.log.info(sentences[state], fields);
+    const sentence = act === "board-marked" ? markSentences[state] : sentences[state];
+    if (state === "failed") this.#ambient.log.warn(sentence, fields);
+    else this.#ambient.log.info(sentence, fields);
     this.#changes.add(story.record);
     this.#keep(story);
   }
@@ -386,4 +387,12 @@ const sentences: Readonly<Record<StoryState, string>> = {
   lapsed: "harmful act no longer due",
   done: "harmful act done",
   failed: "harmful act failed",
+};
+
+/** Marking a board harms nothing: its next heartbeat reverses it. */
+const markSentences: typeof sentences = {
+  held: "mark held",
+  lapsed: "mark no longer due",
+  done: "board marked as silent",
+  failed: "board not marked as silent",
 };

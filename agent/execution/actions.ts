@@ -55,6 +55,8 @@ export interface Cause {
   readonly rule: string;
   /** Set if the act is harmless even if the verdict is wrong, because no kubelet has taken up the pod. */
   readonly isHarmless?: true;
+  /** Set if an operator confirmed this board dead: the safety valve does not limit the act. */
+  readonly isConfirmed?: true;
   /** Set if an operator's command about this board ordered the act: freezes do not hold it back. */
   readonly isOrdered?: true;
 }
@@ -63,7 +65,8 @@ export interface Cause {
  * Whether the safety valve limits acts with this cause. Acts ordered by an operator are not limited, nor are deletions
  * of pods that no kubelet has taken up: a tenant may bind any number of those to a lost board.
  */
-export const isLimitedByValve = ({ verdict, isHarmless }: Cause): boolean => verdict !== "dead" && !isHarmless;
+export const isLimitedByValve = ({ verdict, isHarmless, isConfirmed }: Cause): boolean =>
+  verdict !== "dead" && !isHarmless && !isConfirmed;
 
 interface Common {
   /**

@@ -38,7 +38,7 @@ export interface HoldBookDeps {
   readonly publish: () => Promise<void>;
   /** Called with the holds that operators ordered, whenever the holds in force change. */
   readonly changed: (ordered: Holds) => void;
-  /** Called when a hold expires. */
+  /** Called when a hold expires; not when an operator ends it. */
   readonly over: (what: EndedHold) => void;
 }
 
@@ -139,6 +139,8 @@ export class HoldBook {
    * not written to the Lease.
    */
   #isUndecided = false;
+  /** Holds that ended because an operator thawed them. */
+  readonly #thawed = new WeakSet<Hold>();
   /** All holds that ended by this instant have been reported. */
   #reportedUntil: Instant | undefined;
   #term = 0;
@@ -304,6 +306,10 @@ export class HoldBook {
     const after = { ...edited, changes: Math.min(before.changes + 1, Number.MAX_SAFE_INTEGER) };
     if (!fits(after, now))
       throw new TooManyHoldsError("the site's Lease has no room for another freeze, pause or confirmation");
+    for (const [key, freeze] of after.freezes) {
+      const earlier = before.freezes.get(key);
+      if (earlier && isRunning(earlier, now) && !isRunning(freeze, now)) this.#thawed.add(freeze);
+    }
     this.#pending = after;
     try {
       await writtenWithin(clock, patience, this.#deps.publish, until);
@@ -369,7 +375,7 @@ export class HoldBook {
     const { freezes, pauses, confirmed } = this.#holds;
     const ended = (kind: EndedHold["kind"], holds: ReadonlyMap<string, Hold>): readonly EndedHold[] =>
       [...holds]
-        .filter(([, hold]) => isRunning(hold, since) && !isRunning(hold, now))
+        .filter(([, hold]) => isRunning(hold, since) && !isRunning(hold, now) && !this.#thawed.has(hold))
         .map(([subject, hold]) => ({ kind, subject, hold }));
     const all = [
       ...ended("freeze", freezes),

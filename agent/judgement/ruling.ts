@@ -63,13 +63,14 @@ const freezeRuling = ({ frozenMs }: Pick<GateFacts, "frozenMs">): "freeze" | und
 export const isLimited = (verdict: JudgedBy | undefined): boolean => verdict?.verdict !== "dead";
 
 /**
- * Whether the safety valve holds an act. It does not limit the deletion of pods that no kubelet has taken up, because a
- * tenant may bind any number of those to a lost board.
+ * Whether the safety valve holds an act. It does not limit acts on a board that an operator confirmed dead, nor the
+ * deletion of pods that no kubelet has taken up, because a tenant may bind any number of those to a lost board.
  */
 const valveOn = (
   verdict: JudgedBy | undefined,
-  { valve, newPod }: Pick<GateFacts, "valve" | "newPod">,
-): "valve" | undefined => (valve !== undefined && !newPod && isLimited(verdict) ? "valve" : undefined);
+  { valve, newPod, confirmed }: Pick<GateFacts, "valve" | "newPod" | "confirmed">,
+): "valve" | undefined =>
+  valve !== undefined && !newPod && confirmed !== "silent" && isLimited(verdict) ? "valve" : undefined;
 
 /**
  * Why a board must not be tainted NoExecute now, regardless of what its zone allows. `silence`: undefined if its
@@ -77,22 +78,28 @@ const valveOn = (
  */
 export const restraintOnTaint = (
   silence: JudgedBy | undefined,
-  gate: HarmConditions & Pick<GateFacts, "frozenMs" | "valve">,
-): Restraint["why"] | undefined =>
-  freezeRuling(gate) ?? (silence && (restraintBy(silence, gate) ?? valveOn(silence, gate)));
+  gate: HarmConditions & Pick<GateFacts, "frozenMs" | "valve" | "confirmed">,
+): Restraint["why"] | undefined => restraintRegardlessOfValve(silence, gate) ?? (silence && valveOn(silence, gate));
+
+const restraintRegardlessOfValve = (
+  silence: JudgedBy | undefined,
+  gate: HarmConditions & Pick<GateFacts, "frozenMs">,
+): Restraint["why"] | undefined => freezeRuling(gate) ?? (silence && restraintBy(silence, gate));
 
 /**
  * The ruling on a NoExecute taint. The report of a living kubelet needs no verdict. `zone` holds the board back while
- * its zone allows no taints at all; otherwise a board without a token waits for its turn.
+ * its zone allows no taints at all; otherwise a board without a token waits for its turn. A shut safety valve is the
+ * reason only if nothing else is, because operators release it for the whole site.
  */
 function taintRuling(because: Because, gate: GateFacts): Ruling {
   const silence = because.kind === "silence" && gate.ready === "Unknown" ? because : undefined;
   const isReported = because.kind === "reported" && gate.ready === "False";
   if (!isReported && silence === undefined) return "not-due";
-  const restraint = restraintOnTaint(silence, gate);
+  const restraint = restraintRegardlessOfValve(silence, gate);
   if (restraint) return restraint;
-  if (gate.free !== undefined || (gate.level !== undefined && hasToken({ level: gate.level }))) return "act";
-  return gate.rate === 0 ? "zone" : "not-due";
+  const hasTurn = gate.free !== undefined || (gate.level !== undefined && hasToken({ level: gate.level }));
+  if (!hasTurn && gate.rate === 0) return "zone";
+  return (silence && valveOn(silence, gate)) ?? (hasTurn ? "act" : "not-due");
 }
 
 type TaintFacts = Extract<Because, { readonly kind: "taints" }>;

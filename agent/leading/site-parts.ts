@@ -1,5 +1,5 @@
 import { leases, nodes, resourceName } from "../api/resources.ts";
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis, shifted } from "../base/clock.ts";
 import { inTextOrder } from "../base/text/text-order.ts";
 import type { Config } from "../config/settings.ts";
 import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
@@ -12,14 +12,14 @@ import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
 import type { ActLimits } from "../holds/act-limit.ts";
 import type { QuietHours } from "../holds/hold-book.ts";
-import { freezeOn, type Holds } from "../holds/holds.ts";
+import { freezeOn, type Holds, slowAfter } from "../holds/holds.ts";
 import { keptForTaints } from "../holds/valve.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { isQuarantineActive } from "../judgement/link.ts";
+import { isQuarantineActive, isRecovering, type Quarantine } from "../judgement/link.ts";
 import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
-import { isSilent } from "../judgement/verdict.ts";
+import { isSilent, isWitnessed, type Verdict } from "../judgement/verdict.ts";
 import type {
   BoardsPart,
   ControllerPart,
@@ -75,12 +75,28 @@ const zoneStates = {
 
 function zoneParts(site: SiteMemory, of: ReportedSite, now: Instant): readonly ZonePart[] {
   const boards = [...site.boards.values()];
-  return [...site.zones].map(([zone, { state, queue }]) => {
+  return [...site.zones].map(([zone, { state, queue, rate: allowed }]) => {
     const members = boards.filter((board) => board.zone === zone);
     const ready = members.filter((board) => board.ready === "True" && !isMute(board)).length;
     const rate = isPaused(of) || isStopped(of, { zone }, now) ? 0 : queue.rate;
-    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate };
+    const slow = rate > 0 && rate < allowed ? slowNow(site, of, zone, now) : undefined;
+    return { name: zoneName(zone), state: zoneStates[state], nodes: members.length, ready, rate, ...slow };
   });
+}
+
+/** Until when a zone evicts slowly, and after what; undefined if neither an outage nor a freeze slows it. */
+function slowNow(
+  { quarantine }: SiteMemory,
+  { holds, config: { judgement } }: ReportedSite,
+  zone: string,
+  now: Instant,
+): Pick<ZonePart, "slowUntil" | "slowAfter"> | undefined {
+  const { releasedAt } = quarantine;
+  const isAfterOutage = releasedAt !== undefined && isRecovering(quarantine, judgement.recovery, now);
+  const recovered = isAfterOutage ? shifted(releasedAt, judgement.recovery) : undefined;
+  const thawed = slowAfter(holds, zoneName(zone), now)?.slowEnd;
+  const slowUntil = laterOf(recovered, thawed);
+  return slowUntil && { slowUntil, slowAfter: slowUntil === recovered ? "outage" : "freeze" };
 }
 
 /**
@@ -159,6 +175,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     undefined,
   );
   const isInQuarantine = isQuarantineActive(site.quarantine);
+  const heldByValve = new Set(of.decisions.boardsHeldBy("valve"));
   const isDeaf = of.watches.some(({ resource, live }) => !live && judgedBy.includes(resource));
   const isHeldBack = (name: string): boolean => {
     if (isPaused(of)) return true;
@@ -166,6 +183,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     if (record === undefined) return false;
     // A board that reports itself not ready is tainted without a verdict of ours.
     if (record.ready === "Unknown" && (isInQuarantine || isDeaf)) return true;
+    if (!record.mayTaint || site.zones.get(record.zone)?.queue.rate === 0 || heldByValve.has(name)) return true;
     return isStopped(of, { zone: record.zone, board: name }, now);
   };
   const since = isInQuarantine ? site.quarantine.restoredAt : undefined;
@@ -179,9 +197,33 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
     heldActs: ofEachReason(of.decisions.heldCounts()),
     oldestMs: oldest && elapsed(oldest, now),
     valve: valvePart(site, of, now),
-    held: since && { why: "quarantine after an outage: not every board has reported again", since },
+    held: since && {
+      why: "quarantine after an outage: not every board has reported again",
+      since,
+      awaited: awaited(site, since),
+      until: latestEnd(site.quarantine, of.config.nodeLifecycle.gracePeriod, now),
+    },
   };
 }
+
+/** The boards that have sent no heartbeat since an outage ended. */
+function awaited({ boards }: SiteMemory, since: Instant): NonNullable<EvictionPart["held"]>["awaited"] {
+  const names = [...boards].flatMap(
+    ([
+      name,
+      {
+        health: { reportedAt },
+      },
+    ]) => (reportedAt !== undefined && !isAfter(since, reportedAt) ? [] : [name]),
+  );
+  return { count: names.length, some: names.sort(inTextOrder).slice(0, mostNamed) };
+}
+
+/** The end of a quarantine in which not all boards report; undefined while its time does not run. */
+const latestEnd = ({ countedAt, liveFor }: Quarantine, gracePeriod: Millis, now: Instant): Instant | undefined => {
+  const end = countedAt && shifted(countedAt, gracePeriod - liveFor);
+  return end && isAfter(end, now) ? end : undefined;
+};
 
 function valvePart(
   { boards }: SiteMemory,
@@ -201,7 +243,11 @@ function valvePart(
     boards: taintedBoards(boards),
     mostBoards: mostTainted({ shut: undefined, boards: limits.boards }, boards.size),
     ...(isUnknown && { isUnknown }),
-    ...(heldSince && { heldSince, heldOn: decisions.boardsHeldBy("valve").slice(0, mostNamed) }),
+    ...(heldSince && {
+      heldSince,
+      held: decisions.heldCounts().find(({ why }) => why === "valve")?.now ?? 0,
+      heldOn: decisions.boardsHeldBy("valve").slice(0, mostNamed),
+    }),
   };
 }
 
@@ -238,6 +284,7 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
   const hasReported = ({ health: { reportedAt } }: BoardRecord): boolean =>
     reportedAt !== undefined && elapsed(reportedAt, now) <= gracePeriod;
   const silent: NamedBoard[] = [];
+  const cutOff: NamedBoard[] = [];
   const off: NamedBoard[] = [];
   const notReady: NamedBoard[] = [];
   let tainted = 0;
@@ -247,18 +294,29 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
     // A board that renews its Lease but not its Ready condition is alive, but out of use until its kubelet reports.
     const isNotReady = !isMute(record) && (ready === "False" || (ready === "Unknown" && hasReported(record)));
     if (isNotReady) notReady.push({ name, since: health.transition });
-    else if (isMute(record) || ready === "Unknown")
-      (record.isCordoned ? off : silent).push({ name, ...lastReport(health) });
+    else if (isMute(record) || ready === "Unknown") {
+      const { isCordoned, confirmedBy, verdict } = record;
+      const board = { name, ...lastReport(health) };
+      if (isCordoned) off.push(board);
+      else if (isWitnessed(verdict)) cutOff.push({ ...board, witness: witnessOf(name, verdict, config.board.node) });
+      else silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }) });
+    }
   }
   const leaving = current.leaving(new Set(off.map(({ name }) => name)));
   return {
     lost: named(silent),
+    ...(cutOff.length > 0 && { cutOff: named(cutOff) }),
     off: named(off),
     notReady: named(notReady),
     tainted,
     undrained: [...leaving].map(([name, pods]) => ({ name, ...pods })).sort((a, b) => inTextOrder(a.name, b.name)),
   };
 }
+
+const witnessOf = (name: string, { verdict }: Verdict, own: string): NonNullable<NamedBoard["witness"]> => {
+  if (verdict === "unmanaged") return "lan, no kubelet";
+  return name === own ? "leader" : "lan";
+};
 
 const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name"> =>
   reportedAt === undefined ? { since: probe, neverHeard: true } : { since: reportedAt };

@@ -94,15 +94,18 @@ export function holdProblems({ holds, now }: Parts): readonly ProblemPart[] {
       const subject = target === undefined ? scope : `${scope} ${target}`;
       const whose = scope === "site" ? "the site" : subject;
       const message = `no pod of ${whose} is ${evictedForItsBoard}, ${reported(until, by, reason)}`;
-      return { type: "EvictionFrozen", subject, severity: "info", message, hint: notHeld };
+      const args = target === undefined ? "" : ` '${JSON.stringify({ scope, target })}'`;
+      const hint = `${notHeld}; to end it: siteward cmd eviction.thaw${args} --reason TEXT`;
+      return { type: "EvictionFrozen", subject, severity: "info", message, hint };
     }),
     ...pauses.map(({ controller, until, by, reason }): ProblemPart => {
       const message = `${controller} does nothing ${reported(until, by, reason)}`;
-      return { type: "ControllerPaused", subject: controller, severity: "info", message };
+      const hint = `to end it: siteward cmd controllers.resume '${JSON.stringify({ controller })}' --reason TEXT`;
+      return { type: "ControllerPaused", subject: controller, severity: "info", message, hint };
     }),
     ...confirmed.map(({ target = "", until, by, reason }): ProblemPart => {
       const message = `boards of zone ${target} that have been silent since the confirmation count as dead ${reported(until, by, reason)}`;
-      const hint = `to withdraw it: siteward cmd zone.unconfirm-dead '${JSON.stringify({ zone: target })}'`;
+      const hint = `to withdraw it: siteward cmd zone.unconfirm-dead '${JSON.stringify({ zone: target })}' --reason TEXT`;
       return { type: "ZoneConfirmedDead", subject: target, severity: "info", message, hint };
     }),
     ...(quietUntil

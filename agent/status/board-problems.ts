@@ -9,7 +9,7 @@ import type { NamedBoard, NamedBoards, Parts, ProblemPart, UndrainedBoard } from
  */
 export function boardProblems({ boards, judgement, now }: Parts): readonly ProblemPart[] {
   if (boards === undefined) return [];
-  const { lost, off, notReady, undrained = [] } = boards;
+  const { lost, cutOff, off, notReady, undrained = [] } = boards;
   const words = judgement?.isPaused ? atLastJudgement : atPresent;
   const found: ProblemPart[] = [];
   if (lost.count > 0)
@@ -17,7 +17,14 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
       type: "BoardsLost",
       severity: "warning",
       message: sentence(lost, now, words.lost),
-      hint: "check power, network and kubelet; if the board was taken out of use: kubectl drain NODE; cordoning alone clears this only after all pods have left the board",
+      hint: lostHint(lost),
+    });
+  if (cutOff !== undefined && cutOff.count > 0)
+    found.push({
+      type: "BoardsCutOff",
+      severity: "warning",
+      message: `${cutOffText(cutOff, now)}${words.afterwards}`,
+      hint: "check the link of the board to the API server, and on the board: journalctl -u kubelet",
     });
   if (notReady.count > 0)
     found.push({
@@ -41,6 +48,44 @@ export function boardProblems({ boards, judgement, now }: Parts): readonly Probl
     });
   return found;
 }
+
+/** How to go on with lost boards. Those that an operator confirmed dead need no further decision. */
+function lostHint({ count, some }: NamedBoards): string {
+  const open = some.find(({ confirmedBy }) => confirmedBy === undefined);
+  if (open === undefined && count === some.length)
+    return "the pods of confirmed boards are deleted by force, and a board returns to service with its next heartbeat; if it is gone for good: kubectl delete node NODE";
+  const board = JSON.stringify({ board: open?.name ?? "NODE" });
+  return `check power, network and kubelet; if a board is certainly dead: siteward cmd board.confirm-dead '${board}' --reason TEXT; if it was turned off on purpose: kubectl cordon NODE, after which it is listed as BoardsOff`;
+}
+
+/** Silent boards that are known to run, and how that is known. */
+function cutOffText({ count, some }: NamedBoards, now: Instant): string {
+  const [first] = some;
+  if (count === 1 && first) return `${first.name} ${runningTexts[first.witness ?? "lan"].one(whenOf(first, now))}`;
+  const names = some.map(
+    (board) => `${board.name} (${whenOf(board, now)}, ${runningTexts[board.witness ?? "lan"].several})`,
+  );
+  const rest = count - some.length;
+  return `${count} boards do not reach the API but run, so their pods stay: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+}
+
+const runningTexts: Readonly<
+  Record<NonNullable<NamedBoard["witness"]>, { readonly one: (when: string) => string; readonly several: string }>
+> = {
+  lan: {
+    one: (when) => `has not reached the API since ${when}, but answers on the LAN: its pods stay`,
+    several: "answers on the LAN",
+  },
+  "lan, no kubelet": {
+    one: (when) =>
+      `has been silent since ${when}: it answers on the LAN, but its kubelet is not running; its pods stay for now`,
+    several: "answers on the LAN, but its kubelet is not running",
+  },
+  leader: {
+    one: (when) => `has sent no heartbeat since ${when}, but leads the site, so it runs: its pods stay`,
+    several: "leads the site",
+  },
+};
 
 const atPresent = {
   lost: {
@@ -92,13 +137,21 @@ export function sentence(
   now: Instant,
   { one, several }: { readonly one: string; readonly several: string },
 ): string {
-  const when = ({ since, neverHeard }: NamedBoard): string => `${neverHeard ? "before " : ""}${timeOf(since, now)}`;
   const [first] = some;
-  if (count === 1 && first) return `${first.name} ${one} ${when(first)}`;
-  const names = some.map((board) => `${board.name} (${when(board)})`);
+  if (count === 1 && first) {
+    const confirmed = first.confirmedBy === undefined ? "" : `; ${first.confirmedBy} confirmed that it is dead`;
+    return `${first.name} ${one} ${whenOf(first, now)}${confirmed}`;
+  }
+  const names = some.map((board) => {
+    const confirmed = board.confirmedBy === undefined ? "" : `, confirmed dead by ${board.confirmedBy}`;
+    return `${board.name} (${whenOf(board, now)}${confirmed})`;
+  });
   const rest = count - some.length;
   return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
 }
+
+const whenOf = ({ since, neverHeard }: NamedBoard, now: Instant): string =>
+  `${neverHeard ? "before " : ""}${timeOf(since, now)}`;
 
 /** An instant as a UTC time, computed back from the current clock time, because the clock may have been set since. */
 export const timeOf = (instant: Instant, now: Instant): string =>

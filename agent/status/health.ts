@@ -1,10 +1,12 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { longestLease } from "../base/lease-timing.ts";
+import { counted } from "../base/text/counted.ts";
 import { formatDuration } from "../base/time/duration.ts";
+import { isoTime } from "../base/time/iso-time.ts";
 import { besideProblems, holdProblems } from "./beside-health.ts";
 import { boardProblems, timeOf } from "./board-problems.ts";
 import { lagProblems, pausedProblems, postponedProblems } from "./judge-problems.ts";
-import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart } from "./parts.ts";
+import type { ApiProblem, Parts, ProblemPart, SelectionConflictPart, ValvePart, ZonePart } from "./parts.ts";
 import type { StatusLevel } from "./schema.ts";
 
 /** Time for which a rebuilt cache is reported, in milliseconds. */
@@ -113,7 +115,8 @@ function leaderProblems({ leader, api, now }: Parts): readonly ProblemPart[] {
   if (!leader || leader.role === "leader" || api?.state !== "up") return [];
   const { leaderlessSince, leaseAgeMs = 0, ownDuration } = leader;
   const without = leaderlessSince ? elapsed(leaderlessSince, now) : leaseAgeMs;
-  const duration = Math.min(leader.leaseDurationMs, longestLease);
+  // The duration of a Lease without a holder, a second after a release, does not say when the others read it.
+  const duration = leaderlessSince ? ownDuration : Math.min(leader.leaseDurationMs, longestLease);
   if (without <= Math.min(duration, ownDuration) + slackOfFollowers) return [];
   if (without <= 2 * Math.min(duration, ownDuration) + slackOfFollowers) {
     const what = leaderlessSince
@@ -218,15 +221,18 @@ function siteProblems({
       subject: name,
       severity: "warning",
       message: `${name}: ${state}, ${ready} of ${nodes} boards ready${judgement?.isPaused ? " at the last judgement" : ""}, ${pace}`,
-      hint: "check power and network of the zone",
+      hint: zoneHint({ name, ready, rate }),
     });
   }
   if (eviction?.held) {
-    const { why, since } = eviction.held;
+    const { why, since, awaited, until } = eviction.held;
+    const names = awaited && [...awaited.some, ...(awaited.count > awaited.some.length ? ["others"] : [])];
+    const whom = names === undefined || names.length === 0 ? "" : `, waiting for ${names.join(", ")}`;
+    const end = until === undefined ? "" : `, at the latest until ${clockTime(until, now)}`;
     found.push({
       type: "QuarantineHold",
       severity: "warning",
-      message: `no silent board is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})`,
+      message: `no silent board is evicted for now: ${why} (for ${formatDuration(elapsed(since, now))})${whom}${end}`,
       hint: "this ends by itself",
     });
   }
@@ -245,31 +251,52 @@ function siteProblems({
   return found;
 }
 
+/** How an operator who knows that boards are dead goes on, if the zone evicts nothing. */
+function zoneHint({ name, ready, rate }: Pick<ZonePart, "name" | "ready" | "rate">): string {
+  const check = "check power and network of the zone";
+  if (rate > 0) return check;
+  const [command, args] =
+    ready === 0 ? ["zone.confirm-dead", { zone: name, ttl: 3600 }] : ["board.confirm-dead", { board: "NODE" }];
+  const who = ready === 0 ? "all its boards are" : "a board is";
+  return `${check}; if ${who} certainly dead: siteward cmd ${command} '${JSON.stringify(args)}' --reason TEXT`;
+}
+
+/** The UTC time of an instant soon, to the second. */
+const clockTime = (instant: Instant, now: Instant): string =>
+  `${isoTime(now.wall + elapsed(now, instant)).slice(11, 19)} UTC`;
+
 function valveProblem(
-  { acts, limit, kept = 0, usedBy = [], boards, mostBoards, isUnknown, heldOn = [] }: ValvePart,
+  { acts, limit, kept = 0, usedBy = [], boards, mostBoards, isUnknown, held = 0, heldOn = [] }: ValvePart,
   since: Instant,
   now: Instant,
 ): ProblemPart {
-  const isKept = acts < limit && acts >= limit - kept;
+  const isShared = acts < limit - kept && boards < mostBoards;
+  const details = [...(kept > 0 ? [`${kept} kept for taints`] : []), ...usageTexts(usedBy)];
   const reasons = [
-    ...(isUnknown ? ["the acts of the last hour are unknown, because the site's Lease did not contain them"] : []),
-    ...(!isUnknown && acts >= limit ? [`${acts} in the last hour (limit ${limit})`] : []),
-    ...(!isUnknown && isKept
-      ? [`${acts} in the last hour (limit ${limit}, of which ${kept} are kept for taints)`]
-      : []),
-    ...(boards >= mostBoards ? [`${boards} silent boards are tainted (limit ${mostBoards})`] : []),
+    isUnknown
+      ? "the acts of the last hour are unknown, because the site's Lease did not contain them"
+      : `${acts} of ${limit} per hour used${details.length === 0 ? "" : ` (${details.join("; ")})`}`,
+    ...(!isUnknown && isShared ? ["a namespace may have used its share"] : []),
+    ...(boards >= mostBoards ? [`${boards} of at most ${mostBoards} silent boards are tainted`] : []),
   ];
-  const shares = usedBy.length === 0 ? "" : `; most acts were on pods of ${usedBy.map(usageText).join(", ")}`;
-  const on = heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")} and perhaps others`;
+  const [first = "NODE"] = heldOn;
   return {
     type: "SafetyValveShut",
     severity: "critical",
-    message: `harmful acts${on} have been held since ${timeOf(since, now)}: ${reasons.join("; ") || "the limit, or a namespace's share in it, was reached"}${shares}`,
-    hint: `siteward why last shows what was done and what is held; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
+    message: `${held === 0 ? "harmful acts" : counted(held, "act")}${heldText(heldOn)} ${held === 1 ? "has" : "have"} waited since ${timeOf(since, now)}: ${reasons.join("; ")}`,
+    hint: `siteward why node/${first} shows what is held there; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
   };
 }
 
-const usageText = ({ namespace, acts }: NonNullable<ValvePart["usedBy"]>[number]): string => `${namespace} (${acts})`;
+/** The boards on which acts are held; there may be more than are named. */
+const heldText = (heldOn: readonly string[]): string =>
+  heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < mostHeldNamed ? "" : " and perhaps others"}`;
+
+/** So many boards are named at most. */
+const mostHeldNamed = 3;
+
+const usageTexts = (usedBy: NonNullable<ValvePart["usedBy"]>): readonly string[] =>
+  usedBy.length === 0 ? [] : [usedBy.map(({ namespace, acts }) => `${namespace} ${acts}`).join(", ")];
 
 function claimed({ boards, some, namespaces }: SelectionConflictPart): string {
   const named = (names: readonly string[], of: number): string =>

@@ -142,7 +142,7 @@ export function postponedProblems({ judgement, now }: Parts): readonly ProblemPa
       type: "JudgementPostponed",
       severity: "warning",
       message: `heartbeats have been interrupted again and again since ${timeOf(since, now)}: ${who}`,
-      hint: "look for what interrupts the link or the API server; if such a board is dead: siteward cmd zone.confirm-dead, or kubectl delete node NODE if it is gone for good",
+      hint: "look for what interrupts the link or the API server; if all boards of a zone are dead: siteward cmd zone.confirm-dead; if a board is gone for good: kubectl delete node NODE",
     },
   ];
 }

@@ -111,7 +111,7 @@ export type MqttPart = Omit<At<NonNullable<Section<"link">["mqtt"]>, "since">, "
 /** failing: currently cannot be opened. off: not watched by a cold standby. */
 export type WatchPart = Entry<"watches">;
 export type ControllerPart = Entry<"controllers">;
-export type ZonePart = Entry<"zones">;
+export type ZonePart = Omit<Entry<"zones">, "slowUntil"> & { readonly slowUntil?: Instant | undefined };
 export type MemoryPart = Section<"memory">;
 export type BoardPart = Section<"board">;
 export type ConfigPart = Section<"config">;
@@ -134,6 +134,8 @@ export type BoardsPart = { readonly [K in "lost" | "off" | "notReady"]: NamedBoa
   Section<"boards">,
   "tainted"
 > & {
+    /** Absent if there are none. */
+    readonly cutOff?: NamedBoards | undefined;
     /** Those boards among `off` whose pods are being evicted, by name; absent if there are none. */
     readonly undrained?: readonly UndrainedBoard[];
   };
@@ -164,8 +166,18 @@ export interface JudgementPart extends Omit<Section<"judgement">, "ageMs" | "isP
 }
 
 export interface EvictionPart extends Omit<Section<"eviction">, "held" | "frozen" | "valve"> {
-  /** The quarantine after an outage: why it holds evictions, and when it began. */
-  readonly held: { readonly why: string; readonly since: Instant } | undefined;
+  /**
+   * The quarantine after an outage: why it holds evictions, when it began, the boards that have not reported since, and
+   * its latest end, as far as it is known.
+   */
+  readonly held:
+    | {
+        readonly why: string;
+        readonly since: Instant;
+        readonly awaited?: { readonly count: number; readonly some: readonly string[] } | undefined;
+        readonly until?: Instant | undefined;
+      }
+    | undefined;
   /** Absent under policy `kubernetes`. */
   readonly valve?: ValvePart | undefined;
 }

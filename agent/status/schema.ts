@@ -65,6 +65,8 @@ const api = record({
   requests1h: optional(count),
   failed1h: optional(count),
   lastError: optional(text),
+  /** Time since the last response to a request; absent if there was none. */
+  answeredMs: optional(span),
   /** The last outage that has ended, with the peak number of boards and pods held back. */
   lastOutage: optional(
     record({
@@ -122,6 +124,9 @@ const zone = record({
   /** Boards per second that may be evicted; 0 while the zone is frozen. */
   rate: count,
   frozenUntil: optional(text),
+  /** Until when the rate is lower than the zone's state allows, and what that follows. */
+  slowUntil: optional(text),
+  slowAfter: optional(word<"outage" | "freeze">()),
 });
 
 const freeze = record({
@@ -138,11 +143,23 @@ const confirmed = record({ target: optional(text), until: text, by: text, reason
 
 const release = record({ until: text, by: text, reason: optional(text) });
 
-const named = record({ count, some: list(record({ name: text, neverHeard: optional(yesNo), since: text })) });
+const namedBoard = record({
+  name: text,
+  neverHeard: optional(yesNo),
+  since: text,
+  /** The operator who confirmed the board dead (`board.confirm-dead`). */
+  confirmedBy: optional(text),
+  /** What shows that a silent board runs: its own answer, also if its kubelet does not run, or that it leads. */
+  witness: optional(word<"lan" | "lan, no kubelet" | "leader">()),
+});
+
+const named = record({ count, some: list(namedBoard) });
 
 const boards = record({
   /** Boards that are silent beyond their grace period. */
   lost: named,
+  /** Boards that are also silent, but are known to run, so that their pods stay. */
+  cutOff: optional(named),
   /** Boards that are also silent, but were cordoned: an operator took them out of use. */
   off: named,
   /** Boards that send heartbeats, but whose Ready condition is not True. */
@@ -176,7 +193,8 @@ const valve = record({
   isUnknown: optional(yesNo),
   /** Since when acts have been held; absent while none is. */
   heldSince: optional(text),
-  /** The first few boards on which acts are held. */
+  /** How many recorded acts are held, and the first few boards on which they are. */
+  held: optional(count),
   heldOn: optional(list(text)),
 });
 

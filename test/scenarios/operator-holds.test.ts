@@ -346,7 +346,12 @@ describe("an operator", () => {
   test("can confirm that a zone is dead, but not one that sends heartbeats", async () => {
     const site = await begun(7);
     const confirm = (zone: string) => site.order((controls) => controls.confirmZoneDead(zone, hour, alice, false));
-    expect(await confirm("b")).toMatchObject({ outcome: "refused", code: 409, error: "board-alive" });
+    expect(await confirm("b")).toMatchObject({
+      outcome: "refused",
+      code: 409,
+      error: "board-alive",
+      message: expect.stringMatching(/^not dead: pi-6 (sent a heartbeat \d+m?s ago|leads the site); pi-7 /),
+    });
     const dead = site.site.boards.filter(({ plate }) => plate.zone === "b" && plate !== site.leader.plate);
     // The leader may be in that zone, which then never falls silent.
     if (site.leader.plate.zone === "b") return;
@@ -504,6 +509,16 @@ describe("a leader that steps down on command", () => {
     await site.run(minute);
     expect(await stepDown()).toMatchObject({ outcome: "done", result: { to } });
     expect(first.agent?.agent.elector.view().role).toBe("follower");
+    // Until the named board reads the Lease, nobody leads, and the former leader says so.
+    const reported = () => {
+      const now = first.agent?.process.now() ?? unseen.now;
+      return problems({ ...first.agent?.agent.parts(now), ...unseen, now });
+    };
+    for (let waited = 0; waited < 300 && site.site.leader === undefined; waited++) {
+      expect(reported().map(({ severity, type }) => `${severity} ${type}`)).toEqual(["info NotStanding"]);
+      expect(reported()[0]?.hint).toMatch(/^as ordered: no other board has taken the Lease yet/);
+      await site.run(second);
+    }
     await site.untilLed(first.plate.name);
     expect(site.leader.plate.name).toBe(to);
   });
@@ -1109,7 +1124,7 @@ describe("the safety valve", () => {
     expect(site.events.map(({ reason }) => reason)).toContain("SafetyValveReleased");
     // Afterwards the acts of the hour count, and further boards wait.
     await site.run(10 * minute);
-    const third = site.follower();
+    const third = site.follower("b");
     third.powerOff("none");
     await site.run(5 * minute);
     expect(site.taints(third.plate.name)).toEqual(["unreachable:NoSchedule"]);
@@ -1187,6 +1202,37 @@ describe("the safety valve", () => {
     await site.run(10 * minute);
     expect(harmDone(site, names)).toBe(8);
     expect(site.valve).toMatchObject({ acts: 0 });
+  });
+
+  test("does not limit acts on a single board that an operator confirmed dead, nor stay shut because of it", async () => {
+    const site = await begun(6, { maxHarm: 0 });
+    const victim = site.follower();
+    const { name } = victim.plate;
+    const reported = () => site.valve.problems.map(({ type }) => type);
+    victim.powerOff("none");
+    await site.run(3 * minute);
+    expect(harmDone(site, [name])).toBe(0);
+    expect(reported()).toContain("SafetyValveShut");
+    await site.done((controls) => controls.confirmBoardDead(name, alice, false));
+    await site.run(3 * minute);
+    expect(site.taints(name)).toEqual(expect.arrayContaining(["out-of-service:NoExecute", "unreachable:NoExecute"]));
+    expect(harmDone(site, [name])).toBe(4);
+    expect(site.valve).toMatchObject({ acts: 0, boards: 0 });
+    expect(site.valve.heldSince).toBeUndefined();
+    expect(reported()).not.toContain("SafetyValveShut");
+  });
+
+  test("is not the reason for a hold while the zone of the board allows no taints: a release would not help", async () => {
+    const site = await begun(5, { maxHarm: 0 });
+    const victims = site.site.boards.filter(({ plate }) => plate.zone === "a" && plate.name !== site.leader.plate.name);
+    for (const board of victims.slice(0, 2)) board.powerOff("none");
+    await site.run(3 * minute);
+    const records = site.agent.decisions.newest(undefined, 100).map((text) => JSON.parse(text));
+    const held = records.filter(({ act, state }) => act === "board-tainted" && state === "held");
+    expect(held.map(({ restraints }) => restraints.at(-1).why)).toEqual(["zone", "zone"]);
+    const found = site.valve.problems.map(({ type }) => type);
+    expect(found).toContain("ZoneDisrupted");
+    expect(found).not.toContain("SafetyValveShut");
   });
 
   test("does not exist under policy kubernetes", async () => {

@@ -18,7 +18,7 @@ const alice = { by: "ops:alice", reason: "radio maintenance CHG-1182" };
 class Story {
   readonly site: Site;
 
-  constructor() {
+  constructor({ lan }: { readonly lan: "none" | "apart" }) {
     const boards = Array.from({ length: 5 }, (_, index) => ({
       name: `pi-${index + 1}`,
       number: index + 1,
@@ -36,7 +36,7 @@ class Story {
       evictionRate: 0.1,
       maxHarm: undefined,
       selects: false,
-      lan: "none",
+      lan,
       timing,
       boards,
     } as const;
@@ -99,8 +99,8 @@ class Story {
 
 let story: Story | undefined;
 
-const begun = async (): Promise<Story> => {
-  story = await new Story().begin();
+const begun = async (lan: "none" | "apart" = "none"): Promise<Story> => {
+  story = await new Story({ lan }).begin();
   return story;
 };
 
@@ -122,11 +122,13 @@ describe("a board that dies", () => {
     await site.run(75 * second);
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim))]);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted by this board in the last hour, not held",
+      "1 board tainted, 0 boards queued, 1 pod waiting, 2 pods evicted by this board in the last hour, " +
+        "3 of 10 harmful acts this hour, not held",
     );
     await site.run(minute);
     expect(site.row("Eviction")).toBe(
-      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted by this board in the last hour, not held",
+      "1 board tainted, 0 boards queued, 0 pods waiting, 3 pods evicted by this board in the last hour, " +
+        "4 of 10 harmful acts this hour, not held",
     );
     const { acts = [] } = site.parts().eviction ?? {};
     expect(Object.fromEntries(acts.map(({ act, total }) => [act, total]))).toMatchObject({
@@ -139,7 +141,7 @@ describe("a board that dies", () => {
     await site.run(3 * minute);
     expect(site.problems()).toEqual([]);
     expect(site.row("Eviction")).toMatch(
-      /^0 boards tainted, .* 3 pods evicted by this board in the last hour, not held$/,
+      /^0 boards tainted, .* 3 pods evicted by this board in the last hour, 4 of 10 harmful acts this hour, not held$/,
     );
   });
 
@@ -173,11 +175,46 @@ test("while a site is frozen no eviction rate is shown, and held boards and pods
   await site.run(2 * minute);
   expect(await order).toMatchObject({ outcome: "done" });
   expect(site.row("Eviction")).toMatch(
-    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted by this board in the last hour, FROZEN: site until/,
+    /^1 board tainted, 1 board queued \(1 held\), oldest \w+, 0 pods waiting, 1 pod held, 2 pods evicted by this board in the last hour, 3 of 10 harmful acts this hour, FROZEN: site until .*, 2 acts held \(freeze 2\)$/,
   );
   expect(site.row("Zones")).toMatch(/ 0\/s {3}FROZEN until/);
   expect(site.problems().join("\n")).not.toContain("/s");
   expect(site.problems()).toContainEqual(expect.stringMatching(/^warning ZoneDisrupted: a: .*, evicting nothing$/));
+});
+
+test("after a thaw the zones say until when they evict slowly, and the freeze did not expire", async () => {
+  const site = await begun();
+  const controls = () => site.leader.agent?.agent.siteControls;
+  const frozen = controls()?.freeze({ scope: "site" }, hour, alice, false);
+  await site.run(10 * second);
+  const thawed = controls()?.thaw({ scope: "site" }, alice, false);
+  await site.run(20 * second);
+  expect(await frozen).toMatchObject({ outcome: "done" });
+  expect(await thawed).toMatchObject({ outcome: "done" });
+  expect(site.row("Zones")).toMatch(/ 0\.02\/s {3}slow until \d\d:\d\d, after a freeze$/);
+  await site.run(hour);
+  expect(site.row("Zones")).toMatch(/ 0\.1\/s$/);
+  const reasons = site.site.api.all("events/").map((text) => JSON.parse(text).reason);
+  expect(reasons).toContain("EvictionThawed");
+  expect(reasons).not.toContain("HoldOver");
+});
+
+test("a board that does not reach the API but answers on the LAN is not called lost, and its pods are held", async () => {
+  const site = await begun("apart");
+  const victim = site.follower("a");
+  const { name } = victim.plate;
+  const mends = [victim.agentEdge, victim.kubeletEdge].map((edge) => edge.impair({ is: "silent" }, "late"));
+  await site.run(4 * minute);
+  expect(site.problems()).toEqual([
+    expect.stringMatching(
+      `^warning BoardsCutOff: ${name} has not reached the API since .* UTC, but answers on the LAN: its pods stay$`,
+    ),
+  ]);
+  expect(site.row("Eviction")).toMatch(/ 0 pods evicted by this board in the last hour, 1 act held \(verdict 1\)$/);
+  for (const mend of mends) mend();
+  await site.run(2 * minute);
+  expect(site.problems()).toEqual([]);
+  expect(site.row("Eviction")).toMatch(/, not held$/);
 });
 
 describe("while the judgement of boards is paused", () => {
@@ -288,7 +325,9 @@ describe("an outage of a whole site", () => {
     );
     expect(site.row("Last outage", site.follower("b"))).toMatch(/nothing needed to be held$/);
     await site.run(2 * minute);
-    expect(site.row("Eviction", leader)).toMatch(/ 3 pods evicted by this board in the last hour, not held$/);
+    expect(site.row("Eviction", leader)).toMatch(
+      / 3 pods evicted by this board in the last hour, 4 of 10 harmful acts this hour, not held$/,
+    );
     // In a new term no heartbeat of the board is known, so only a minimum duration of the silence is.
     expect(site.problems()).toEqual([expect.stringMatching(lostAt(victim, "before "))]);
   });

@@ -1,11 +1,13 @@
 import type { Node } from "../../api/core.ts";
 import { boardLeaseKey, leases } from "../../api/resources.ts";
-import { type Instant, type Millis, shifted } from "../../base/clock.ts";
+import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { formatDuration } from "../../base/time/duration.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardVerdicts } from "../../controllers/board-verdicts.ts";
 import { lastSignOf } from "../../controllers/node-lifecycle/health.ts";
 import { zoneName } from "../../controllers/node-lifecycle/zones/zones.ts";
+import type { SilenceFacts } from "../../decisions/grounds.ts";
 import { type HoldChange, type HoldEdit, type HoldTurn, TooManyHoldsError } from "../../holds/hold-book.ts";
 import {
   covers,
@@ -244,13 +246,38 @@ export function notSilent(
     ({ verdict }) => verdict === "alive" || verdict === "cut-off" || verdict === "unmanaged",
   );
   if (alive.length > 0) {
-    const names = alive.map(({ board }) => board);
-    return refused(409, "board-alive", `not dead: ${names.slice(0, 3).join(", ")}`, { alive: names });
+    const judge = verdictDeps.judge();
+    const reasons = alive.slice(0, mostNamed).map((facts) => {
+      const record = typeof judge === "object" ? judge.boards.get(facts.board) : undefined;
+      return `${facts.board} ${aliveText(facts, record?.health.reportedAt, pass.now)}`;
+    });
+    const rest = alive.length - reasons.length;
+    const message = `not dead: ${reasons.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+    return refused(409, "board-alive", message, { alive: alive.map(({ board }) => board) });
   }
   const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");
   if (open.length === 0) return undefined;
   const why = held ?? open[0]?.rule ?? "this agent judges no boards";
   return refused(409, "not-proven", `the silence is not proven: ${why}`, { boards: open.map(({ board }) => board) });
+}
+
+/** So many boards are named in a message at most. */
+const mostNamed = 3;
+
+/** Why a board does not count as dead. `reportedAt`: when the last monitor pass knew of a sign of life. */
+function aliveText(
+  { verdict, own, silentMs, graceMs }: Partial<SilenceFacts>,
+  reportedAt: Instant | undefined,
+  now: Instant,
+) {
+  if (own) return "leads the site";
+  if (verdict === "unmanaged") return "answers on the LAN, although its kubelet is not running";
+  if (verdict === "cut-off") return "answers on the LAN";
+  const ago = reportedAt && elapsed(reportedAt, now);
+  if (ago !== undefined && graceMs !== undefined && ago <= graceMs)
+    return `sent a heartbeat ${formatDuration(ago)} ago`;
+  const left = silentMs === undefined || graceMs === undefined ? 0 : Math.max(0, graceMs - silentMs);
+  return left > 0 ? `has ${formatDuration(left)} left of its grace period` : "is within its grace period";
 }
 
 function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {

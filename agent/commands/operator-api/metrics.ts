@@ -263,10 +263,11 @@ function ofSite({ zones = [], boards, eviction, controllers = [], holds }: Statu
     ),
     gauge(
       "boards_away",
-      "Boards that are out of use: lost, off (cordoned and silent) or not-ready.",
+      "Boards that are out of use: lost, cut-off (silent but known to run), off (cordoned and silent) or not-ready.",
       boards
         ? [
             { labels: { state: "lost" }, value: boards.lost.count },
+            { labels: { state: "cut-off" }, value: boards.cutOff?.count ?? 0 },
             { labels: { state: "off" }, value: boards.off.count },
             { labels: { state: "not-ready" }, value: boards.notReady.count },
           ]

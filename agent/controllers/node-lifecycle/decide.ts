@@ -12,6 +12,7 @@ import type { Decision } from "../../loop/controller.ts";
 import { markGrounds } from "./grounds.ts";
 import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
+import { confirmedDeadBy } from "./out-of-service.ts";
 import { endOf, outcomeRound } from "./outcome-round.ts";
 import {
   type DrainState,
@@ -296,7 +297,8 @@ function taintDueBoards(
       verdict,
       health,
     } = examine(record.health, sighting, { link, holds, settings, now });
-    candidates.set(name, { name, node, cached, zone: record.zone, ready, evidence, verdict, health });
+    const confirmedBy = confirmedDeadBy(node, sighting.lease);
+    candidates.set(name, { name, node, cached, zone: record.zone, ready, evidence, verdict, health, confirmedBy });
     if (ready === "Unknown" && !permitsHarm(verdict, settings.policy)) {
       records.set(name, { ...record, mayTaint: false });
     }

@@ -27,7 +27,7 @@ export interface TaintCircumstances {
 }
 
 /** The facts about a board that an act on it rests on. Without evidence the board is not silent. */
-type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready"> & {
+type JudgedFacts = Pick<Judged, "name" | "zone" | "health" | "verdict" | "ready" | "confirmedBy"> & {
   readonly evidence: Evidence | undefined;
 };
 
@@ -60,6 +60,7 @@ export function taintGrounds(
     ...(freeze && { frozenMs: freezeLeftMs(freeze, known.now) }),
     ...(zone && { rate: zone.queue.rate }),
     ...valveFact(known.valve.shut?.restraint),
+    ...confirmedFact(board),
     ...turn,
   };
   if (ready !== "Unknown") return { act: "board-tainted", board: name, because: { kind: "reported" }, gate };
@@ -76,6 +77,10 @@ export const harmConditionsOf = ({
   ...(!link.live && { notLive: true }),
   ...(isInQuarantine && { quarantine: true }),
 });
+
+/** The fact that an operator confirmed the board dead; empty if none did. */
+export const confirmedFact = ({ confirmedBy }: Pick<JudgedFacts, "confirmedBy">): Pick<GateFacts, "confirmed"> =>
+  confirmedBy === undefined ? {} : { confirmed: "silent" };
 
 /** The freeze that covers a board; undefined if none does. */
 export const freezeOnJudged = (

@@ -7,6 +7,7 @@ import { restraintBy } from "../../judgement/ruling.ts";
 import { type Evidence, isWitnessed, type Verdict } from "../../judgement/verdict.ts";
 import { afterWrite, deservesUnknown, type Examined, type NodeHealth } from "./health.ts";
 import type { BoardRecord, SiteMemory } from "./memory.ts";
+import { confirmedDeadBy } from "./out-of-service.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { deservedBy, runningTaint } from "./taints.ts";
 import type { Budget, RunningTaint } from "./zones/budget.ts";
@@ -34,6 +35,8 @@ export interface Judged {
    * counted.
    */
   readonly unwritten: boolean;
+  /** The operator who confirmed the board dead (`confirmedDeadBy`); undefined if none did. */
+  readonly confirmedBy: string | undefined;
   /** Neither a quarantine nor the policy forbids harmful acts because of the verdict. */
   readonly permitted: boolean;
 }
@@ -68,6 +71,7 @@ export function judgeBoard(
     ready: wrote ? "Unknown" : readyBefore,
     unsettled,
     unwritten: unsettled && !tried,
+    confirmedBy: confirmedDeadBy(node, sighting.lease),
     permitted: restraintBy(verdict, conditions) === undefined,
   };
 }
@@ -80,10 +84,15 @@ export const mayTaint = ({ ready, unsettled, permitted }: Judged): boolean =>
   !unsettled && (ready === "False" || (ready === "Unknown" && permitted));
 
 /** The cause of an action: our verdict if the board is Unknown, none if a living kubelet reported the state. */
-export function causeOf({ name, ready, verdict }: Pick<Judged, "name" | "ready" | "verdict">): Cause | undefined {
+export function causeOf({
+  name,
+  ready,
+  verdict,
+  confirmedBy,
+}: Pick<Judged, "name" | "ready" | "verdict" | "confirmedBy">): Cause | undefined {
   if (ready !== "Unknown") return undefined;
   const rule = verdict.verdict === "alive" ? "Ready is Unknown, which is enough for the policy" : verdict.rule;
-  return { board: name, verdict: verdict.verdict, rule };
+  return { board: name, verdict: verdict.verdict, rule, ...(confirmedBy !== undefined && { isConfirmed: true }) };
 }
 
 export type TaintPlan =
@@ -123,12 +132,12 @@ export function recordOf(
   inherited: Budget | undefined,
   now: Instant,
 ): BoardRecord {
-  const { health, zone, ready, verdict, unwritten, node, cached } = board;
+  const { health, zone, ready, verdict, unwritten, confirmedBy, node, cached } = board;
   const taint = taintRecord(node, before?.taint ?? inherited?.taints.get(board.name), now);
   const ahead = node.metadata.resourceVersion === cached ? undefined : { of: cached, node };
   const isCordoned = node.spec?.unschedulable === true;
   const evidence = ready === "Unknown" && taint === undefined ? board.evidence : undefined;
-  const seen = { health, zone, ready, verdict, evidence, unwritten, isCordoned };
+  const seen = { health, zone, ready, verdict, evidence, unwritten, isCordoned, confirmedBy };
   const record = { ...seen, mayTaint: mayTaint(board), taint, ahead };
   return before !== undefined && isSame(before, record) ? before : record;
 }

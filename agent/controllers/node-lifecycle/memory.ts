@@ -25,6 +25,8 @@ export interface BoardRecord {
   readonly isCordoned: boolean;
   /** Whether the board was allowed to be tainted NoExecute when it was last examined. */
   readonly mayTaint: boolean;
+  /** The operator who confirmed the board dead (`confirmedDeadBy`); undefined if none did. */
+  readonly confirmedBy: string | undefined;
   /** Our NoExecute taint on the board; undefined if it has none. */
   readonly taint: RunningTaint | undefined;
   /** The Node as we wrote it or read it from the API, while the cache still shows its older resourceVersion `of`. */

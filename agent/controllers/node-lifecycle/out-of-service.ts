@@ -6,6 +6,7 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
 import type { Confirmed } from "../../decisions/grounds.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
+import { longestBy } from "../../holds/holds.ts";
 import { type Controller, wake } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { nodeEvent } from "./pass.ts";
@@ -24,7 +25,9 @@ export const outOfServiceAnnotation = "siteward.dev/out-of-service";
  */
 export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
-  const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease) }) };
+  const annotations = {
+    [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease?.metadata.resourceVersion) }),
+  };
   return {
     do: "patch",
     target: refTo(nodes, node),
@@ -66,8 +69,7 @@ export const outOfServiceBoards: Controller<OutOfService, undefined> = {
       }),
     };
     const { name, uid } = node.metadata;
-    const by = typeof mark.by === "string" ? mark.by : "an operator";
-    const message = `Node ${name} sends heartbeats again although ${by} had confirmed it to be dead, so it is back in service`;
+    const message = `Node ${name} sends heartbeats again although ${authorOf(mark)} had confirmed it to be dead, so it is back in service`;
     return {
       actions: [
         { do: "patch", target: refTo(nodes, node), type: "merge", patch },
@@ -94,10 +96,25 @@ export const isMarked = ({ metadata: { annotations } }: Node): boolean =>
 /** What the board's last signs of life say about an operator's word that it is dead; undefined if the taint is not ours. */
 export function sinceConfirmed(node: Node, lease: Lease | undefined): Confirmed | undefined {
   const mark = markOf(node);
-  if (mark === undefined) return undefined;
+  return mark && sinceMark(mark, node, lease?.metadata.resourceVersion);
+}
+
+/**
+ * The operator who confirmed the board dead with our out-of-service taint; undefined if none did, or it has given a sign
+ * of life since. `lease`: the resourceVersion of its Lease.
+ */
+export function confirmedDeadBy(node: Node, lease: string | undefined): string | undefined {
+  const mark = markOf(node);
+  const isInForce = mark && taintOf(node, outOfService) && sinceMark(mark, node, lease) === "silent";
+  return isInForce ? authorOf(mark) : undefined;
+}
+
+function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Confirmed {
   const signs = signsOf(node, lease);
   return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
 }
+
+const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, longestBy) : "an operator");
 
 /** The cause of an act that an operator's word about a board ordered. */
 export const confirmedCause = (board: string): Cause => ({
@@ -111,7 +128,7 @@ export const confirmedCause = (board: string): Cause => ({
  * The board's signs of life, which are only compared for change. A board that never reported gets its creation as
  * heartbeat when it is marked as silent, so that is the same sign.
  */
-const signsOf = (node: Node, lease: Lease | undefined) => ({
-  lease: lease?.metadata.resourceVersion ?? "",
+const signsOf = (node: Node, lease: string | undefined) => ({
+  lease: lease ?? "",
   heartbeat: String(readyOf(node)?.lastHeartbeatTime ?? node.metadata.creationTimestamp ?? ""),
 });

@@ -1,6 +1,7 @@
 import { withCondition } from "../../api/conditions.ts";
 import type { Node, NodeCondition } from "../../api/core.ts";
 import { type NodeHealth, readyOf } from "./health.ts";
+import { outOfServiceAnnotation } from "./out-of-service.ts";
 import { zoneLabels } from "./zones/zones.ts";
 
 /**
@@ -12,6 +13,7 @@ import { zoneLabels } from "./zones/zones.ts";
 export function slim({ metadata, spec, status }: Node, before: NodeHealth | undefined): Node {
   const { name, uid, resourceVersion, creationTimestamp } = metadata;
   const labels = Object.entries(metadata.labels ?? {}).filter(([label]) => zoneLabels.includes(label));
+  const mark = metadata.annotations?.[outOfServiceAnnotation];
   const ready = readyOf({ metadata, ...(status && { status }) });
   return {
     metadata: {
@@ -21,6 +23,7 @@ export function slim({ metadata, spec, status }: Node, before: NodeHealth | unde
       // The creationTimestamp is read only for Nodes that never reported a status.
       ...(creationTimestamp !== undefined && !ready && { creationTimestamp }),
       labels: Object.fromEntries(labels),
+      ...(mark !== undefined && { annotations: { [outOfServiceAnnotation]: mark } }),
     },
     spec: spec?.taints || spec?.unschedulable !== undefined ? slimSpec(spec) : nothing,
     status: ready ? { conditions: [slimCondition(ready, before?.ready)] } : nothing,

@@ -2,6 +2,7 @@ import { taintOf } from "../../api/taints.ts";
 import { restraintOnTaint, rulingOf } from "../../judgement/ruling.ts";
 import { isLimitedOn, valveFact } from "../safety-valve.ts";
 import {
+  confirmedFact,
   freezeLeftMs,
   freezeOnJudged,
   harmConditionsOf,
@@ -20,7 +21,7 @@ import { levelAt } from "./zones/eviction-queue.ts";
 /** The fields of a board needed for its turn. */
 export type TurnCandidate = Pick<
   Judged,
-  "name" | "zone" | "node" | "cached" | "ready" | "evidence" | "verdict" | "health"
+  "name" | "zone" | "node" | "cached" | "ready" | "evidence" | "verdict" | "health" | "confirmedBy"
 >;
 
 /**
@@ -33,7 +34,11 @@ export const mayHaveTurn = (records: ReadonlyMap<string, BoardRecord>, known: Ta
     const record = records.get(name);
     if (record === undefined) return true;
     const freeze = freezeOnJudged({ name, zone: record.zone }, known);
-    const gate = freeze ? { ...conditions, frozenMs: freezeLeftMs(freeze, known.now) } : conditions;
+    const gate = {
+      ...conditions,
+      ...confirmedFact(record),
+      ...(freeze && { frozenMs: freezeLeftMs(freeze, known.now) }),
+    };
     const silence = record.ready === "Unknown" ? record.verdict : undefined;
     return record.mayTaint && restraintOnTaint(silence, gate) === undefined;
   };

@@ -50,6 +50,7 @@ export function siteStatus(status: Status): JsonRecord {
       .map(({ name, state, nodes, ready, rate }) => ({ name, state, nodes, ready, rate })),
     boards: boards && {
       lost: boards.lost.count,
+      cutOff: boards.cutOff?.count ?? 0,
       off: boards.off.count,
       notReady: boards.notReady.count,
       tainted: boards.tainted,

@@ -30,9 +30,18 @@ test("a paused controller is shown as paused regardless of its last error; a wai
 });
 
 test("a board that does not stand for election has a problem, unless an operator ordered that", () => {
-  const problemsOf = (notStanding: string | undefined, orderedUntil?: number, isLeaderless = false) => {
+  const problemsOf = (
+    notStanding: string | undefined,
+    orderedUntil?: number,
+    isLeaderless = false,
+    holder: string | null = "pi-2_a",
+  ) => {
     const until = orderedUntil === undefined ? undefined : at(orderedUntil);
-    return standingProblems({ notStanding, orderedUntil: until, isLeaderless }, at(60));
+    const identity = "pi-1_b";
+    return standingProblems(
+      { notStanding, orderedUntil: until, isLeaderless, holder: holder ?? undefined, identity },
+      at(60),
+    );
   };
   const said = (notStanding: string | undefined, orderedUntil?: number) =>
     problemsOf(notStanding, orderedUntil).map(({ type, severity, message }) => `${severity} ${type}: ${message}`);
@@ -47,4 +56,9 @@ test("a board that does not stand for election has a problem, unless an operator
   expect(hint(360, false)).toMatch(/^as ordered: another board is leading/);
   expect(hint(undefined, true)).toMatch(/^no other board has taken the Lease yet/);
   expect(hint(360, true)).toMatch(/^as ordered: no other board has taken the Lease yet; if none does/);
+  // Right after a handover, the Lease names no board, or still this one, and the named successor has not claimed it.
+  for (const holder of [null, "pi-1_b"])
+    expect(problemsOf("why", 360, false, holder)[0]?.hint).toMatch(
+      /^as ordered: no other board has taken the Lease yet/,
+    );
 });

@@ -40,7 +40,8 @@ test.each([
   ["False", "alive", false],
   ["True", "alive", false],
 ] as const)("on a board with Ready %s and the verdict %s an act is limited: %s", (ready, verdict, limited) => {
-  expect(isLimitedOn({ ready, verdict: { verdict, rule: "" } })).toBe(limited);
+  expect(isLimitedOn({ ready, verdict: { verdict, rule: "" }, confirmedBy: undefined })).toBe(limited);
+  expect(isLimitedOn({ ready, verdict: { verdict, rule: "" }, confirmedBy: "ops:alice" })).toBe(false);
 });
 
 test.each(["alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead"] as const)(

@@ -35,6 +35,22 @@ function setUp() {
   return { clock, said, log, book, records, writes, end };
 }
 
+test("a mark is not logged as a harmful act, because the board's next heartbeat reverses it", async () => {
+  const { said, book, end } = setUp();
+  const on = { kind: "Node", name: "pi-3", uid: "uid-pi-3" };
+  const because = { kind: "silence", verdict: "unproven", rule: "" } as const;
+  const mark = {
+    on,
+    by: "node-lifecycle",
+    term: 3,
+    grounds: { act: "board-marked", board: "pi-3", because, gate: {} },
+  } as const;
+  book.acted(mark, new Error("conflict"));
+  book.acted(mark);
+  expect(said.said()).toEqual(["board not marked as silent", "board marked as silent"]);
+  await end();
+});
+
 const eviction = (name: string, more: Partial<DecidedAct> = {}): DecidedAct => ({
   on: { kind: "Pod", namespace: "default", name, uid: `uid-${name}` },
   grounds: {

@@ -53,7 +53,20 @@ describe("the taint of a board", () => {
     ["while the safety valve is shut", { level: 1, valve: "acts" }, "valve"],
     ["while so many boards are tainted that it is shut", { free: "paid", valve: "boards" }, "valve"],
     ["in exchange for the other taint while it is shut", { free: "swap", valve: "unknown" }, "valve"],
-    ["without a token while it is shut, in a zone without a rate", { rate: 0, valve: "acts" }, "valve"],
+    // Releasing the valve would change nothing.
+    ["without a token while it is shut, in a zone without a rate", { rate: 0, valve: "acts" }, "zone"],
+    [
+      "by a token left from before in a zone without a rate, while it is shut",
+      { rate: 0, level: 1, valve: "acts" },
+      "valve",
+    ],
+    ["of a confirmed dead board while it is shut", { level: 1, valve: "acts", confirmed: "silent" }, "act"],
+    [
+      "of a confirmed dead board that was heard since, while it is shut",
+      { level: 1, valve: "acts", confirmed: "heard" },
+      "valve",
+    ],
+    ["of a confirmed dead board under a freeze", { level: 1, frozenMs: 1, confirmed: "silent" }, "freeze"],
     ["in the quarantine while it is shut", { level: 1, quarantine: true, valve: "acts" }, "quarantine"],
   ] as const)("%s", (_when, gate, ruling) => {
     expect(taint(gate)).toBe(ruling);

@@ -1,10 +1,14 @@
 import { expect, test } from "vitest";
+import { leases } from "../../../agent/api/resources.ts";
+import { elapsed } from "../../../agent/base/clock.ts";
 import { loadConfig } from "../../../agent/config/load.ts";
+import { takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
 import type { EvictionTimer } from "../../../agent/controllers/taint-eviction/timer.ts";
 import { noHolds } from "../../../agent/holds/holds.ts";
 import { leavingPods } from "../../../agent/leading/leaving-pods.ts";
 import { siteParts } from "../../../agent/leading/site-parts.ts";
 import type { NamedBoards } from "../../../agent/status/parts.ts";
+import { lease } from "../../support/builders.ts";
 import { SiteModel } from "../controllers/site-model.ts";
 
 const { config } = loadConfig({ file: undefined, env: {}, hostname: "pi-1", profile: undefined });
@@ -42,8 +46,8 @@ function reported(site: SiteModel) {
   return { ready, lost: names(lost), off: names(off), notReady: names(notReady), undrained };
 }
 
-function siteOfThree(): SiteModel {
-  const site = new SiteModel();
+function siteOfThree(policy: "evidence" | "kubernetes" = "kubernetes"): SiteModel {
+  const site = new SiteModel({ policy });
   for (const name of ["pi-1", "pi-2", "pi-3"]) site.board(name);
   return site;
 }
@@ -110,6 +114,69 @@ test("a board that is not cordoned is lost, regardless of its pods", async () =>
   site.silence("pi-2");
   await site.run("70s");
   expect(reported(site)).toMatchObject({ lost: ["pi-2"], off: [], undrained: [] });
+});
+
+test("a silent board that answers on the LAN is not lost, as long as it does", async () => {
+  const site = siteOfThree("evidence");
+  await site.run("1m");
+  const cutOff = () => partsOf(site).boards?.cutOff?.some.map(({ name, witness }) => [name, witness]);
+  site.answer("pi-2", { is: "ok" });
+  site.silence("pi-2");
+  await site.run("90s");
+  expect(reported(site)).toMatchObject({ ready: "2/3", lost: [] });
+  expect(cutOff()).toEqual([["pi-2", "lan"]]);
+  // Its taint is held, although it does not wait for its turn.
+  expect(partsOf(site).eviction).toMatchObject({ queue: 0, queueHeld: 0 });
+  site.answer("pi-2", { is: "down", forMs: 1000 });
+  await site.run("20s");
+  expect(cutOff()).toEqual([["pi-2", "lan, no kubelet"]]);
+  site.answer("pi-2", undefined);
+  await site.run("5m");
+  expect(reported(site)).toMatchObject({ lost: ["pi-2"] });
+  expect(cutOff()).toBe(undefined);
+});
+
+test("a board that is confirmed dead is lost, by the word of an operator, until it gives a sign of life", async () => {
+  const site = siteOfThree("evidence");
+  await site.run("1m");
+  site.silence("pi-2");
+  await site.run("90s");
+  const confirmed = () => partsOf(site).boards?.lost.some.map(({ name, confirmedBy }) => [name, confirmedBy]);
+  expect(confirmed()).toEqual([["pi-2", undefined]]);
+  const version = site.api.find(leases, "kube-node-lease/pi-2")?.metadata.resourceVersion ?? "";
+  await site.execute(takeOutOfService(site.node("pi-2"), lease("pi-2", version), "ops:alice", site.now));
+  await site.run("10s");
+  expect(confirmed()).toEqual([["pi-2", "ops:alice"]]);
+});
+
+test("boards that wait in a zone without a rate are held", async () => {
+  const site = siteOfThree();
+  site.board("pi-4");
+  await site.run("1m");
+  for (const name of ["pi-2", "pi-3", "pi-4"]) site.silence(name);
+  await site.run("90s");
+  const { zones, eviction } = partsOf(site);
+  expect(zones).toMatchObject([{ state: "PartialDisruption", rate: 0 }]);
+  expect(eviction?.queue).toBeGreaterThan(0);
+  expect(eviction?.queueHeld).toBe(eviction?.queue);
+});
+
+test("the quarantine after an outage names the boards that have not reported, and its latest end", async () => {
+  const site = siteOfThree("evidence");
+  await site.run("1m");
+  site.silence("pi-2");
+  site.cut();
+  await site.run("40s");
+  site.restore();
+  await site.run("20s");
+  const { held } = partsOf(site).eviction ?? {};
+  expect(held?.awaited).toEqual({ count: 1, some: ["pi-2"] });
+  const left = held?.until && elapsed(site.now, held.until);
+  expect(left).toBeGreaterThan(0);
+  await site.run("1m");
+  const { zones, eviction } = partsOf(site);
+  expect(eviction?.held).toBe(undefined);
+  expect(zones).toMatchObject([{ slowAfter: "outage", slowUntil: expect.anything() }]);
 });
 
 test("pods that were evicted and still exist are counted separately from those that will be evicted", () => {

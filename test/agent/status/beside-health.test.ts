@@ -81,8 +81,13 @@ describe("an operator's hold", () => {
       ],
       ["info", "no pod is evicted because its board is lost or not ready, for 1m more"],
     ]);
+    expect(found.slice(0, 3).map(({ hint }) => hint?.replace(/^drains.* still take effect; /, ""))).toEqual([
+      `to end it: siteward cmd eviction.thaw '{"scope":"zone","target":"plant7-a"}' --reason TEXT`,
+      "to end it: siteward cmd eviction.thaw --reason TEXT",
+      `to end it: siteward cmd controllers.resume '{"controller":"pod-gc"}' --reason TEXT`,
+    ]);
     expect(found.find(({ type }) => type === "ZoneConfirmedDead")?.hint).toBe(
-      `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}'`,
+      `to withdraw it: siteward cmd zone.unconfirm-dead '{"zone":"plant7-b"}' --reason TEXT`,
     );
   });
 

@@ -22,6 +22,45 @@ test("one lost board is named, with the time of its last heartbeat", () => {
   ]);
 });
 
+test("a board that an operator confirmed dead is reported with the operator, and needs no further decision", () => {
+  const [dead] = away("pi-3").map((board) => ({ ...board, confirmedBy: "ops:alice" }));
+  const some = dead ? [dead, ...away("pi-4")] : [];
+  expect(said({ lost: { count: 1, some: some.slice(0, 1) } })).toEqual([
+    "warning BoardsLost: pi-3 is lost: it has been silent since 2026-11-20 12:50 UTC; ops:alice confirmed that it is dead",
+  ]);
+  expect(said({ lost: { count: 2, some } })[0]).toContain(
+    "pi-3 (2026-11-20 12:50 UTC, confirmed dead by ops:alice), pi-4 (2026-11-20 12:50 UTC)",
+  );
+  const hintOf = (from: number) => {
+    const lost = { count: 2 - from, some: some.slice(from) };
+    return boardProblems(healthy({ boards: { lost, off: none, notReady: none, tainted: 0 } }))[0]?.hint;
+  };
+  expect(hintOf(0)).toContain(`siteward cmd board.confirm-dead '{"board":"pi-4"}' --reason TEXT`);
+  expect(hintOf(1)).toContain(`siteward cmd board.confirm-dead '{"board":"pi-4"}' --reason TEXT`);
+  const lost = { count: 1, some: some.slice(0, 1) };
+  const [only] = boardProblems(healthy({ boards: { lost, off: none, notReady: none, tainted: 0 } }));
+  expect(only?.hint).toMatch(/^the pods of confirmed boards are deleted by force, .* kubectl delete node NODE$/);
+});
+
+test("a silent board that is known to run is not lost: the text says how that is known, and that its pods stay", () => {
+  const cut = (...witnesses: readonly ("lan" | "lan, no kubelet" | "leader")[]) => {
+    const some = witnesses.map((witness, index) => ({ name: `pi-${index + 3}`, since: at(3000), witness }));
+    return said({ cutOff: { count: witnesses.length, some: some.slice(0, 3) } });
+  };
+  const time = "2026-11-20 12:50 UTC";
+  expect(cut("lan")).toEqual([
+    `warning BoardsCutOff: pi-3 has not reached the API since ${time}, but answers on the LAN: its pods stay`,
+  ]);
+  expect(cut("lan, no kubelet")[0]).toMatch(
+    /answers on the LAN, but its kubelet is not running; its pods stay for now$/,
+  );
+  expect(cut("leader")[0]).toMatch(/but leads the site, so it runs: its pods stay$/);
+  expect(cut("lan", "lan, no kubelet", "leader", "lan")).toEqual([
+    `warning BoardsCutOff: 4 boards do not reach the API but run, so their pods stay: pi-3 (${time}, answers on the LAN), ` +
+      `pi-4 (${time}, answers on the LAN, but its kubelet is not running), pi-5 (${time}, leads the site), and 1 more`,
+  ]);
+});
+
 test("for a board without a heartbeat in this term, the silence is reported as older than the term", () => {
   const some = [{ name: "pi-3", since: at(3000), neverHeard: true }, ...away("pi-4")];
   expect(said({ lost: { count: 1, some: some.slice(0, 1) } })).toEqual([

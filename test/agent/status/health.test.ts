@@ -147,26 +147,34 @@ test("a disrupted zone is reported with its remaining boards and the reaction", 
 });
 
 test.each([
-  [{}, "10 in the last hour (limit 10)"],
-  [{ acts: 3, boards: 2, mostBoards: 2 }, "2 silent boards are tainted (limit 2)"],
-  [{ boards: 2, mostBoards: 2 }, "10 in the last hour (limit 10); 2 silent boards are tainted (limit 2)"],
+  [{}, "10 of 10 per hour used"],
+  [{ acts: 3, boards: 2, mostBoards: 2 }, "3 of 10 per hour used; 2 of at most 2 silent boards are tainted"],
+  [{ boards: 2, mostBoards: 2 }, "10 of 10 per hour used; 2 of at most 2 silent boards are tainted"],
   [
     { acts: 0, isUnknown: true },
     "the acts of the last hour are unknown, because the site's Lease did not contain them",
   ],
   // The operator has raised the limit since.
-  [{ limit: 20 }, "the limit, or a namespace's share in it, was reached"],
+  [{ limit: 20 }, "10 of 20 per hour used; a namespace may have used its share"],
   [
     { acts: 8, kept: 2, isUnknown: true },
     "the acts of the last hour are unknown, because the site's Lease did not contain them",
   ],
-  [{ acts: 8, kept: 2 }, "8 in the last hour (limit 10, of which 2 are kept for taints)"],
+  [{ acts: 8, kept: 2 }, "8 of 10 per hour used (2 kept for taints)"],
   [
-    { acts: 5, kept: 2, usedBy: [{ namespace: "shop", acts: 4 }] },
-    "the limit, or a namespace's share in it, was reached; most acts were on pods of shop (4)",
+    {
+      acts: 7,
+      kept: 2,
+      usedBy: [
+        { namespace: "default", acts: 2 },
+        { namespace: "tenant", acts: 2 },
+      ],
+    },
+    "7 of 10 per hour used (2 kept for taints; default 2, tenant 2); a namespace may have used its share",
   ],
 ])("a safety valve that holds acts is critical, and says why: %j", (facts, why) => {
-  const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };
+  const held = { held: 12, heldSince: at(3540), heldOn: ["edge-03", "edge-07"] };
+  const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, ...held };
   const found = problems(
     healthy({ eviction: { queue: 0, pending: 0, held: undefined, valve: { ...valve, ...facts } } }),
   );
@@ -174,16 +182,62 @@ test.each([
     {
       type: "SafetyValveShut",
       severity: "critical",
-      message: expect.stringMatching(/^harmful acts on edge-03, edge-07 and perhaps others have been held since /),
-      hint: expect.stringContaining("siteward cmd valve.release"),
+      message: expect.stringMatching(/^12 acts on edge-03, edge-07 have waited since 2026-11-20 12:59 UTC: /),
+      hint: `siteward why node/edge-03 shows what is held there; if these boards are really lost: siteward cmd valve.release '{"ttl":3600}' --reason TEXT`,
     },
   ]);
   expect(found[0]?.message.endsWith(`: ${why}`)).toBe(true);
 });
 
+test("acts that the safety valve holds are counted, and more boards than are named may be concerned", () => {
+  const said = (held: number, heldOn: readonly string[]) => {
+    const valve = { acts: 10, limit: 10, boards: 1, mostBoards: 2, heldSince: at(3540), held, heldOn: [...heldOn] };
+    return conditionsOf({ eviction: { queue: 0, pending: 0, held: undefined, valve } })[0];
+  };
+  expect(said(1, ["a"])).toContain(": 1 act on a has waited since ");
+  expect(said(4, ["a", "b", "c"])).toContain(": 4 acts on a, b, c and perhaps others have waited since ");
+  expect(said(0, [])).toContain(": harmful acts have waited since ");
+});
+
 test("a safety valve that does not hold an act is not a problem, even at its limit", () => {
   const valve = { acts: 10, limit: 10, boards: 2, mostBoards: 2 };
   expect(conditionsOf({ eviction: { queue: 0, pending: 0, held: undefined, valve } })).toEqual([]);
+});
+
+test("a zone that evicts nothing names the command by which an operator confirms that boards are dead", () => {
+  const hintOf = (ready: number, rate: number) =>
+    problems(healthy({ zones: [{ name: "b", state: "PartialDisruption", nodes: 4, ready, rate }] }))[0]?.hint;
+  expect(hintOf(1, 0.01)).toBe("check power and network of the zone");
+  expect(hintOf(1, 0)).toMatch(/; if a board is certainly dead: siteward cmd board\.confirm-dead '{"board":"NODE"}' /);
+  expect(hintOf(0, 0)).toMatch(
+    /; if all its boards are certainly dead: siteward cmd zone\.confirm-dead '{"zone":"b","ttl":3600}' /,
+  );
+});
+
+test("a quarantine names the boards that it waits for, and its latest end", () => {
+  const said = (names: readonly string[], count = names.length, until = 3640) => {
+    const held = {
+      why: "quarantine",
+      since: at(3590),
+      awaited: { count, some: names },
+      until: until === 0 ? undefined : at(until),
+    };
+    return conditionsOf({ eviction: { queue: 0, pending: 0, held } })[0];
+  };
+  const first = "warning QuarantineHold: no silent board is evicted for now: quarantine (for 10s)";
+  expect(said(["edge-06"])).toBe(`${first}, waiting for edge-06, at the latest until 13:00:40 UTC`);
+  expect(said(["a", "b", "c"], 9)).toBe(`${first}, waiting for a, b, c, others, at the latest until 13:00:40 UTC`);
+  // While the watches are not live, the time does not run.
+  expect(said(["edge-06"], 1, 0)).toBe(`${first}, waiting for edge-06`);
+});
+
+test("a Lease that was handed over is not critical while the others may not have read it yet", () => {
+  // A release writes a duration of a second.
+  const free = { ...leader, role: "standby", holder: undefined, leaseDurationMs: 1000 } as const;
+  const said = (since: number) => conditionsOf({ leader: { ...free, leaderlessSince: at(3600 - since) } });
+  expect(said(90)).toEqual([]);
+  expect(said(91)).toEqual([expect.stringMatching(/^warning NoLeader: no board holds the site's Lease/)]);
+  expect(said(151)).toEqual([expect.stringMatching(/^critical NoLeader/)]);
 });
 
 test("a quarantine, a conflict of sites and a failing controller each have a line, the gravest first", () => {

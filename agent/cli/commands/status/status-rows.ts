@@ -65,11 +65,12 @@ const leaseText = (role: string, age: string, duration: string): string =>
 
 function linkRows({ link, writtenAt }: Status): readonly string[] {
   if (!link) return [];
-  const { state, since, rttP50Ms, rttP95Ms, requests1h, failed1h, watch } = link.api;
+  const { state, since, rttP50Ms, rttP95Ms, requests1h, failed1h, answeredMs, watch } = link.api;
   const again =
     watch.restarts1h === undefined ? counted(watch.restarts, "restart") : `${counted(watch.restarts1h, "restart")}/h`;
   const facts = joined([
     `api ${state} for ${ago(since, writtenAt)}`,
+    state === "up" || answeredMs === undefined ? undefined : `last answer ${formatDuration(answeredMs)} ago`,
     rttP50Ms === undefined ? undefined : `rtt ${rttP50Ms}/${rttP95Ms ?? "?"} ms p50/p95`,
     // Shown instead of packet loss, which cannot be measured without privileges.
     failed1h === undefined ? undefined : `${failed1h} of ${requests1h} requests failed (1 h)`,
@@ -129,13 +130,13 @@ const watchRows = ({ watches = [] }: Status): readonly string[] =>
   });
 
 const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] => [
-  ...zones.map(({ name, state, nodes, ready, rate, frozenUntil }) =>
+  ...zones.map(({ name, state, nodes, ready, rate, frozenUntil, slowUntil, slowAfter }) =>
     [
       (name || "(none)").padEnd(wide(zones.map((one) => one.name))),
       state.padEnd(18),
       `${ready}/${nodes} ready`.padEnd(14),
       `${rate}/s`,
-      frozenUntil === undefined ? "" : `  FROZEN until ${clockTime(frozenUntil)}`,
+      frozenUntil === undefined ? slowText(slowUntil, slowAfter) : `  FROZEN until ${clockTime(frozenUntil)}`,
     ].join(" "),
   ),
   ...(holds?.confirmed ?? []).map(
@@ -143,6 +144,11 @@ const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] =
   ),
   ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement, judgement.ageMs)] : []),
 ];
+
+const slowCauses: Readonly<Record<string, string>> = { outage: "an outage", freeze: "a freeze" };
+
+const slowText = (until: string | undefined, after = ""): string =>
+  until === undefined ? "" : `  slow until ${clockTime(until)}, after ${slowCauses[after] ?? "a hold"}`;
 
 const judgementRow = (
   { unwritten, isPaused }: Pick<NonNullable<Status["judgement"]>, "unwritten" | "isPaused">,
@@ -166,6 +172,7 @@ function evictionRow(
     held,
     frozen = [],
     valve,
+    heldActs = [],
   }: NonNullable<Status["eviction"]>,
   { holds, boards, judgement }: Status,
 ): string {
@@ -176,6 +183,7 @@ function evictionRow(
     valve?.heldSince === undefined ? undefined : `SAFETY VALVE SHUT since ${clockTime(valve.heldSince)}`,
     frozen.length === 0 ? undefined : `FROZEN: ${frozen.map(freezeText).join("; ")}`,
     quiet === undefined ? undefined : `quiet hours until ${clockTime(quiet)}`,
+    heldText(heldActs),
   ]);
   return joined([
     boards && `${counted(boards.tainted, "board")} tainted`,
@@ -184,9 +192,17 @@ function evictionRow(
     `${counted(pending, "pod")} waiting`,
     due === 0 ? undefined : `${counted(due, "pod")} ${stopped ? "held" : "due"}`,
     evicted1h === undefined ? undefined : `${counted(evicted1h, "pod")} evicted by this board in the last hour`,
+    valve && valve.acts > 0 ? `${valve.acts} of ${valve.limit} harmful acts this hour` : undefined,
     stopped || "not held",
     holds?.release && `safety valve released until ${clockTime(holds.release.until)} by ${holds.release.by}`,
   ]);
+}
+
+/** The acts that are held, by reason. Those reasons that last for the whole site have a text of their own. */
+function heldText(heldActs: NonNullable<NonNullable<Status["eviction"]>["heldActs"]>): string | undefined {
+  const held = heldActs.filter(({ now }) => now > 0);
+  if (held.length === 0) return undefined;
+  return `${counted(sum(held, "now"), "act")} held (${held.map(({ why, now }) => `${why} ${now}`).join(", ")})`;
 }
 
 const freezeText = ({ scope, target, until, by, reason }: NonNullable<Status["holds"]>["freezes"][number]): string =>
