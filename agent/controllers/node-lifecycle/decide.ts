@@ -171,12 +171,11 @@ function retry(
   now: Instant,
 ): Decision<SiteMemory> {
   const { link, holds } = pass;
-  const { silences } = memory;
   const again = new Map(
     boards.map((sighting) => {
       const { name } = sighting.node.metadata;
-      const known = { link, holds, settings, now, silences };
-      return [name, examine(memory.boards.get(name)?.health, sighting, known)] as const;
+      const board = examine(memory.boards.get(name)?.health, sighting, { link, holds, settings, now });
+      return [name, board] as const;
     }),
   );
   const examined = pass.examined.map((board) => again.get(board.sighting.node.metadata.name) ?? board);

@@ -22,7 +22,7 @@ export async function readProofs(
   const { site, memory, link, holds, settings } = context;
   const examined = (sighting: Sighting): Examined => {
     const before = memory.boards.get(sighting.node.metadata.name)?.health;
-    return examine(before, sighting, { link, holds, settings, now: site.now, silences: memory.silences });
+    return examine(before, sighting, { link, holds, settings, now: site.now });
   };
   const found = sightings.map(examined);
   if (!link.live) return found;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { leases, nodes } from "../../../agent/api/resources.ts";
+import { leases, nodes, pods } from "../../../agent/api/resources.ts";
 import { shifted } from "../../../agent/base/clock.ts";
 import { lastSignOf } from "../../../agent/controllers/node-lifecycle/health.ts";
 import { outOfServiceAnnotation, takeOutOfService } from "../../../agent/controllers/node-lifecycle/out-of-service.ts";
@@ -412,6 +412,119 @@ describe("a board that an operator confirmed to be dead", () => {
     expect(site.fetched.slice(before)).toEqual(
       expect.arrayContaining(["nodes a1", "leases.coordination.k8s.io kube-node-lease/a1", "pods default/patient-a1"]),
     );
+  });
+
+  /** A board that is dead by all that the caches show, and a pod on it that only the word can evict. */
+  async function silent(): Promise<SiteModel> {
+    const site = bigSite();
+    site.pod("patient-a1", { on: "a1", tolerations: hour });
+    await site.run("2m");
+    site.silence("a1");
+    await site.run("2m");
+    return site;
+  }
+
+  const leaseOf = (site: SiteModel) => {
+    const found = site.view.lister(leases).get("kube-node-lease/a1");
+    if (!found) throw new Error("the cache has no Lease of a1");
+    return found;
+  };
+
+  /** The leader confirms by what its caches show. */
+  const takeOut = (site: SiteModel): Promise<boolean> =>
+    site.execute(takeOutOfService(site.node("a1"), leaseOf(site), "ops:bob", site.now));
+
+  test("keeps its pods if it renewed its Lease, which no cache of the leader shows yet", async () => {
+    const site = await silent();
+    site.delay("Lease");
+    site.renew("a1");
+    await takeOut(site);
+    await site.run("30s");
+    expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["verdict"]]);
+  });
+
+  test("loses a pod that somebody else changes all the time only in a version that was just read", async () => {
+    const site = await silent();
+    const sent: (string | undefined)[] = [];
+    site.refuse = (action) => {
+      if (action.do !== "delete" || action.target.name !== "patient-a1") return undefined;
+      sent.push(action.target.resourceVersion);
+      const pod = site.findPod("patient-a1");
+      const annotations = { after: `${sent.length}` };
+      if (pod && sent.length <= 3) site.api.put(pods, { ...pod, metadata: { ...pod.metadata, annotations } });
+      return undefined;
+    };
+    await takeOut(site);
+    await site.run("10s");
+    expect(sent).toHaveLength(4);
+    expect(new Set(sent).size).toBe(4);
+    expect(sent).not.toContain(undefined);
+    expect(site.exists("patient-a1")).toBe(false);
+  });
+
+  test("loses pods for a taint of another client whatever it has shown since, as for any such order", async () => {
+    const site = await silent();
+    const deleted: unknown[] = [];
+    site.refuse = (action) => {
+      if (action.do === "delete") deleted.push([action.target.name, action.cause]);
+      return undefined;
+    };
+    site.delay("Lease");
+    site.renew("a1");
+    await takeOut(site);
+    site.setTaints("a1", ...(site.node("a1").spec?.taints ?? []), { key: "example.com/repair", effect: "NoExecute" });
+    await site.run("1s");
+    expect(deleted).toEqual([["patient-a1", undefined]]);
+  });
+
+  test("keeps pods that tolerate its taint as long as the evictions of any lost board are frozen", async () => {
+    const site = await silent();
+    const tolerated = [toleration("unreachable", 600), toleration("node.kubernetes.io/out-of-service")];
+    site.tolerate("patient-a1", ...tolerated);
+    freeze(site, { scope: "site" }, "1h");
+    await takeOut(site);
+    await site.run("20m");
+    expect([site.exists("patient-a1"), site.heldFor]).toEqual([true, ["freeze"]]);
+  });
+
+  describe("and then by hand", () => {
+    const byHand = { key: "node.kubernetes.io/out-of-service", effect: "NoExecute", value: "nodeshutdown" };
+    const forever = [toleration("unreachable"), toleration("not-ready")];
+
+    test("loses its pods like any board whose taint another client set, and its Lease is not read for that", async () => {
+      const site = await silent();
+      site.tolerate("patient-a1", ...forever, toleration("node.kubernetes.io/out-of-service", 10));
+      site.setTaints("a1", ...(site.node("a1").spec?.taints ?? []), byHand);
+      const before = site.fetched.length;
+      await site.run("11s");
+      expect(site.exists("patient-a1")).toBe(false);
+      expect(site.fetched.slice(before)).toEqual(["nodes a1", "pods default/patient-a1"]);
+    });
+
+    test("put back into service keeps its pods, although the mark is left", async () => {
+      const site = await silent();
+      site.tolerate("patient-a1", ...forever, toleration("node.kubernetes.io/out-of-service", 10));
+      await takeOut(site);
+      await site.run("5s");
+      const left = (site.node("a1").spec?.taints ?? []).filter(({ key }) => !key.endsWith("out-of-service"));
+      site.setTaints("a1", ...left, { key: "example.com/repair", effect: "NoExecute", timeAdded: "T1" });
+      site.tolerate("patient-a1", ...forever, { key: "example.com/repair", operator: "Exists", tolerationSeconds: 10 });
+      const before = site.fetched.length;
+      await site.run("9s");
+      expect([site.exists("patient-a1"), site.fetched.slice(before)]).toEqual([true, []]);
+      await site.run("2s");
+      expect(site.fetched.slice(before)).toEqual(["nodes a1", "pods default/patient-a1"]);
+      const patches: unknown[] = [];
+      site.refuse = (action) => {
+        if (action.do === "patch" && action.target.name === "a1") patches.push(action.patch);
+        return undefined;
+      };
+      site.renew("a1");
+      await site.run("6s");
+      expect(patches).toContainEqual({
+        metadata: expect.objectContaining({ annotations: { [outOfServiceAnnotation]: null } }),
+      });
+    });
   });
 
   test("keeps a pod that is bound to it after a report that the leader has not received yet", async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { toleration } from "../../support/builders.ts";
-import { SiteModel } from "./site-model.ts";
+import type { Span } from "../../support/fake-clock.ts";
+import { SiteModel, type TermOptions } from "./site-model.ts";
 
 const policies = ["evidence", "kubernetes"] as const;
 const harm = /deleted|\+unreachable:NoExecute|\+not-ready:NoExecute|^web.* Ready=False/;
@@ -199,6 +200,21 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       expect(site.exists("web")).toBe(false);
     });
 
+    test("evicts them at the very end of that time, and not a millisecond before", async () => {
+      const site = await restarting();
+      const waits = policy === "kubernetes" ? 60_000 : 40_000;
+      const checkedAgain = (): void => site.hold((holds) => holds);
+      site.restore();
+      await site.run(waits - 1);
+      checkedAgain();
+      await site.run("0s");
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      await site.run(1);
+      checkedAgain();
+      await site.run("0s");
+      expect(site.exists("web")).toBe(false);
+    });
+
     test("harms none of its pods under the next leader, which waits for its report as well", async () => {
       const site = await restarting();
       await site.lead({ budget: site.budget, kept: site.kept, reboot: true });
@@ -207,6 +223,24 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       site.report("a", { Ready: "True" });
       await site.run("10m");
       expect(site.exists("web")).toBe(true);
+    });
+
+    test.each<[string, (site: SiteModel) => TermOptions]>([
+      ["the Lease", ({ budget }) => ({ budget })],
+      ["the disk", ({ kept }) => ({ kept })],
+    ])("under the next leader, which knows their time from %s, evicts them after a grace period", async (_, left) => {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c"]) site.board(name);
+      site.pod("web", { on: "a", tolerations: [toleration("not-ready", 60), toleration("unreachable", 60)] });
+      await site.run("1m");
+      site.report("a", { Ready: "False" });
+      while (site.noExecute("a").length === 0) await site.run("1s");
+      await site.run("30s");
+      await site.lead(left(site));
+      await site.run("39s");
+      expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+      await site.run("7s");
+      expect(site.exists("web")).toBe(false);
     });
 
     test("harms none of its pods if it lasts only until the kubelet has reported ready, and the report is late", async () => {
@@ -223,6 +257,38 @@ describe.each(policies)("policy %s: a link failure", (policy) => {
       site.restore("behind");
       await site.run("4s");
       expect(site.exists("web")).toBe(true);
+    });
+  });
+
+  describe("after which a board is ready again that cannot lose its taint", () => {
+    /** The pod's time began before the outage and ends after it. Our writes to Nodes fail from then on. */
+    async function readyAgain(cut: Span): Promise<SiteModel> {
+      const site = new SiteModel({ policy });
+      for (const name of ["a", "b", "c"]) site.board(name);
+      site.pod("web", { on: "a", tolerations: [toleration("not-ready", 300), toleration("unreachable", 300)] });
+      await site.run("1m");
+      site.report("a", { Ready: "False" });
+      await site.run("10s");
+      expect(site.noExecute("a")).toEqual(["not-ready:NoExecute"]);
+      site.refuse = (action) => (action.do === "patch" && action.target.resource.kind === "Node" ? "retry" : undefined);
+      site.cut();
+      await site.run(cut);
+      site.restore();
+      site.report("a", { Ready: "True" });
+      return site;
+    }
+
+    test("its pods stay although their time from before the outage has ended", async () => {
+      const site = await readyAgain("1m");
+      await site.run("20m");
+      expect([site.noExecute("a"), site.exists("web")]).toEqual([["not-ready:NoExecute"], true]);
+      expect(site.heldFor).toContain("verdict");
+    });
+
+    test("a mere blip does not begin a new time, so its pods stay under evidence only", async () => {
+      const site = await readyAgain("9s");
+      await site.run("20m");
+      expect(site.exists("web")).toBe(policy === "evidence");
     });
   });
 
@@ -280,6 +346,71 @@ describe("after an outage", () => {
     site.restore();
     await site.run("16s");
     expect(site.memory.quarantine.releasedAt).toBeDefined();
+  });
+});
+
+describe("a kubelet's report, while the watches catch up after a moment's break", () => {
+  /** Whatever the kubelet reports has not arrived when the pod's time of a minute ends. */
+  async function lateReport(ready: string): Promise<SiteModel> {
+    const site = new SiteModel({ policy: "evidence" });
+    for (const name of ["a", "b", "c"]) site.board(name);
+    site.pod("web", { on: "a", tolerations: [toleration("not-ready", 60), toleration("unreachable", 60)] });
+    await site.run("1m");
+    site.report("a", { Ready: "False" });
+    while (site.noExecute("a").length === 0) await site.run("1s");
+    await site.run("55s");
+    site.fetched.length = 0;
+    site.breakWatches();
+    site.report("a", { Ready: ready });
+    await site.run("3s");
+    site.restore("behind");
+    await site.run("4s");
+    return site;
+  }
+
+  test("does not evict if the Node, once read, shows that the board is ready", async () => {
+    const site = await lateReport("True");
+    expect([site.exists("web"), site.fetched]).toEqual([true, expect.arrayContaining(["nodes a"])]);
+  });
+
+  test("evicts if the Node, once read, still shows that the board is not ready", async () => {
+    const site = await lateReport("False");
+    expect([site.exists("web"), site.fetched]).toEqual([false, expect.arrayContaining(["nodes a"])]);
+  });
+});
+
+describe("where nobody judges the boards", () => {
+  const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoExecute", timeAdded: "T1" };
+
+  function unjudged(): SiteModel {
+    const site = new SiteModel({ policy: "evidence" });
+    site.board("a", { conditions: { Ready: "False" }, taints: [notReady] });
+    site.pod("web", { on: "a", tolerations: [toleration("not-ready", 60)] });
+    return site;
+  }
+
+  test("the next leader does not wait for a report of the kubelet that nobody would notice", async () => {
+    const site = unjudged();
+    await site.lead({ judges: false });
+    await site.run("30s");
+    await site.lead({ judges: false, kept: site.kept });
+    await site.run("29s");
+    expect(site.exists("web")).toBe(true);
+    await site.run("2s");
+    expect(site.exists("web")).toBe(false);
+  });
+
+  test("an outage postpones the eviction by a grace period at most", async () => {
+    const site = unjudged();
+    await site.lead({ judges: false });
+    await site.run("30s");
+    site.cut();
+    await site.run("5m");
+    site.restore();
+    await site.run("39s");
+    expect([site.exists("web"), site.heldFor]).toEqual([true, ["quarantine"]]);
+    await site.run("7s");
+    expect(site.exists("web")).toBe(false);
   });
 });
 

@@ -64,6 +64,8 @@ export interface TermOptions {
   readonly reboot?: boolean;
   /** What the judge of this process keeps of its last term. */
   readonly recalled?: Recollection;
+  /** False if node-lifecycle is turned off, so that nobody judges the boards. */
+  readonly judges?: boolean;
 }
 
 const area = memoryArea("taint-eviction");
@@ -221,7 +223,7 @@ export class SiteModel {
   }
 
   /** The watch of this kind stays live, and what it brings is on its way from now on. */
-  delay(kind: "Node" | "Pod"): void {
+  delay(kind: "Node" | "Lease" | "Pod"): void {
     this.#site.link?.late.add(kind);
   }
 
@@ -392,7 +394,7 @@ export class SiteModel {
     for (const name of this.#renewing) this.#site.kubelets.setAlive(name, true);
   }
 
-  #prepare({ budget, kept = [], recalled = noRecollection }: TermOptions): void {
+  #prepare({ budget, kept = [], recalled = noRecollection, judges = true }: TermOptions): void {
     const left = decodeBudget(budget, this.now);
     const inherited = (): Budget | undefined => left;
     const holds = (): Holds => this.#holds;
@@ -407,7 +409,7 @@ export class SiteModel {
         holds,
         valve,
         wordOf,
-        recordOf: (board: string) => this.memory.boards.get(board),
+        recordOf: (board: string) => (judges ? this.memory.boards.get(board) : ("no judge" as const)),
         mayBeFormer: () => this.wasRestored,
       },
     };
@@ -427,7 +429,7 @@ export class SiteModel {
     };
     const site = this.#site;
     this.#loops = [
-      site.loopOf(registry["node-lifecycle"](deps), undefined, acts),
+      ...(judges ? [site.loopOf(registry["node-lifecycle"](deps), undefined, acts)] : []),
       site.loopOf(registry["node-taints"](), undefined, acts),
       site.loopOf(registry["pod-readiness"](deps), undefined, acts),
       site.loopOf(registry["out-of-service"](), undefined, acts),

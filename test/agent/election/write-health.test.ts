@@ -31,6 +31,12 @@ describe("failed renewals", () => {
     expect(interruptedSince(health)).toEqual(at(90));
   });
 
+  test("a single one is an interruption after a blip even on a link where renewals normally take longer", () => {
+    const slow = firstWrite(at(88), at(100));
+    const health = refused(slow, 100);
+    expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
+  });
+
   test("those that last longer than a blip end as an outage with the first success", () => {
     expect(renewed(refused(refused(quick, 100), 108), 112)).toMatchObject({ restoredAt: at(112), failures: 0 });
   });

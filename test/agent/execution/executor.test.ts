@@ -8,7 +8,7 @@ import type { HttpRequest, HttpResponse } from "../../../agent/client/transport/
 import type { DecidedAct, Decisions } from "../../../agent/decisions/decision-book.ts";
 import type { Grounds } from "../../../agent/decisions/grounds.ts";
 import type { Action, EventAction } from "../../../agent/execution/actions.ts";
-import { Executor, type SafetyValve } from "../../../agent/execution/executor.ts";
+import { Executor, effectOf, type SafetyValve } from "../../../agent/execution/executor.ts";
 import { FencedError } from "../../../agent/execution/fence.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
@@ -293,6 +293,22 @@ test("acts with grounds are recorded as done or failed, except for conflicts, wh
   term.end();
   await executor.execute([evict("e")], term, asking);
   expect(acted).toHaveLength(2);
+});
+
+test("an order that is over when the bytes would be sent sends nothing, and has no effect", async () => {
+  const { api, executor, term } = setUp();
+  const order = new AbortController();
+  const target = api.put("web");
+  const patchInApi = api.patch.bind(api);
+  api.patch = async (...parameters) => {
+    // The answer went out while the request waited for its connection.
+    order.abort(new Error("answered"));
+    return await patchInApi(...parameters);
+  };
+  const [outcome] = await executor.execute([patch(target, {})], term, { isOver: order.signal });
+  expect(outcome).toMatchObject({ ok: false, error: { name: "OrderOverError" } });
+  expect(api.requests).toEqual([]);
+  expect(effectOf(outcome)).toBe("none");
 });
 
 describe("evictions that were frozen after they were decided", () => {

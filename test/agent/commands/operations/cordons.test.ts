@@ -171,6 +171,33 @@ describe("an uncordon", () => {
     expect(await drain).toMatchObject({ error: "uncordoned", message: "board.uncordon ended the drain" });
   });
 
+  test.each<[string, (site: Site) => Promise<Effect>, boolean]>([
+    ["is only rehearsed", (site) => site.controls.cordon(undefined, false, alice, true), true],
+    ["is only rehearsed by the board's name", (site) => site.controls.cordon("pi-1", false, alice, true), true],
+    ["is about another board", (site) => site.cordon(false, "pi-2"), false],
+    ["is a cordon, and not an uncordon", (site) => site.cordon(true), false],
+  ])("does not end a drain if it %s", async (_, order, changes) => {
+    const site = new Site();
+    const drain = site.drain();
+    await site.clock.advance("6s");
+    expect(await order(site)).toMatchObject({ outcome: "done", result: { changed: changes } });
+    await site.clock.advance("7s");
+    expect([site.controls.draining()?.board, site.isCordoned()]).toEqual(["pi-1", true]);
+    void site.cordon(false);
+    await site.clock.advance("7s");
+    expect(await drain).toMatchObject({ error: "uncordoned" });
+  });
+
+  test("of the board by its name ends its drain", async () => {
+    const site = new Site();
+    const drain = site.drain();
+    await site.clock.advance("6s");
+    const uncordon = site.cordon(false, "pi-1");
+    await site.clock.advance("7s");
+    expect(await uncordon).toMatchObject({ outcome: "done", result: { changed: true } });
+    expect(await drain).toMatchObject({ error: "uncordoned", message: "board.uncordon ended the drain" });
+  });
+
   test("leaves a drain alone that was ordered after it", async () => {
     const site = new Site();
     site.fates.set("GET", { lateBy: 5000 });
@@ -221,6 +248,29 @@ describe("orders about one board", () => {
     await site.clock.advance("60s");
     expect(site.isCordoned()).toBe(true);
     expect(await site.cordon(false)).toMatchObject({ outcome: "done", result: { changed: true } });
+  });
+
+  test("of unknown effect are remembered for 64 boards, and the oldest is forgotten for another one", async () => {
+    const site = new Site();
+    const errorOf = async (order: Promise<Effect>): Promise<string | undefined> => {
+      const effect = await order;
+      return effect.outcome === "failed" ? effect.error : undefined;
+    };
+    /** Cordons boards, as many at once as the executor has requests under way, and no answer comes. */
+    const lose = async (...boards: readonly string[]): Promise<void> => {
+      for (const board of boards) {
+        site.fates.set("PATCH", { lateBy: 3_600_000 });
+        void site.cordon(true, board);
+        await site.clock.advance(1);
+      }
+      await site.clock.advance("31s");
+    };
+    for (let first = 10; first < 74; first += 4) await lose(...[0, 1, 2, 3].map((next) => `pi-${first + next}`));
+    expect(await errorOf(site.cordon(false, "pi-10"))).toBe("unsettled");
+    await lose("pi-74");
+    expect(await errorOf(site.cordon(false, "pi-10"))).toBeUndefined();
+    expect(await errorOf(site.cordon(false, "pi-11"))).toBe("unsettled");
+    expect(await errorOf(site.cordon(false, "pi-74"))).toBe("unsettled");
   });
 
   test("are sure again once the Node has changed, which the late one would have to know", async () => {

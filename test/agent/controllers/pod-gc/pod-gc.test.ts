@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Node, Pod } from "../../../../agent/api/core.ts";
+import type { Lease, Node, Pod } from "../../../../agent/api/core.ts";
 import { keyOf } from "../../../../agent/api/meta.ts";
-import { nodes, pods } from "../../../../agent/api/resources.ts";
+import { leases, nodes, pods } from "../../../../agent/api/resources.ts";
+import { shifted } from "../../../../agent/base/clock.ts";
 import { atOnce, type Steps } from "../../../../agent/base/steps.ts";
 import type { BoardVerdictDeps } from "../../../../agent/controllers/board-verdicts.ts";
 import { firstMemory, type SiteMemory } from "../../../../agent/controllers/node-lifecycle/memory.ts";
@@ -17,7 +18,7 @@ import type { SiteView } from "../../../../agent/loop/controller.ts";
 import { lifecycleSettings } from "../../../replay/settings.ts";
 import { CaseTime } from "../../../replay/site/case-time.ts";
 import { Site } from "../../../replay/site/site.ts";
-import { node, pod, toleration } from "../../../support/builders.ts";
+import { lease, node, pod, toleration } from "../../../support/builders.ts";
 import { refusal } from "../../../support/small-api.ts";
 import { countedSite } from "../counted-site.ts";
 
@@ -382,6 +383,54 @@ test("a pod that can never run again is deleted regardless of its version, witho
   ]);
 });
 
+test("the API is read about a limited number of boards that siteward took out of service in one pass", async () => {
+  const boards = Array.from({ length: 100 }, (_, index) => `pi-${index}`);
+  const annotations = { [outOfServiceAnnotation]: JSON.stringify({ v: 1, lease: "", heartbeat: "" }) };
+  const outOfService = boards.map((name): Node => {
+    const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }];
+    const board = node(name, { conditions: { Ready: "Unknown" }, taints });
+    return { ...board, metadata: { ...board.metadata, annotations } };
+  });
+  const leaving = boards.map((on) => pod(`on-${on}`, { on, deletionTimestamp: "2026-01-01T00:00:00Z" }));
+  const { site } = countedSite([
+    [nodes, outOfService],
+    [pods, leaving],
+  ]);
+  const asked: string[] = [];
+  const view: SiteView = {
+    ...site,
+    async fetch(resource, name) {
+      if (resource.kind === "Node") asked.push(name);
+      return site.fetch(resource, name);
+    },
+  };
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+  const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, firstGcMemory);
+  if (state?.kind !== "pass") throw new Error(state?.kind);
+  expect([asked.length, state.outOfService.length]).toEqual([64, 64]);
+});
+
+test("a limited number of pods is read again in one pass after conflicts", async () => {
+  const overtaken = new Set(Array.from({ length: 100 }, (_, index) => `default/p-${index}`));
+  const { site } = countedSite([[pods, []]]);
+  const asked: string[] = [];
+  const view: SiteView = {
+    ...site,
+    async fetch(_, name) {
+      asked.push(name);
+      return undefined;
+    },
+  };
+  const verdictDeps = { settings: lifecycleSettings({}), judge: () => "no judge" as const };
+  const passAt = shifted(site.now, 10_000);
+  const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, {
+    ...firstGcMemory,
+    passAt,
+    overtaken,
+  });
+  expect([state?.kind, asked.length]).toEqual(["retryConflicts", 64]);
+});
+
 test("the API is queried about a limited number of boards in one pass", async () => {
   const gc = new GcSite();
   gc.put(...Array.from({ length: 100 }, (_, index) => pod(`p${index}`, { on: `gone-${index}` })));
@@ -448,7 +497,7 @@ describe("terminating pods on boards that an operator marked out of service", ()
       ...marked,
       metadata: {
         ...marked.metadata,
-        annotations: { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", lease: "", heartbeat: "H1" }) },
+        annotations: { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", lease: "7", heartbeat: "H1" }) },
       },
       status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
     };
@@ -458,14 +507,16 @@ describe("terminating pods on boards that an operator marked out of service", ()
     };
     const back: Node = { ...marked, spec: {}, status: { conditions: [{ type: "Ready", status: "True" }] } };
 
-    test.each([
-      ["gave no sign of life since", confirmed, ["delete web"]],
-      ["gave one since, which the cache does not show", heard, []],
-      ["is back in service", back, []],
-    ])("they are deleted after a read, if the board %s", async (_what, live, gone) => {
+    const freed: Node = { ...confirmed, spec: {} };
+    const renewed = lease("pi", "8");
+    const unchanged = lease("pi", "7");
+
+    /** Decides with caches that show no sign of life since the word. */
+    async function collect(live: Node | undefined, itsLease: Lease | undefined) {
       const { site } = countedSite([
         [pods, [leaving]],
         [nodes, [confirmed]],
+        [leases, [unchanged]],
       ]);
       const asked: string[] = [];
       const view: SiteView = {
@@ -473,17 +524,36 @@ describe("terminating pods on boards that an operator marked out of service", ()
         position: () => "8",
         async fetch<T>(resource: unknown, name: string): Promise<T | undefined> {
           asked.push(name);
-          return (resource === nodes ? live : undefined) as T | undefined;
+          return (resource === nodes ? live : itsLease) as T | undefined;
         },
       };
       const state = await podGC({ verdictDeps, terminatedThreshold: 0 }).observe("site", view, firstGcMemory);
       if (state === undefined) throw new Error("nothing to decide");
       const { actions } = decide(state, firstGcMemory, { mono: 0, wall: 0 });
+      return { asked, deletions: actions.filter((action) => action.do === "delete") };
+    }
+
+    test.each([
+      ["gave no sign of life since", confirmed, unchanged, ["delete web"]],
+      ["renewed its Lease since, which the cache does not show", confirmed, renewed, []],
+      ["reported its status since, which the cache does not show", heard, unchanged, []],
+      ["has lost its Lease since", confirmed, undefined, []],
+      ["is back in service", back, renewed, []],
+      ["was freed from the taint by a person, who left the mark", freed, unchanged, []],
+      ["is no longer known", undefined, undefined, []],
+    ])("they are deleted after a read, if the board %s", async (_what, live, itsLease, gone) => {
+      const { asked, deletions } = await collect(live, itsLease);
       expect(asked).toContain("pi");
-      const deletions = actions.filter((action) => action.do === "delete");
       expect(deletions.map(({ target }) => `delete ${target.name}`)).toEqual(gone);
       for (const { cause, grounds } of deletions)
         expect([cause?.isOrdered, grounds?.gate]).toEqual([true, { confirmed: "silent" }]);
+    });
+
+    test("and then by hand, which is an order whatever the board has shown since, they are deleted", async () => {
+      const byHand: Node = { ...heard, metadata: marked.metadata };
+      const { asked, deletions } = await collect(byHand, renewed);
+      expect(asked).toEqual(["pi"]);
+      expect(deletions.map(({ target, cause }) => [target.name, cause])).toEqual([["web", undefined]]);
     });
   });
 

@@ -272,6 +272,23 @@ describe("a pod that another client changes", () => {
     expect(deletions(site)).toEqual([100.02]);
   });
 
+  test("is not read while the watches are broken, in which nothing is decided about it", async () => {
+    const site = lost();
+    await site.run("99s");
+    site.fetched.length = 0;
+    let conflicts = 0;
+    site.refuse = (action) => {
+      if (action.do !== "delete" || action.target.name !== "web" || conflicts++ > 0) return undefined;
+      site.breakWatches();
+      return "refresh";
+    };
+    await site.run("1m");
+    expect([conflicts, site.exists("web"), site.heldFor, site.fetched]).toEqual([1, true, ["not-live"], []]);
+    site.restore();
+    await site.run("10m");
+    expect(deletions(site)).toHaveLength(1);
+  });
+
   test("constantly is retried with backoff, gets one Event, and is deleted in the first gap", async () => {
     const site = lost();
     const { sent } = race(site, "delete", 20);
