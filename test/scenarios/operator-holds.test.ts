@@ -8,6 +8,7 @@ import type { Impairment } from "./simulation/edge.ts";
 import { realWall, type Setting } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";
+import { type UnlimitedControls, unlimited } from "./unlimited-controls.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -75,9 +76,9 @@ class Story {
   }
 
   /** A command that the leader executes. */
-  async order(act: (controls: Agent["siteControls"]) => Promise<Effect>, by: Agent = this.agent): Promise<Effect> {
+  async order(act: (controls: UnlimitedControls) => Promise<Effect>, by: Agent = this.agent): Promise<Effect> {
     let effect: Effect | undefined;
-    act(by.siteControls).then((answer) => {
+    act(unlimited(by.siteControls)).then((answer) => {
       effect = answer;
     });
     for (let waited = 0; effect === undefined && waited < 60; waited++) await this.run(second);
@@ -85,7 +86,7 @@ class Story {
     return effect;
   }
 
-  async done(act: (controls: Agent["siteControls"]) => Promise<Effect>): Promise<Readonly<Record<string, unknown>>> {
+  async done(act: (controls: UnlimitedControls) => Promise<Effect>): Promise<Readonly<Record<string, unknown>>> {
     const effect = await this.order(act);
     if (effect.outcome !== "done") throw new Error(JSON.stringify(effect));
     return effect.result;
@@ -447,7 +448,7 @@ describe("an operator", () => {
     await site.run(2 * minute);
     const { leader } = site;
     const before = site.podsOn(name);
-    void site.agent.siteControls.confirmBoardDead(name, alice, false);
+    void unlimited(site.agent.siteControls).confirmBoardDead(name, alice, false);
     while (!site.taints(name).includes("out-of-service:NoExecute")) await site.run(1);
     const [mend, mendLater] = [leader.agentEdge, victim.kubeletEdge].map((edge) =>
       edge.impair({ is: "refused" }, "reset"),

@@ -7,6 +7,7 @@ import { healthy } from "../support/site-status.ts";
 import { realWall } from "./simulation/schedule.ts";
 import type { SimBoard } from "./simulation/sim-board.ts";
 import { Site } from "./simulation/site.ts";
+import { type UnlimitedControls, unlimited } from "./unlimited-controls.ts";
 
 const second = 1000;
 const minute = 60 * second;
@@ -52,6 +53,12 @@ class Story {
 
   run(length: number): Promise<void> {
     return this.site.time.runUntil(this.site.time.now + length);
+  }
+
+  /** The controls of the leader, for orders without a time limit. */
+  get operator(): UnlimitedControls | undefined {
+    const { agent } = this.leader;
+    return agent && unlimited(agent.agent.siteControls);
   }
 
   get leader(): SimBoard {
@@ -170,7 +177,7 @@ test("while a site is frozen no eviction rate is shown, and held boards and pods
   const [first, second_] = site.site.boards.filter(({ plate }) => plate.zone === "a" && plate !== site.leader.plate);
   first?.powerOff("none");
   await site.run(80 * second);
-  const order = site.leader.agent?.agent.siteControls.freeze({ scope: "site" }, hour, alice, false);
+  const order = site.operator?.freeze({ scope: "site" }, hour, alice, false);
   second_?.powerOff("none");
   await site.run(2 * minute);
   expect(await order).toMatchObject({ outcome: "done" });
@@ -219,7 +226,7 @@ test("a board that does not reach the API but answers on the LAN is not called l
 
 describe("while the judgement of boards is paused", () => {
   const paused = async (site: Story): Promise<void> => {
-    const order = site.leader.agent?.agent.siteControls.pause("node-lifecycle", 2 * hour, alice, false);
+    const order = site.operator?.pause("node-lifecycle", 2 * hour, alice, false);
     await site.run(2 * second);
     expect(await order).toMatchObject({ outcome: "done" });
   };
@@ -235,7 +242,7 @@ describe("while the judgement of boards is paused", () => {
     expect(site.problems()).toEqual([notJudged, expect.stringMatching(/^info ControllerPaused: node-lifecycle/)]);
     expect(site.rows()).toContainEqual(expect.stringMatching(/ NOT JUDGED for 20m\d*s? \(node-lifecycle is paused\)$/));
     expect(site.row("Eviction")).toMatch(/ HELD: node-lifecycle is paused$/);
-    void site.leader.agent?.agent.siteControls.resume("node-lifecycle", alice, false);
+    void site.operator?.resume("node-lifecycle", alice, false);
     await site.run(2 * minute);
     expect(site.problems()).toContainEqual(expect.stringMatching(/^warning BoardsLost/));
     expect(site.rows().join()).not.toContain("NOT JUDGED");

@@ -68,25 +68,25 @@ export interface CommandCounters {
 
 /**
  * The operations on the site that commands use. With `dryRun` they check all conditions and change nothing; the result
- * says what would be done. Once `signal` aborts, they send nothing any more; without it they have no time limit.
+ * says what would be done. Once `signal` aborts, they send nothing any more.
  */
 export interface SiteControls {
   standing(): Standing;
-  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  rearmValve(author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  resume(controller: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
-  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal?: AbortSignal): Promise<Effect>;
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  rearmValve(author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  resume(controller: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
+  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect>;
   stepDown(
     to: string | undefined,
     holdOff: Millis,
     author: Author,
     dryRun: boolean,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Effect>;
   /** Cordons a board, or uncordons it; If `board` is undefined, this means this board, whose drain an uncordon ends. */
   cordon(
@@ -94,7 +94,7 @@ export interface SiteControls {
     cordoned: boolean,
     author: Author,
     dryRun: boolean,
-    signal?: AbortSignal,
+    signal: AbortSignal,
   ): Promise<Effect>;
   drain(
     /** `gracePeriod`, in seconds, replaces that of the pods. */

@@ -23,9 +23,6 @@ import { failed } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
-/** The signal of an order without a time limit. */
-const unlimited = new AbortController().signal;
-
 /** Executes commands on the site. A board that does not lead refuses commands for the leader, including local ones. */
 export class AgentSiteControls implements SiteControls {
   readonly #deps: OperationsDeps;
@@ -48,39 +45,39 @@ export class AgentSiteControls implements SiteControls {
     };
   }
 
-  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  freeze(scope: FreezeScope, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.freeze(scope, ttl, author, { dryRun, signal }));
   }
 
-  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  thaw(scope: FreezeScope, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.thaw(scope, author, { dryRun, signal }));
   }
 
-  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  releaseValve(ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.releaseValve(ttl, author, { dryRun, signal }));
   }
 
-  rearmValve(author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  rearmValve(author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.rearmValve(author, { dryRun, signal }));
   }
 
-  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  pause(controller: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.pause(controller, ttl, author, { dryRun, signal }));
   }
 
-  resume(controller: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  resume(controller: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.resume(controller, author, { dryRun, signal }));
   }
 
-  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  confirmZoneDead(zone: string, ttl: Millis, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.confirmZoneDead(zone, ttl, author, { dryRun, signal }));
   }
 
-  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  unconfirmZoneDead(zone: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => this.#holds.unconfirmZoneDead(zone, author, { dryRun, signal }));
   }
 
-  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal = unlimited): Promise<Effect> {
+  confirmBoardDead(board: string, author: Author, dryRun: boolean, signal: AbortSignal): Promise<Effect> {
     return this.#asLeader(() => confirmBoardDead(board, author, { dryRun, signal }, this.#deps));
   }
 
@@ -89,7 +86,7 @@ export class AgentSiteControls implements SiteControls {
     holdOff: Millis,
     author: Author,
     dryRun: boolean,
-    signal = unlimited,
+    signal: AbortSignal,
   ): Promise<Effect> {
     return this.#asLeader(async () => {
       const unready = to === undefined ? undefined : await this.#whyNotReady(to, signal);
@@ -125,7 +122,7 @@ export class AgentSiteControls implements SiteControls {
     cordoned: boolean,
     author: Author,
     dryRun: boolean,
-    signal = unlimited,
+    signal: AbortSignal,
   ): Promise<Effect> {
     const isOwn = board === undefined || board === this.#deps.config.board.node;
     const act = (): Promise<Effect> => {

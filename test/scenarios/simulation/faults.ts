@@ -1,6 +1,7 @@
 import type { Millis } from "../../../agent/base/clock.ts";
 import type { Author, FreezeScope } from "../../../agent/commands/desk/controls.ts";
 import type { HoldScope } from "../../../agent/holds/holds.ts";
+import { unlimited } from "../unlimited-controls.ts";
 import type { Edge, Impairment } from "./edge.ts";
 import type { Span, TroubleKind } from "./history.ts";
 import { leasePath } from "./recorder.ts";
@@ -110,7 +111,7 @@ export class Faults {
    */
   async #hold({ what, for: length, takenBack }: Extract<Fault, { is: "hold" }>): Promise<void> {
     const { recorder, time, leader } = this.#site;
-    const controls = leader?.agent?.agent.siteControls;
+    const controls = leader?.agent && unlimited(leader.agent.agent.siteControls);
     const author = { by: "ops:sim", reason: "drill" };
     const ttl = takenBack ? 2 * length : length;
     const begun = time.now;
@@ -136,7 +137,7 @@ export class Faults {
   /** Repeats the command until it succeeds, like an operator who needs the site back. */
   async #release(what: Extract<Fault, { is: "hold" }>["what"], author: Author): Promise<void> {
     const { leader, time } = this.#site;
-    const controls = leader?.agent?.agent.siteControls;
+    const controls = leader?.agent && unlimited(leader.agent.agent.siteControls);
     const effect =
       "freeze" in what
         ? await controls?.thaw(scopeOf(what.freeze), author, false)

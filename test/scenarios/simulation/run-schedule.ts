@@ -1,4 +1,5 @@
 import type { Millis } from "../../../agent/base/clock.ts";
+import { unlimited } from "../unlimited-controls.ts";
 import { checkHistory } from "./checks/checks.ts";
 import { checkConverged, timeToConverge } from "./checks/convergence.ts";
 import { checkEnding } from "./checks/ending.ts";
@@ -66,7 +67,7 @@ async function releaseValve({ leader, time, recorder }: Site): Promise<void> {
   const release = { from: time.now, until: Number.POSITIVE_INFINITY };
   recorder.history.releases.push(release);
   const author = { by: "ops:sim", reason: "the boards are lost" };
-  const effect = await agent?.agent.siteControls.releaseValve(released, author, false);
+  const effect = await (agent && unlimited(agent.agent.siteControls).releaseValve(released, author, false));
   recorder.note(`. valve: ${JSON.stringify(effect)}`);
   // A change of leader may prolong it a little. One that failed may have been written all the same.
   release.until = time.now + (effect?.outcome === "done" ? 1.05 * released + longestStale : look);

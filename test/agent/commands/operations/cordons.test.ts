@@ -55,7 +55,7 @@ class Site {
     this.controls = new AgentSiteControls(deps);
   }
 
-  cordon(is: boolean, board?: string, signal?: AbortSignal): Promise<Effect> {
+  cordon(is: boolean, board?: string, signal = new AbortController().signal): Promise<Effect> {
     return this.controls.cordon(board, is, alice, false, signal);
   }
 
