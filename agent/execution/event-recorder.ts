@@ -7,6 +7,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { jitter } from "../base/random.ts";
+import { cleaned } from "../base/text/terminal-text.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
 import { EventCorrelator } from "./event-correlator.ts";
@@ -164,4 +165,5 @@ export class EventRecorder implements Events {
 /** The namespace of an Event; "default" for cluster-scoped objects, as in Kubernetes. */
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
-const cut = (message: string): string => message.slice(0, longestMessage);
+/** The message within its limit, without characters that could control a terminal or reorder text. */
+const cut = (message: string): string => cleaned(message.slice(0, longestMessage));

@@ -6,6 +6,8 @@ export interface ActLimits {
   readonly acts: (now: Instant) => number;
   /** The part of the acts on pods that the pods of one namespace may use, between 0 and 1. */
   readonly shareOf: (namespace: string, now: Instant) => number;
+  /** The namespaces that run pods. */
+  readonly namespaces: (now: Instant) => Pick<ReadonlySet<string>, "size" | "has">;
 }
 
 /** The default limit: this number of acts, or this share of the site's pods if that is more. */
@@ -35,5 +37,6 @@ export function actLimits(setting: number | undefined, podsByNamespace: () => Re
       const { pods, all } = recent(now);
       return Math.max(leastShare, (pods.get(namespace) ?? 0) / Math.max(1, all));
     },
+    namespaces: (now) => recent(now).pods,
   };
 }

@@ -36,6 +36,16 @@ export class NamespaceActs {
       .slice(0, count);
   }
 
+  /** The acts of all namespaces together, and how many of the given ones have used none. */
+  all(
+    namespaces: Pick<ReadonlySet<string>, "size" | "has">,
+    now: Instant,
+  ): { readonly acts: number; readonly idle: number } {
+    const used = [...this.#acts.keys()].map((namespace) => ({ namespace, acts: this.of(namespace, now) }));
+    const active = used.filter(({ namespace, acts }) => acts > 0 && namespaces.has(namespace)).length;
+    return { acts: used.reduce((sum, { acts }) => sum + acts, 0), idle: namespaces.size - active };
+  }
+
   clear(): void {
     this.#acts.clear();
   }

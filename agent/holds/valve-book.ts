@@ -271,10 +271,11 @@ export class ValveBook {
     const room = roomIn(valve, limit, now);
     if (namespace === undefined) return room;
     const open = Math.max(0, room - keptForTaints(limit));
-    return roomInShare(open, {
-      used: this.#byNamespace.of(namespace, now),
-      share: limits.shareOf(namespace, now),
-    });
+    const namespaces = limits.namespaces(now);
+    const used = this.#byNamespace.of(namespace, now);
+    const all = this.#byNamespace.all(namespaces, now);
+    const idle = used === 0 && namespaces.has(namespace) ? all.idle - 1 : all.idle;
+    return roomInShare(open, { used, usedByAll: all.acts, idle, share: limits.shareOf(namespace, now) });
   }
 
   /** Writes further acts to the Lease: one for each caller that waits, as far as the limits permit. */

@@ -82,16 +82,32 @@ const keptShare = 0.2;
 export const keptForTaints = (limit: number): number =>
   limit < Number.POSITIVE_INFINITY ? Math.floor(keptShare * limit) : 0;
 
+/** What a namespace has of the acts on pods. */
+export interface NamespaceShare {
+  /** Its acts. */
+  readonly used: number;
+  /** The acts of all namespaces. */
+  readonly usedByAll: number;
+  /** Other namespaces with pods that have used none. */
+  readonly idle: number;
+  /** The part that it may use. */
+  readonly share: number;
+}
+
 /**
  * How many further acts the pods of a namespace may use. `open`: how many all pods may still use. The namespace has its
  * share of those and of the acts that it has used, so that a part is left for the pods of others, whenever they are due.
+ * After its first act it also leaves one to each other namespace that has used none, up to the part of all acts that is
+ * not its share: otherwise, the few namespaces whose pods are due first would halve what is left until nothing is.
  */
-export function roomInShare(open: number, { used, share }: { readonly used: number; readonly share: number }): number {
+export function roomInShare(open: number, { used, usedByAll, idle, share }: NamespaceShare): number {
   const all = used + open;
   const most = Math.ceil(share * all);
+  if (share >= 1) return Math.max(0, most - used);
   // One act is left for others, as long as there are two and others have pods.
-  const own = share < 1 && all > 1 ? Math.min(most, all - 1) : most;
-  return Math.max(0, own - used);
+  const own = all > 1 ? Math.min(most, all - 1) : most;
+  const left = open - Math.min(idle, Math.floor((1 - share) * (usedByAll + open)));
+  return Math.max(0, Math.min(own - used, used === 0 ? Math.max(1, left) : left));
 }
 
 /**

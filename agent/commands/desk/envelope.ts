@@ -1,5 +1,5 @@
 import { isRecord, type JsonRecord } from "../../base/json.ts";
-import { backslash, closeList, closeObject, openList, openObject, quote } from "../../base/json-signs.ts";
+import { backslash, closeList, closeObject, colon, openList, openObject, quote } from "../../base/json-signs.ts";
 import { mapped, object, only, optional, record, type TypeOf, text, whole, yesNo } from "../../base/schema.ts";
 import { readTime } from "../../base/time/iso-time.ts";
 import { readArguments } from "./arguments.ts";
@@ -73,18 +73,23 @@ export function parseEnvelope(
 /** Returns the object, or a description of the fault. */
 function parseJson(payload: Uint8Array): JsonRecord | string {
   if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
-  if (isDeep(payload)) return `nested deeper than ${deepest} levels`;
+  const members = countMembers(payload);
+  if (members === undefined) return `nested deeper than ${deepest} levels`;
   try {
     const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(payload));
-    return isRecord(value) ? value : "not an object";
+    if (!isRecord(value)) return "not an object";
+    return membersOf(value) === members ? value : "an object has two members of the same name";
   } catch {
     return "not JSON in UTF-8";
   }
 }
 
-/** Whether the brackets outside of strings are nested too deeply; checked before JSON.parse allocates anything. */
-function isDeep(payload: Uint8Array): boolean {
-  let depth = 0;
+/**
+ * The number of members, by the colons outside of strings; undefined if the brackets are nested too deeply. Checked before
+ * JSON.parse allocates anything.
+ */
+function countMembers(payload: Uint8Array): number | undefined {
+  let [depth, members] = [0, 0];
   let isText = false;
   for (let at = 0; at < payload.length; at++) {
     const byte = payload[at];
@@ -92,9 +97,17 @@ function isDeep(payload: Uint8Array): boolean {
       if (byte === backslash) at++;
       else if (byte === quote) isText = false;
     } else if (byte === quote) isText = true;
+    else if (byte === colon) members++;
     else if (byte === openObject || byte === openList) {
-      if (++depth > deepest) return true;
+      if (++depth > deepest) return undefined;
     } else if (byte === closeObject || byte === closeList) depth--;
   }
-  return false;
+  return members;
+}
+
+/** The number of members in a parsed value, which has one of each name. */
+function membersOf(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 0;
+  const inside = Object.values(value).reduce((sum: number, one) => sum + membersOf(one), 0);
+  return inside + (Array.isArray(value) ? 0 : Object.keys(value).length);
 }

@@ -59,6 +59,13 @@ describe("an Event", () => {
     expect(new Set(api.requests.map(({ name }) => name)).size).toBe(2);
   });
 
+  test("shows the reason of a command without characters that reorder the text around them", async () => {
+    const { clock, api, say } = setUp();
+    say(board("pi-3"), "Node pi-3 cordoned by ops:jo: new \u202efan\u2066 \u001b[2J");
+    await clock.settle();
+    expect(api.requests).toMatchObject([{ body: { message: "Node pi-3 cordoned by ops:jo: new ?fan? ?[2J" } }]);
+  });
+
   test("that is repeated increments the count of the existing one", async () => {
     const { clock, api, say } = setUp();
     say(board("pi-3"));

@@ -38,6 +38,8 @@ class Board {
   limit = 3;
   /** The share of each namespace in the acts on pods. */
   share = 1;
+  /** The namespaces that run pods. */
+  namespaces: readonly string[] = [];
   isCut = false;
   /** Whether another renewal begins as soon as one is done. */
   isBusy = false;
@@ -59,7 +61,7 @@ class Board {
   }
 
   get limits(): ActLimits {
-    return { acts: () => this.limit, shareOf: () => this.share };
+    return { acts: () => this.limit, shareOf: () => this.share, namespaces: () => new Set(this.namespaces) };
   }
 
   get view() {
@@ -297,6 +299,18 @@ describe("the acts of an hour are shared", () => {
     expect(await board.evict("web", 5)).toBe(2);
     expect(await board.evict("db", 1)).toBe(1);
     expect(await board.act("pi-2", "pi-3", "pi-4")).toBe(2);
+  });
+
+  test("three namespaces of a tenant leave one to a fourth one, whose pods tolerate a dead board for longer", async () => {
+    const board = await tainted();
+    board.namespaces = ["t1", "t2", "t3", "shop"];
+    expect(await board.act("pi-2")).toBe(1);
+    const tenant = async () => [await board.evict("t1", 15), await board.evict("t2", 15), await board.evict("t3", 15)];
+    expect(await tenant()).toEqual([3, 1, 1]);
+    await board.clock.advance("5m");
+    expect(await tenant()).toEqual([0, 0, 0]);
+    expect(await board.evict("shop", 4)).toBe(1);
+    expect(await board.act("pi-3", "pi-4", "pi-5")).toBe(2);
   });
 
   test("no more of them are on the Lease than may be sent", async () => {

@@ -125,7 +125,27 @@ describe("a share", () => {
   ])(
     "with %d acts left for pods, a namespace that has used %d and may use the part %d of them gets %d",
     (open, used, share, room) => {
-      expect(roomInShare(open, { used, share })).toBe(room);
+      expect(roomInShare(open, { used, usedByAll: used, idle: 0, share })).toBe(room);
+    },
+  );
+
+  test.each([
+    // Of six acts, the first namespace has half; each further one leaves one to each that has none.
+    [6, 0, 0, 3, 3],
+    [3, 0, 3, 2, 1],
+    [2, 1, 4, 2, 0],
+    [2, 0, 4, 1, 1],
+    [1, 1, 5, 1, 0],
+    [1, 0, 5, 0, 1],
+    // Dozens of namespaces that may need none keep half of all at most.
+    [6, 0, 0, 40, 3],
+    [1, 0, 5, 40, 1],
+    [0, 0, 6, 40, 0],
+    [Number.POSITIVE_INFINITY, 9, 9, 40, Number.POSITIVE_INFINITY],
+  ])(
+    "with %d acts left for pods, a namespace that has used %d of the %d used ones, beside %d that have used none, gets %d",
+    (open, used, usedByAll, idle, room) => {
+      expect(roomInShare(open, { used, usedByAll, idle, share: 0.5 })).toBe(room);
     },
   );
 

@@ -113,6 +113,16 @@ const rows: readonly Row[] = [
     request: () => raw(nested(9)),
     answer: rejected(400, "schema", { field: "/args" }),
   },
+  ...[
+    '{"v":1,"id":"A","name":"ping","name":"board.uncordon"}',
+    '{"v":1,"id":"A","name":"ping","n\\u0061me":"board.uncordon"}',
+    '{"v":1,"id":"A","name":"board.cordon","args":{"board":"edge-03","board":"edge-05"},"reason":"x"}',
+  ].map((text, index) => ({
+    row: 5,
+    why: `a member twice, of which parsers take the first or the last one (${index})`,
+    request: () => raw(text),
+    answer: rejected(400, "malformed", { message: "an object has two members of the same name" }),
+  })),
   { row: 5, why: "a list at the top", request: () => raw("[]"), answer: rejected(400, "malformed") },
   { row: 5, why: "null", request: () => raw("null"), answer: rejected(400, "malformed") },
   {
