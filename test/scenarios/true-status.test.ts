@@ -191,7 +191,7 @@ test("after a thaw the zones say until when they evict slowly, and the freeze di
   await site.run(20 * second);
   expect(await frozen).toMatchObject({ outcome: "done" });
   expect(await thawed).toMatchObject({ outcome: "done" });
-  expect(site.row("Zones")).toMatch(/ 0\.02\/s {3}slow until \d\d:\d\d, after a freeze$/);
+  expect(site.row("Zones")).toMatch(/ 0\.02\/s {2}slow until \d\d:\d\d \(freeze\)$/);
   await site.run(hour);
   expect(site.row("Zones")).toMatch(/ 0\.1\/s$/);
   const reasons = site.site.api.all("events/").map((text) => JSON.parse(text).reason);
