@@ -211,6 +211,9 @@ test("a board that does not reach the API but answers on the LAN is not called l
     ),
   ]);
   expect(site.row("Eviction")).toMatch(/ 0 pods evicted by this board in the last hour, 1 act held \(verdict 1\)$/);
+  const order = site.leader.agent?.agent.siteControls.confirmBoardDead(name, alice, false);
+  await site.run(2 * second);
+  expect(await order).toMatchObject({ error: "board-alive", message: `not dead: ${name} answers on the LAN` });
   for (const mend of mends) mend();
   await site.run(2 * minute);
   expect(site.problems()).toEqual([]);
