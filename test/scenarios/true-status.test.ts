@@ -198,7 +198,7 @@ test("after a thaw the zones say until when they evict slowly, and the freeze di
   await site.run(20 * second);
   expect(await frozen).toMatchObject({ outcome: "done" });
   expect(await thawed).toMatchObject({ outcome: "done" });
-  expect(site.row("Zones")).toMatch(/ 0\.02\/s {3}slow until \d\d:\d\d, after a freeze$/);
+  expect(site.row("Zones")).toMatch(/ 0\.02\/s {2}slow until \d\d:\d\d \(freeze\)$/);
   await site.run(hour);
   expect(site.row("Zones")).toMatch(/ 0\.1\/s$/);
   const reasons = site.site.api.all("events/").map((text) => JSON.parse(text).reason);
@@ -218,6 +218,9 @@ test("a board that does not reach the API but answers on the LAN is not called l
     ),
   ]);
   expect(site.row("Eviction")).toMatch(/ 0 pods evicted by this board in the last hour, 1 act held \(verdict 1\)$/);
+  const order = site.leader.agent?.agent.siteControls.confirmBoardDead(name, alice, false);
+  await site.run(2 * second);
+  expect(await order).toMatchObject({ error: "board-alive", message: `not dead: ${name} answers on the LAN` });
   for (const mend of mends) mend();
   await site.run(2 * minute);
   expect(site.problems()).toEqual([]);

@@ -48,6 +48,7 @@ test("the link is logged once when it is lost, and once when it is back", async 
   expect(link.view()).toMatchObject({
     state: "down",
     since: clock.now(),
+    answeredAt: { mono: clock.now().mono - 5000 },
     failure: { kind: "unreachable", message: "https://10.0.0.1:6443: the connection was refused" },
   });
   expect(link.view().failure?.hint).toContain("keeps trying");

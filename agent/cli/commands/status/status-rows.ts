@@ -145,10 +145,9 @@ const zoneRows = ({ zones = [], judgement, holds }: Status): readonly string[] =
   ...(zones.length > 0 && judgement?.ageMs !== undefined ? [judgementRow(judgement, judgement.ageMs)] : []),
 ];
 
-const slowCauses: Readonly<Record<string, string>> = { outage: "an outage", freeze: "a freeze" };
-
-const slowText = (until: string | undefined, after = ""): string =>
-  until === undefined ? "" : `  slow until ${clockTime(until)}, after ${slowCauses[after] ?? "a hold"}`;
+/** `after`: what the slow time follows. */
+const slowText = (until: string | undefined, after = "?"): string =>
+  until === undefined ? "" : ` slow until ${clockTime(until)} (${after})`;
 
 const judgementRow = (
   { unwritten, isPaused }: Pick<NonNullable<Status["judgement"]>, "unwritten" | "isPaused">,

@@ -80,6 +80,41 @@ test("problems come first, each with the next step", async () => {
   expect(lines[3]).toBe("");
 });
 
+test("acts that are held are counted by reason, and the hour of the safety valve is shown before it shuts", async () => {
+  const heldActs = [
+    { why: "verdict", now: 4, total: 9 },
+    { why: "zone", now: 0, total: 3 },
+  ];
+  const eviction = { queue: 0, pending: 0, due: 4, held: undefined };
+  const row = async (changes: Partial<NonNullable<Parts["eviction"]>>): Promise<string> => {
+    written({ eviction: { ...eviction, ...changes } });
+    const { out } = await status();
+    return /^Eviction(.*?)^\S/ms.exec(out)?.[1]?.replace(/\s+/g, " ").trim() ?? "";
+  };
+  expect(await row({})).toBe("0 boards queued, 0 pods waiting, 4 pods due, not held");
+  expect(await row({ heldActs })).toBe("0 boards queued, 0 pods waiting, 4 pods held, 4 acts held (verdict 4)");
+  const zone = { why: "zone", now: 2, total: 3 };
+  expect(await row({ heldActs: [...heldActs.slice(0, 1), zone] })).toMatch(/, 6 acts held \(verdict 4, zone 2\)$/);
+  const valve = { acts: 3, limit: 10, boards: 1, mostBoards: 2 };
+  expect(await row({ due: 0, valve })).toMatch(/, 3 of 10 harmful acts this hour, not held$/);
+  expect(await row({ due: 0, valve: { ...valve, acts: 0 } })).toBe("0 boards queued, 0 pods waiting, not held");
+});
+
+test("a zone that evicts slowly says until when, and a link that is down when it last answered", async () => {
+  const slow = { slowUntil: at(4200), slowAfter: "outage" } as const;
+  const error = { kind: "unreachable", message: "no answer" } as const;
+  written({
+    zones: [{ name: "plant7-a", state: "Normal", nodes: 8, ready: 8, rate: 0.01, ...slow }],
+    api: { ...api, state: "down", since: at(3555), answeredMs: 90_000, error },
+  });
+  const { lines } = await status();
+  const body = lines.map((line) => line.replace(/ {2,}/g, " "));
+  expect(body).toContainEqual(
+    expect.stringMatching(/^Zones plant7-a Normal 8\/8 ready 0\.01\/s slow until \d\d:\d\d \(outage\)$/),
+  );
+  expect(body).toContainEqual(expect.stringMatching(/^Links api down for 45s, last answer 1m30s ago, /));
+});
+
 test("every part of a fleet board's status has its line, of at most 100 characters", async () => {
   written({
     identity: { site: "plant7", board: "edge-02", node: "edge-02", profile: "raspberry-pi-4", fleet: "acme" },
