@@ -1155,9 +1155,11 @@ describe("the safety valve", () => {
     const { site, dead } = await burning();
     const mend = site.leader.agentEdge.impair({ is: "slow", delay: 3 * second }, "late");
     let release: Effect | undefined;
-    site.agent.siteControls.releaseValve(hour, alice, false).then((effect) => {
-      release = effect;
-    });
+    unlimited(site.agent.siteControls)
+      .releaseValve(hour, alice, false)
+      .then((effect) => {
+        release = effect;
+      });
     await site.run(second);
     expect(await site.done((controls) => controls.rearmValve(alice, false))).toEqual({ wasReleased: true });
     expect(release).toMatchObject({ outcome: "done" });

@@ -172,8 +172,16 @@ describe("an uncordon", () => {
   });
 
   test.each<[string, (site: Site) => Promise<Effect>, boolean]>([
-    ["is only rehearsed", (site) => site.controls.cordon(undefined, false, alice, true), true],
-    ["is only rehearsed by the board's name", (site) => site.controls.cordon("pi-1", false, alice, true), true],
+    [
+      "is only rehearsed",
+      (site) => site.controls.cordon(undefined, false, alice, true, new AbortController().signal),
+      true,
+    ],
+    [
+      "is only rehearsed by the board's name",
+      (site) => site.controls.cordon("pi-1", false, alice, true, new AbortController().signal),
+      true,
+    ],
     ["is about another board", (site) => site.cordon(false, "pi-2"), false],
     ["is a cordon, and not an uncordon", (site) => site.cordon(true), false],
   ])("does not end a drain if it %s", async (_, order, changes) => {
