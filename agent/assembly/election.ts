@@ -41,6 +41,7 @@ export function electionOf(ambient: Ambient, edges: Edges, deps: ElectionDeps): 
   const publish = (): Promise<void> => elector.renewNow();
   const holds = new HoldBook(ambient, {
     memory: seat.holdMemory,
+    renewal: config.leader.retry,
     recovery: config.judgement.recovery,
     quietHoursAt: (now) => fitness.quietHoursAt(now),
     publish,

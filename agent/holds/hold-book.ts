@@ -17,6 +17,7 @@ import {
   isRunning,
   nextEnd,
   noHolds,
+  permits,
   pruned,
   releaseOf,
 } from "./holds.ts";
@@ -30,6 +31,8 @@ export interface QuietHours {
 export interface HoldBookDeps {
   /** This board's own copy of the holds. */
   readonly memory: HoldMemory;
+  /** The time between two renewals of the Lease. */
+  readonly renewal: Millis;
   /** How long evictions proceed slowly after a freeze. */
   readonly recovery: Millis;
   /** The quiet hours in force at this time; undefined if this board has none configured. */
@@ -92,9 +95,12 @@ const permitting = { confirmed: new Map(), release: undefined } as const;
 /** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
 /**
- * How often the remaining times in the annotation are updated. A change of leader may prolong a hold by this interval.
+ * How often the remaining times in the annotation are updated, if it has only restrictions or is long. A change of
+ * leader may prolong a restriction by this interval, and shorten a permission.
  */
 const freshness: Millis = 30_000;
+/** Maximum length of a text with permissions that each renewal updates. */
+const shortText = 2048;
 /**
  * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was also
  * deleted.
@@ -124,8 +130,8 @@ export class HoldBook {
   #pending: Holds | undefined;
   /** Set while the Lease may have other holds than the settled ones, because a change was undone. */
   #doubt: object | undefined;
-  /** The annotation's latest text, the holds that it encodes, and when it was written. */
-  #encoded: { readonly of: Holds; readonly at: Instant; readonly text: string } | undefined;
+  /** The annotation's latest text, the holds that it encodes, when it was encoded, and for how long it is used. */
+  #encoded: { readonly of: Holds; readonly at: Instant; readonly stands: Millis; readonly text: string } | undefined;
   /** The result of the last check of the quiet hours. `last`: when they were last in force. */
   #quiet:
     | { readonly at: Instant; readonly quiet: QuietHours | undefined; readonly last: Instant | undefined }
@@ -181,8 +187,10 @@ export class HoldBook {
       confirmed: [...this.#holds.confirmed.keys()],
       released: this.#holds.release !== undefined,
     });
-    // The Lease was recreated or restored, so it needs the holds for the next leader.
-    if (!this.#isUndecided && (found === undefined || isOlder)) this.#publishLater();
+    // The Lease was recreated or restored, so it needs the holds for the next leader. Permissions are written because
+    // otherwise they would never end on a site whose terms all end before their first renewal.
+    const isOutdated = found === undefined || isOlder || permits(this.#settled);
+    if (!this.#isUndecided && isOutdated) this.#publishLater();
   }
 
   /** Called once the cluster is identified, before anything is evicted. Drops remembered holds of another cluster. */
@@ -260,10 +268,16 @@ export class HoldBook {
     const holds = this.#pending ?? this.#settled;
     if (this.#isUndecided || (isNothing(holds) && !this.#isAnnotated)) return undefined;
     this.#isAnnotated = true;
-    if (this.#encoded?.of !== holds || elapsed(this.#encoded.at, now) >= freshness) {
-      this.#encoded = { of: holds, at: now, text: encodeHolds(pruned(holds, now), now) };
-    }
+    if (this.#encoded?.of !== holds || elapsed(this.#encoded.at, now) >= this.#encoded.stands)
+      this.#encoded = { of: holds, at: now, ...this.#textOf(pruned(holds, now), now) };
     return this.#encoded.text;
+  }
+
+  #textOf(holds: Holds, now: Instant): { readonly stands: Millis; readonly text: string } {
+    const { renewal } = this.#deps;
+    const text = encodeHolds(holds, now, renewal);
+    if (permits(holds) && text.length <= shortText) return { stands: 0, text };
+    return { stands: freshness, text: encodeHolds(holds, now, freshness + renewal) };
   }
 
   /**

@@ -135,6 +135,9 @@ const digestLength = 6;
 export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);
 
+/** Whether one of the holds permits harm. */
+export const permits = ({ confirmed, release }: Holds): boolean => confirmed.size > 0 || release !== undefined;
+
 /** The running release of the safety valve; undefined if there is none. */
 export const runningRelease = ({ release }: Holds, now: Instant): Hold | undefined =>
   release && isRunning(release, now) ? release : undefined;
@@ -208,28 +211,35 @@ export const holdsAnnotation = "siteward.dev/holds";
 
 /**
  * Encodes the remaining time of each hold, not its end, because boards share no clock. The field `until` is for human
- * readers only.
+ * readers only. The text may be read up to `stands` later, so permissions have the time that will remain then: a change
+ * of leader may prolong a restriction, and shorten a permission.
  */
-export function encodeHolds({ freezes, pauses, confirmed, release, changes, foreign }: Holds, now: Instant): string {
-  const encoded = ({ end, by, reason, foreign }: Hold): Foreign => ({
+export function encodeHolds(
+  { freezes, pauses, confirmed, release, changes, foreign }: Holds,
+  now: Instant,
+  stands: Millis = 0,
+): string {
+  const encoded = (
+    { end, by, reason, foreign }: Hold,
+    left = Math.max(0, Math.floor((elapsed(now, end) - stands) / 1000)),
+  ): Foreign => ({
     ...foreign,
-    left: secondsUntil(end, now),
+    left,
     until: isoTime(Math.round((now.wall + elapsed(now, end)) / 1000) * 1000),
     by,
     ...(reason !== undefined && { reason }),
   });
-  const all = (holds: ReadonlyMap<string, Hold>): Foreign =>
-    Object.fromEntries([...holds].map(([key, hold]) => [key, encoded(hold)]));
+  const restriction = (hold: Hold): Foreign => encoded(hold, secondsUntil(hold.end, now));
   const frozen = [...freezes].map(([key, freeze]) => {
     const { end, slowEnd } = freeze;
-    return [key, { ...encoded(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
+    return [key, { ...restriction(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
   });
   return JSON.stringify({
     ...foreign,
     v: 1,
     ...(changes > 0 && { changes }),
     freezes: Object.fromEntries(frozen),
-    pauses: all(pauses),
+    pauses: Object.fromEntries([...pauses].map(([controller, pause]) => [controller, restriction(pause)])),
     confirmed: Object.fromEntries(
       [...confirmed].map(([zone, hold]) => [zone, { ...encoded(hold), lastSigns: [...hold.lastSigns].join("") }]),
     ),
@@ -237,7 +247,7 @@ export function encodeHolds({ freezes, pauses, confirmed, release, changes, fore
   });
 }
 
-/** Rounded up, because a hold may last longer than ordered, but never shorter. */
+/** Rounded up, because a restriction may last longer than ordered, but never shorter. */
 const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ceil(elapsed(now, end) / 1000));
 
 /**

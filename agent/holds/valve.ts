@@ -1,5 +1,5 @@
 import { elapsed, type Instant, laterOf, type Millis, shifted } from "../base/clock.ts";
-import { type Foreign, recordIn } from "../base/json.ts";
+import { asRecord, type Foreign, recordIn } from "../base/json.ts";
 
 /** The acts counted within the minute that begins at `at`. */
 export interface CountedActs {
@@ -188,8 +188,9 @@ const mostActs = 1_000_000_000;
 export const valveAnnotation = "siteward.dev/valve";
 
 /**
- * Encodes ages, in whole minutes and rounded down, because boards share no clock and an act must not count for too
- * short a time. Unknown fields are left out if the next leader could not read the text with them.
+ * Encodes ages, rounded down, because boards share no clock and an act must not count for too short a time: in whole
+ * minutes for older programs, and in `exact` in seconds, because minutes never pass on a site whose terms are shorter.
+ * Unknown fields are left out if the next leader could not read the text with them.
  */
 export function encodeValve(valve: Valve, now: Instant): string {
   const text = textOf(valve, now);
@@ -197,22 +198,41 @@ export function encodeValve(valve: Valve, now: Instant): string {
 }
 
 function textOf({ acts, admitted, total, unknown, foreign }: Valve, now: Instant): string {
-  const ages = new Map<number, number>();
-  for (const { at, count } of recent(acts, now)) {
-    const age = ageOf(at, now);
-    ages.set(age, Math.min((ages.get(age) ?? 0) + count, mostActs));
-  }
+  const counted = recent(acts, now).map(({ at, count }) => ({ age: ageOf(at, now), count }));
+  const entries = counted.length > mostEntries ? byMinute(counted) : counted;
+  const unknownAge = unknown !== undefined && isCounted(unknown, now) ? ageOf(unknown, now) : undefined;
+  const ages = entries.map(({ age }) => age);
+  const isExact = ages.length > 0 || unknownAge !== undefined;
   return JSON.stringify({
     ...foreign,
     v: 1,
     total,
-    acts: [...ages],
+    acts: entries.map(({ age, count }) => [minutesOf(age), Math.min(count, mostActs)]),
     ...(admitted > 0 && { admitted }),
-    ...(unknown !== undefined && isCounted(unknown, now) && { unknown: ageOf(unknown, now) }),
+    ...(unknownAge !== undefined && { unknown: minutesOf(unknownAge) }),
+    ...(isExact && { exact: { total, ages, ...(unknownAge !== undefined && { unknown: unknownAge }) } }),
   });
 }
 
-const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elapsed(at, now)) / minute);
+interface AgedActs {
+  /** In seconds. */
+  readonly age: number;
+  readonly count: number;
+}
+
+/** At most one entry for each minute, with the age of the latest act. */
+function byMinute(entries: readonly AgedActs[]): readonly AgedActs[] {
+  const minutes = new Map<number, AgedActs>();
+  for (const { age, count } of entries) {
+    const same = minutes.get(minutesOf(age));
+    minutes.set(minutesOf(age), { age: Math.min(age, same?.age ?? age), count: count + (same?.count ?? 0) });
+  }
+  return [...minutes.values()];
+}
+
+const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elapsed(at, now)) / 1000);
+
+const minutesOf = (age: number): number => Math.floor(age / 60);
 
 /**
  * Decodes an annotation that was written before `written`. Acts that had been admitted by then count as done. Undefined
@@ -221,18 +241,34 @@ const ageOf = (at: Instant, now: Instant): number => Math.floor(Math.max(0, elap
  */
 export function decodeValve(text: string | undefined, written: Instant): Valve | undefined {
   const found = recordIn(text ?? "", longestText) ?? {};
-  const { v: version, total, acts, admitted = 0, unknown, ...foreign } = found;
+  const { v: version, total, acts, admitted = 0, unknown, exact, ...foreign } = found;
   if (version !== 1 || !isCount(total, Number.MAX_SAFE_INTEGER) || !isCount(admitted)) return undefined;
   if (!Array.isArray(acts) || acts.length > mostEntries || !acts.every(isEntry)) return undefined;
   if (unknown !== undefined && !isCount(unknown)) return undefined;
+  const { ages, unknown: unknownAge } = exactAges(exact, { total, entries: acts.length });
+  const at = (minutes: number, age: unknown): Instant =>
+    shifted(written, -(isCount(age) && minutesOf(age) === minutes ? age * 1000 : minutes * minute));
   const valve: Valve = {
-    acts: inOrder(acts.map(([age, count]) => ({ at: shifted(written, -age * minute), count }))),
+    acts: inOrder(acts.map(([minutes, count], index) => ({ at: at(minutes, ages[index]), count }))),
     admitted,
     total,
-    unknown: unknown === undefined ? undefined : shifted(written, -unknown * minute),
+    unknown: unknown === undefined ? undefined : at(unknown, unknownAge),
     foreign,
   };
   return withAdmittedDone(valve, written);
+}
+
+/**
+ * The ages in seconds. An older program passes them on as they were, so they are ignored if acts were admitted or left
+ * out since, and each of them once its minute has passed: no act may be taken for older than it is.
+ */
+function exactAges(
+  exact: unknown,
+  { total, entries }: { readonly total: number; readonly entries: number },
+): { readonly ages: readonly unknown[]; readonly unknown?: unknown } {
+  const found = asRecord(exact);
+  if (found.total !== total || !Array.isArray(found.ages) || found.ages.length !== entries) return { ages: [] };
+  return { ages: found.ages, unknown: found.unknown };
 }
 
 const isEntry = (value: unknown): value is readonly [age: number, count: number] =>

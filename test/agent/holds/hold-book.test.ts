@@ -47,6 +47,7 @@ class Member {
     });
     this.book = new HoldBook(ambient(), {
       memory: this.memory,
+      renewal: 10_000,
       recovery: 600_000,
       quietHoursAt: () => this.quiet,
       publish: () => this.board.elector.renewNow(),
@@ -290,6 +291,83 @@ test("a hold that the next leader could not read is refused, and changes nothing
   expect(first.book.ordered.pauses.size).toBe(0);
   expect(site.server.lease?.annotations).toEqual({});
   await site.end();
+});
+
+describe("a permission", () => {
+  const release =
+    '{"v":1,"changes":1,"release":{"left":60,"by":"ops:alice"},"freezes":{"site":{"left":3600,"by":"b"}}}';
+
+  /** A board that leads for a term of this length, and the text that the Lease has after it. */
+  async function term(member: Member, site: Election, text: string, length: Millis): Promise<string> {
+    member.book.begin(text, member.found());
+    let written = "";
+    for (let rest = length; rest > 0; rest -= 10_000) {
+      written = member.book.carried() ?? "";
+      await site.clock.advance(Math.min(rest, 10_000));
+    }
+    member.book.end();
+    return written;
+  }
+
+  test.each([7500, 11_000, 25_000])(
+    "ends no later than ordered if each process is killed after %d ms",
+    async (length) => {
+      const site = new Election(11);
+      const member = new Member(site, "pi-1");
+      member.board.link.cut = "both";
+      const begun = site.clock.now().mono;
+      let text = release;
+      for (let count = 0; JSON.parse(text).release !== undefined && count < 20; count++)
+        text = await term(member, site, text, length);
+      expect(site.clock.now().mono - begun).toBeLessThanOrEqual(60_000 + length);
+      // A restriction never ends too early.
+      member.book.begin(text, member.found());
+      expect((member.book.ordered.freezes.get("site")?.end.mono ?? 0) - begun).toBeGreaterThanOrEqual(3_600_000);
+      await site.end();
+    },
+  );
+
+  test("is written with each renewal, and for the time up to the next one", async () => {
+    const site = new Election(12);
+    const member = new Member(site, "pi-1");
+    member.board.link.cut = "both";
+    member.book.begin(release, member.found());
+    const left = (): number => JSON.parse(member.book.carried() ?? "").release?.left;
+    expect(left()).toBe(50);
+    await site.clock.advance("9500ms");
+    expect(left()).toBe(40);
+    await site.clock.advance("41s");
+    expect(left()).toBe(0);
+    await site.end();
+  });
+
+  test("of many boards is written as rarely as a restriction, and is shortened instead", async () => {
+    const site = new Election(13);
+    const member = new Member(site, "pi-1");
+    member.board.link.cut = "both";
+    const lastSigns = Array.from({ length: 1000 }, (_, index) => `${index}`.padStart(6, "a")).join("");
+    const confirmed = { a: { left: 3600, by: "ops:alice", lastSigns } };
+    member.book.begin(JSON.stringify({ v: 1, confirmed }), member.found());
+    const text = member.book.carried();
+    expect(JSON.parse(text ?? "").confirmed.a.left).toBe(3560);
+    await site.clock.advance("29s");
+    expect(member.book.carried()).toBe(text);
+    await site.clock.advance("1s");
+    expect(JSON.parse(member.book.carried() ?? "").confirmed.a.left).toBe(3530);
+    await site.end();
+  });
+
+  test("is written once a term begins; a restriction waits for the renewal", async () => {
+    const { site, first } = await twoBoards();
+    await site.clock.advance("1s");
+    first.book.begin('{"v":1,"pauses":{"pod-gc":{"left":3600,"by":"b"}}}', first.found());
+    await site.clock.advance("1s");
+    expect(carried(site).pauses).toBeUndefined();
+    first.book.begin(release, first.found());
+    await site.clock.advance("1s");
+    expect(carried(site).release.left).toBe(50);
+    await site.end();
+  });
 });
 
 describe("the board's own copy", () => {

@@ -143,8 +143,8 @@ describe("the annotation on the Lease", () => {
   test("holds ages, so it is valid on any clock, and no act counts for too short a time", () => {
     const read = decodeValve(encodeValve(acted(0, 10.9), at(30.5)), elsewhere);
     expect(read?.acts.map(({ at, count }) => [elsewhere.mono - at.mono, count])).toEqual([
-      [30 * 60_000, 1],
-      [19 * 60_000, 1],
+      [30.5 * 60_000, 1],
+      [19.6 * 60_000, 1],
     ]);
   });
 
@@ -170,7 +170,68 @@ describe("the annotation on the Lease", () => {
   test("keeps the fields of a newer program, and the mark that the acts are unknown", () => {
     const text = JSON.stringify({ v: 1, total: 2, acts: [[3, 2]], unknown: 5, drills: [1] });
     const read = decodeValve(text, elsewhere);
-    expect(JSON.parse(encodeValve(read ?? newValve, elsewhere))).toEqual(JSON.parse(text));
+    const exact = { total: 2, ages: [180], unknown: 300 };
+    expect(JSON.parse(encodeValve(read ?? newValve, elsewhere))).toEqual({ ...JSON.parse(text), exact });
+  });
+
+  test.each([7, 11, 59])("lets acts and what is unknown grow old even if each term lasts only %d s", (length) => {
+    let valve: Valve = { ...acted(0, 0.1), unknown: at(0) };
+    let now = at(0.1);
+    for (let term = 0; term * length < 62 * 60; term++) {
+      now = shifted(now, length * 1000);
+      valve = decodeValve(encodeValve(valve, now), now) ?? newValve;
+    }
+    expect([actsWithin(valve, now), isUnknown(valve, now)]).toEqual([0, false]);
+  });
+
+  test("never lets an act count for too short a time, however often it is passed on", () => {
+    let valve = acted(0);
+    let now = at(0);
+    for (let term = 0; term < 1000 && actsWithin(valve, now) > 0; term++) {
+      now = shifted(now, 7777);
+      valve = decodeValve(encodeValve(valve, now), now) ?? newValve;
+    }
+    expect(now.mono - at(0).mono).toBeGreaterThan(3_600_000);
+  });
+
+  test("has ages in minutes for older programs, and is read without the exact ones", () => {
+    const { exact: _, ...older } = JSON.parse(encodeValve(acted(0, 10.9), at(30.5)));
+    expect(older).toEqual({
+      v: 1,
+      total: 0,
+      acts: [
+        [30, 1],
+        [19, 1],
+      ],
+    });
+    const read = decodeValve(JSON.stringify(older), elsewhere);
+    expect(read?.acts.map(({ at }) => elsewhere.mono - at.mono)).toEqual([30 * 60_000, 19 * 60_000]);
+  });
+
+  test.each([
+    ["that an older program passed on for a while", { total: 7, ages: [150, 45] }],
+    ["from before further acts", { total: 6, ages: [239, 119] }],
+    ["of fewer acts", { total: 7, ages: [239] }],
+    ["that are no ages", { total: 7, ages: [-1, "119"] }],
+    ["that are no record", 239],
+  ])("ignores exact ages %s", (_, exact) => {
+    const acts = [
+      [3, 1],
+      [1, 1],
+    ];
+    const read = decodeValve(JSON.stringify({ v: 1, total: 7, acts, exact }), elsewhere);
+    expect(read?.acts.map(({ at }) => elsewhere.mono - at.mono)).toEqual([180_000, 60_000]);
+    expect(read?.foreign).toEqual({});
+  });
+
+  test("has room for the acts of an hour with many terms", () => {
+    const acts = Array.from({ length: 360 }, (_, index) => ({ at: at(index / 6), count: 1_000_000 }));
+    const text = encodeValve({ ...newValve, acts }, at(60));
+    expect(text.length).toBeLessThan(2048);
+    const read = decodeValve(text, at(60));
+    expect(read && actsWithin(read, at(60))).toBe(360_000_000);
+    for (const later of [65, 80, 100])
+      expect(read && actsWithin(read, at(later))).toBeGreaterThanOrEqual(actsWithin({ ...newValve, acts }, at(later)));
   });
 
   test("omits the fields of a newer program if there would be no room for the acts", () => {

@@ -32,6 +32,7 @@ class Leader {
     const facts = { get: () => undefined, set: () => {} };
     this.book = new HoldBook(ambient, {
       memory: new HoldMemory(ambient, { facts, bootId: "boot-1", lease: "kube-system/siteward-default" }),
+      renewal: 10_000,
       recovery: 600_000,
       quietHoursAt: undefined,
       publish: () => new Promise((resolve) => this.#writes.push(resolve)),
