@@ -1114,7 +1114,7 @@ describe("the safety valve", () => {
     expect(planned).toMatchObject({ wasHolding: true });
     expect(site.held?.release).toBeUndefined();
     await site.done((controls) => controls.releaseValve(10 * minute, alice, false));
-    expect(site.held.release).toMatchObject({ left: 590, by: "ops:alice", reason: "radio maintenance CHG-1182" });
+    expect(site.held.release).toMatchObject({ left: 589, by: "ops:alice", reason: "radio maintenance CHG-1182" });
     const second = site.leader.plate.name;
     site.leader.killAgent();
     await site.untilLed(second);
