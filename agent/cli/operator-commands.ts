@@ -60,7 +60,7 @@ export const whyCommand: Command = {
     "siteward why pod/default/web-7d9f4 --json",
     "siteward why last --export case.json",
   ],
-  load: async () => (await import("./commands/why.ts")).run,
+  load: async () => (await import("./commands/why/why.ts")).run,
 };
 
 export const replayCommand: Command = {

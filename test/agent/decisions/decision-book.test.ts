@@ -373,3 +373,29 @@ describe("an act that is held back", () => {
     await end();
   });
 });
+
+test("the acts that are held back now are grouped by board, act and reason, and named only in part", async () => {
+  const { book, end } = setUp();
+  const due = (names: readonly string[], board: string, why: "quarantine" | "not-live") =>
+    names.map((name) => {
+      const { on, grounds } = eviction(name);
+      return { on, grounds: { ...grounds, board }, restraint: { why } };
+    });
+  const seven = ["a", "b", "c", "d", "e", "f", "g"];
+  const pass = { by: "taint-eviction", key: "all", term: 3 };
+  book.due(pass, [...due(seven, "pi-3", "quarantine"), ...due(["x"], "pi-4", "not-live")]);
+  expect(book.heldGroups(3)).toMatchObject([
+    {
+      board: "pi-3",
+      act: "pod-evicted",
+      restraint: { why: "quarantine" },
+      count: 7,
+      some: ["a", "b", "c", "d", "e"].map((name) => `pod/default/${name}`),
+    },
+    { board: "pi-4", restraint: { why: "not-live" }, count: 1, some: ["pod/default/x"] },
+  ]);
+  expect(book.heldGroups(4)).toEqual([]);
+  book.acted(eviction("a"));
+  expect(book.heldGroups(3)[0]).toMatchObject({ count: 6 });
+  await end();
+});

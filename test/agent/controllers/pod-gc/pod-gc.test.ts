@@ -448,7 +448,9 @@ describe("terminating pods on boards that an operator marked out of service", ()
       ...marked,
       metadata: {
         ...marked.metadata,
-        annotations: { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", lease: "", heartbeat: "H1" }) },
+        annotations: {
+          [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", reason: "burnt", lease: "", heartbeat: "H1" }),
+        },
       },
       status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
     };
@@ -482,8 +484,10 @@ describe("terminating pods on boards that an operator marked out of service", ()
       expect(asked).toContain("pi");
       const deletions = actions.filter((action) => action.do === "delete");
       expect(deletions.map(({ target }) => `delete ${target.name}`)).toEqual(gone);
-      for (const { cause, grounds } of deletions)
+      for (const { cause, grounds } of deletions) {
         expect([cause?.isOrdered, grounds?.gate]).toEqual([true, { confirmed: "silent" }]);
+        expect(grounds?.because).toMatchObject({ kind: "out-of-service", by: "ops:jo", reason: "burnt" });
+      }
     });
   });
 
