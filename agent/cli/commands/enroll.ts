@@ -52,7 +52,11 @@ export async function run(io: Io, args: Args): Promise<number> {
     return exit.usage;
   }
   const enrolment = withFormerNames(await read(given), root);
-  checkSettings(enrolment);
+  const wrong = wrongSettings(enrolment);
+  if (wrong.length > 0) {
+    for (const one of wrong) io.stderr.line(`siteward: enroll: ${one}; nothing was written`);
+    return exit.usage;
+  }
   checkInForce(io, root);
   checkFleet(enrolment.fleet, names(io, enrolment, root));
   const files = enrolmentFiles(enrolment, root);
@@ -77,6 +81,17 @@ export async function run(io: Io, args: Args): Promise<number> {
   io.stdout.write("\nsiteward doctor:\n");
   const { run: doctor } = await import("./doctor.ts");
   return await doctor(io, { flags: new Set(), values: new Map(), words: [] });
+}
+
+/** The problems of the names and addresses that the user gave. */
+function wrongSettings(enrolment: Enrolment): readonly string[] {
+  try {
+    checkSettings(enrolment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }
 
 const next = (root: string): string =>

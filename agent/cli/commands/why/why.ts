@@ -14,7 +14,7 @@ import { configOf } from "../../../process/load-config.ts";
 import { findStatus, thisMachine } from "../status/status-reader.ts";
 import { CachedState, nodeText, podText } from "./cached-state.ts";
 import { type Known, recordsOf, statusFileFor } from "./decision-source.ts";
-import { endOf, leads, pointerOf, type KnownLeader, knownLeaderOf } from "./known-leader.ts";
+import { endOf, type KnownLeader, knownLeaderOf, leads, pointerOf } from "./known-leader.ts";
 import { Times } from "./times.ts";
 
 /** Maximum number of records in one answer, which is also the agent's limit. */
