@@ -80,7 +80,10 @@ export async function run(io: Io, args: Args): Promise<number> {
   if (root !== "/" || args.flags.has("no-doctor")) return exit.ok;
   io.stdout.write("\nsiteward doctor:\n");
   const { run: doctor } = await import("./doctor.ts");
-  return await doctor(io, { flags: new Set(), values: new Map(), words: [] });
+  const { checkIds } = await import("../../doctor/examination.ts");
+  // The agent is started or restarted next, so whether it runs now says nothing about the enrolment.
+  const only = checkIds.filter((id) => id !== "agent.state").join(",");
+  return await doctor(io, { flags: new Set(), values: new Map([["only", only]]), words: [] });
 }
 
 /** The problems of the names and addresses that the user gave. */

@@ -80,14 +80,19 @@ async function standstillOf(io: Io, { values }: Args): Promise<Standstill | unde
   return standstill(await readServiceState(io));
 }
 
-/** What is known of an agent that is not running and is not this board's service. */
-const endOf = (status: Status): Standstill =>
-  hasEnded(status, thisMachine())
+/**
+ * What is known of an agent that is not running and is not this board's service; undefined if its last problems already
+ * say why it ended.
+ */
+function endOf(status: Status): Standstill | undefined {
+  if (status.health.conditions.some(({ type }) => type === "AgentEnded" || type === "AgentHeld")) return undefined;
+  return hasEnded(status, thisMachine())
     ? {
         why: endingText(status),
         next: "start it again, as it was started before (siteward run --config FILE); its log has more",
       }
     : { why: "its process hangs", next: "its log has more; end the process and start it again" };
+}
 
 /** The content of the status file, with the reader's findings as the member `reader`. */
 function asJson(found: StatusFinding): string {

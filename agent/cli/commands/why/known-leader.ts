@@ -60,16 +60,13 @@ function isOfThisProcess({ first }: DecisionRecord, status: Status): boolean {
   return first.boot === bootId && !(first.mono < startedBootMs - tolerance);
 }
 
-/** Where to ask further, unless this board itself leads. `time` shows a time of the status. */
-export function pointerOf(leading: KnownLeader, time: (at: string) => string): string | undefined {
-  const { board, isRunning, status, leader } = leading;
-  if (leads(leading)) return undefined;
+/** Where to ask further, unless this board itself leads. */
+export function pointerOf(known: KnownLeader): string | undefined {
+  const { board, isRunning, status, leader } = known;
+  if (leads(known)) return undefined;
   if (!isRunning)
     return `The agent of this board, ${board}, is not running: its records end where it stopped. Ask the board that leads now.`;
-  if (leader !== undefined && leader !== board) {
-    const since = status?.leader?.holder === leader ? status.leader.since : undefined;
-    return `${leader} leads now${since === undefined ? "" : ` (since ${time(since)})`}: ask there about anything later.`;
-  }
+  if (leader !== undefined && leader !== board) return `${leader} leads now: ask there about anything later.`;
   return status?.link && status.link.api.state !== "up"
     ? "Which board leads now is not known, because the API cannot be reached."
     : "No board is known to lead now.";

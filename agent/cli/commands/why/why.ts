@@ -99,7 +99,7 @@ function none(io: Io, about: string | undefined, answer: Answer): number {
       stderr.line(`  ${previous} led before: what it did and held back is recorded there.`);
     else stderr.line("  What another board did when it led is recorded on that board.");
   }
-  const pointer = pointerOf(leading, times.status);
+  const pointer = pointerOf(leading);
   if (pointer !== undefined) for (const line of wrap(pointer, reportWidth(io.stdout) - 2)) stderr.line(`  ${line}`);
   stderr.line("  Drains and cordons by operators have no record. A board logs its drained pods:");
   stderr.line(`  journalctl -u siteward -g "pod evicted by a drain"`);
@@ -190,7 +190,7 @@ function print(io: Io, about: string | undefined, answer: Answer, isLast: boolea
     if (known.isCut) paragraph(`Only the newest ${records.length} records are shown.`);
   }
   if (isLast && leads(leading)) printHeld(io, held ?? [], times);
-  const pointer = pointerOf(leading, times.status);
+  const pointer = pointerOf(leading);
   if (pointer === undefined) return;
   io.stdout.line("");
   paragraph(pointer);
