@@ -120,8 +120,20 @@ export function controllerPart(loop: Pick<Loop, "stats">, waitsFor: readonly str
 }
 
 function leaderPart(election: ElectorView, config: Config): LeaderPart {
-  const { role, holder, isFree, term, since, leaseAge, leaseDuration, renewP95, missedRenewals, ended, identity } =
-    election;
+  const {
+    role,
+    holder,
+    formerHolder,
+    isFree,
+    term,
+    since,
+    leaseAge,
+    leaseDuration,
+    renewP95,
+    missedRenewals,
+    ended,
+    identity,
+  } = election;
   // The Lease still names this board, but its term has ended, and another board may lead by now.
   const isPast = ended !== undefined && holder === identity;
   const isVacant = isFree || isPast || (role !== "leader" && leaseAge !== undefined && leaseAge > 2 * leaseDuration);
@@ -130,6 +142,7 @@ function leaderPart(election: ElectorView, config: Config): LeaderPart {
     holder: holder === undefined || isVacant ? undefined : boardOf(holder),
     term: term ?? 0,
     since,
+    previous: formerHolder && boardOf(formerHolder),
     leaseAgeMs: leaseAge,
     leaseDurationMs: leaseDuration || config.leader.duration,
     ownDuration: config.leader.duration,

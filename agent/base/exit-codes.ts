@@ -14,7 +14,7 @@ export const exit = {
   interrupted: 130,
 } as const;
 
-/** One sentence for each exit code, as printed by `siteward help` and in the man page. */
+/** One sentence for each exit code of all commands, as printed by `siteward help` and in the man page. */
 export const meanings: Readonly<Record<number, string>> = {
   [exit.ok]: "all is well",
   [exit.failed]: "degraded, or the command failed, or a scenario did not end as expected",
@@ -29,3 +29,14 @@ export const meanings: Readonly<Record<number, string>> = {
   [exit.config]: "the configuration cannot be used; systemd does not restart the agent",
   [exit.interrupted]: "interrupted before the command had ended",
 };
+
+/** What the exit codes mean for most commands, where that is less than for all. */
+const usualMeanings: Readonly<Record<number, string>> = {
+  [exit.ok]: "the command succeeded",
+  [exit.failed]: "the command failed",
+  [exit.config]: "the configuration cannot be used",
+};
+
+/** What an exit code means for a command with these meanings of its own. */
+export const meaningFor = (code: number, own: Readonly<Record<number, string>> = {}): string =>
+  own[code] ?? usualMeanings[code] ?? meanings[code] ?? "";

@@ -8,7 +8,7 @@ import { perform } from "./perform.ts";
 export async function dispatch(io: Io, argv: readonly string[]): Promise<number> {
   const request = parse(argv);
   if (request.do === "refuse") {
-    io.stderr.line(`siteward: ${request.problem} (see: siteward help)`);
+    io.stderr.line(`siteward: ${request.problem} (see: ${request.see})`);
     return exit.usage;
   }
   if (request.do === "help") {

@@ -32,6 +32,7 @@ export const maintenanceCommands: readonly Command[] = [
       { name: "no-doctor", summary: "Do not run siteward doctor at the end." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.permission, exit.config],
+    meanings: { [exit.failed]: "the enrolment failed, or a check of siteward doctor after it" },
     examples: [
       "siteward enroll",
       "siteward enroll --kubeconfig plant7.yaml --site plant7",
@@ -43,7 +44,7 @@ export const maintenanceCommands: readonly Command[] = [
     name: "doctor",
     summary: "Find problems of this board, its agent and its connections, with their remedies.",
     details:
-      "Every check prints one line with [ok], [warn], [FAIL] or [skip: reason], followed by the next step. Changes nothing. " +
+      "Every check prints one line with [ok], [warn], [FAIL] or [skip], followed by the next step. Changes nothing. " +
       "Run it as root, because only root can read the credentials.",
     options: [
       configOption,
@@ -53,6 +54,7 @@ export const maintenanceCommands: readonly Command[] = [
       { name: "only", value: "ID,...", summary: "Run only these checks or groups of checks, such as api,creds.files." },
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.interrupted],
+    meanings: { [exit.ok]: "no check failed", [exit.failed]: "a check failed" },
     examples: ["siteward doctor", "siteward doctor --only api,clock", "siteward doctor --offline --json"],
     load: async () => (await import("./commands/doctor.ts")).run,
   },
@@ -78,7 +80,12 @@ export const maintenanceCommands: readonly Command[] = [
       "and the unit. Secrets are removed. Run it as root, because only root can read the log and the credentials.",
     options: [
       configOption,
-      { name: "output", short: "o", value: "FILE", summary: "The archive (default: siteward-BOARD-TIME.tar.gz here)." },
+      {
+        name: "output",
+        short: "o",
+        value: "FILE",
+        summary: "The archive, a new file (default: siteward-BOARD-TIME.tar.gz here).",
+      },
       { name: "since", value: "TIME", summary: "How far back to include the log, such as 6h (default: 2d)." },
       { name: "offline", summary: "Contact neither the API server nor the broker." },
     ],

@@ -42,7 +42,8 @@ export const whyCommand: Command = {
   summary: "Explain what was done to, or held back for, a board or a pod, and why.",
   details:
     "Shows this board's own records of harmful acts: boards marked or tainted, pods evicted or deleted. They are kept on the board that led at " +
-    "the time. While no agent is running, they are read from the state folder.",
+    "the time. last shows the last act and, on the leader, everything that is held back now. The story of a board ends with its state " +
+    "now, if this board follows it. While no agent is running, records are read from the state folder.",
   words: { show: "node/NAME|pod/NAMESPACE/NAME|last", least: 1, most: 1 },
   options: [
     configOption,
@@ -55,12 +56,13 @@ export const whyCommand: Command = {
     jsonOption,
   ],
   exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission, exit.config],
+  meanings: { [exit.failed]: "this board has no record of that" },
   examples: [
     "siteward why node/edge-02",
     "siteward why pod/default/web-7d9f4 --json",
     "siteward why last --export case.json",
   ],
-  load: async () => (await import("./commands/why.ts")).run,
+  load: async () => (await import("./commands/why/why.ts")).run,
 };
 
 export const replayCommand: Command = {
@@ -72,6 +74,10 @@ export const replayCommand: Command = {
   words: { show: "FILE", least: 1, most: 1 },
   options: [],
   exits: [exit.ok, exit.failed, exit.usage],
+  meanings: {
+    [exit.ok]: "the decision is the recorded one",
+    [exit.failed]: "the decision differs from the recorded one",
+  },
   examples: ["siteward replay case.json"],
   load: async () => (await import("./commands/replay.ts")).run,
 };
@@ -91,6 +97,7 @@ export const operatorCommands: readonly Command[] = [
       answersOption,
     ],
     exits: [exit.ok, exit.failed, exit.usage, exit.unavailable, exit.permission],
+    meanings: { [exit.failed]: "the board refused the command, or it failed" },
     examples: [
       "siteward cmd ping",
       `siteward cmd eviction.freeze '{"ttl":3600}' --reason "radio maintenance"`,

@@ -8,12 +8,13 @@ export type CommandLine =
   | { readonly do: "run"; readonly command: Command; readonly args: Args }
   /** Help of a command, a group or the whole program. */
   | { readonly do: "help"; readonly of: Command | string | undefined }
-  /** `problem`: a sentence, with a suggestion if there is one. */
-  | { readonly do: "refuse"; readonly problem: string };
+  /** `problem`: a sentence, with a suggestion if there is one. `see`: the command line that prints the help about it. */
+  | { readonly do: "refuse"; readonly problem: string; readonly see: string };
 
 /** Parses the words after a command's name against its table entry. */
 export function parseCommand(command: Command, argv: readonly string[]): CommandLine {
   const options = [...command.options, helpOption];
+  const refused = (problem: string): CommandLine => refuse(problem, `siteward ${command.name} --help`);
   const { tokens } = parseArgs({
     args: withBareValues(argv, options),
     options: Object.fromEntries(options.map(parseArgsOption)),
@@ -31,23 +32,23 @@ export function parseCommand(command: Command, argv: readonly string[]): Command
     const option = options.find(({ name }) => name === token.name);
     if (!option) {
       const names = options.map(({ name }) => `--${name}`);
-      return refuse(`${command.name}: ${token.rawName} is not an option${meant(token.rawName, names)}`);
+      return refused(`${command.name}: ${token.rawName} is not an option${meant(token.rawName, names)}`);
     }
     if (option === helpOption) return { do: "help", of: command };
     if (option.value === undefined) {
-      if (token.value !== undefined) return refuse(`${command.name}: ${token.rawName} takes no value`);
+      if (token.value !== undefined) return refused(`${command.name}: ${token.rawName} takes no value`);
       flags.add(option.name);
       continue;
     }
     if (token.value === undefined || (token.value.startsWith("-") && !token.inlineValue))
-      return refuse(`${command.name}: ${token.rawName} needs a value: ${token.rawName} ${option.value}`);
+      return refused(`${command.name}: ${token.rawName} needs a value: ${token.rawName} ${option.value}`);
     if (option.choices && !option.choices.includes(token.value))
-      return refuse(`${command.name}: ${token.rawName} takes ${option.choices.join(" or ")}`);
+      return refused(`${command.name}: ${token.rawName} takes ${option.choices.join(" or ")}`);
     values.set(option.name, token.value);
   }
   const { least = 0, most = 0, show = "" } = command.words ?? {};
-  if (words.length < least) return refuse(`${command.name} needs ${show}`);
-  if (words.length > most) return refuse(`${command.name}: ${JSON.stringify(words[most])} is one word too many`);
+  if (words.length < least) return refused(`${command.name} needs ${show}`);
+  if (words.length > most) return refused(`${command.name}: ${JSON.stringify(words[most])} is one word too many`);
   return { do: "run", command, args: { flags, values, words } };
 }
 
@@ -77,7 +78,7 @@ function withBareValues(argv: readonly string[], options: readonly Option[]): st
   return result;
 }
 
-export const refuse = (problem: string): CommandLine => ({ do: "refuse", problem });
+export const refuse = (problem: string, see = "siteward help"): CommandLine => ({ do: "refuse", problem, see });
 
 /** A suggestion for a mistyped word, as the end of a sentence; "" if none is similar. */
 export function meant(word: string, among: readonly string[], before = ""): string {

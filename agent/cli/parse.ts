@@ -19,9 +19,10 @@ export function parse(argv: readonly string[]): CommandLine {
 
 function parseGroup(group: string, word: string | undefined, rest: readonly string[]): CommandLine {
   if (word === "--help" || word === "-h") return { do: "help", of: group };
+  const see = `siteward ${group} --help`;
   const names = commandsUnder(commandTable, group).map(({ name }) => name.slice(group.length + 1));
-  if (word === undefined) return refuse(`${group} needs one of ${names.join(", ")}`);
+  if (word === undefined) return refuse(`${group} needs one of ${names.join(", ")}`, see);
   const command = commands.find(({ name }) => name === `${group} ${word}`);
   if (command) return parseCommand(command, rest);
-  return refuse(`${JSON.stringify(`${group} ${word}`)} is not a command${meant(word, names, `${group} `)}`);
+  return refuse(`${JSON.stringify(`${group} ${word}`)} is not a command${meant(word, names, `${group} `)}`, see);
 }

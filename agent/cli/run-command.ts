@@ -10,5 +10,9 @@ export const runCommand: Command = {
     "configuration again; if it is invalid, or conflicts with the fleet's settings, the previous one stays in force.",
   options: [configOption],
   exits: [exit.ok, exit.failed, exit.usage, exit.internal, exit.config],
+  meanings: {
+    [exit.ok]: "stopped as asked",
+    [exit.config]: "the configuration cannot be used; systemd does not restart the agent",
+  },
   load: async () => (await import("../process/run.ts")).run,
 };

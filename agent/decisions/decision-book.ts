@@ -9,6 +9,7 @@ import { type ChangeSummary, DecisionChanges } from "./decision-changes.ts";
 import {
   type DecisionRecord,
   type DueAct,
+  type HeldGroup,
   restraintNow,
   type StoredMoment,
   type StoryState,
@@ -88,6 +89,8 @@ const mostOpen = 256;
 const longestRest: Millis = 3_600_000;
 /** Maximum number of stories waiting to be stored. */
 const mostWaiting = 256;
+/** Maximum number of objects named for each group of acts that are held back. */
+const mostNamed = 5;
 /** In characters. Longer error messages are cut, because a server may answer with any text. */
 const longestError = 256;
 
@@ -228,6 +231,22 @@ export class DecisionBook implements Decisions {
   boardsHeldBy(why: Restraint["why"]): readonly string[] {
     const held = [...this.#open.values()].filter(({ heldBy }) => heldBy === why);
     return [...new Set(held.map(({ record }) => record.board))];
+  }
+
+  /** The acts that are held back now, grouped by board, act and reason, in the order in which the holds began. */
+  heldGroups(term: number): readonly HeldGroup[] {
+    const groups = new Map<string, HeldGroup>();
+    for (const { heldBy, record } of this.#open.values()) {
+      const found = record.restraints.find(({ why }) => why === heldBy);
+      if (found === undefined || record.term !== term) continue;
+      const { board, act, on } = record;
+      const key = `${found.why} ${act} ${board}`;
+      const { since, ...restraint } = found;
+      const group = groups.get(key) ?? { board, act, restraint, since, count: 0, some: [] };
+      const some = group.some.length < mostNamed ? [...group.some, subjectText(on)] : group.some;
+      groups.set(key, { ...group, count: group.count + 1, some });
+    }
+    return [...groups.values()];
   }
 
   /** The changes of acts since the last call; undefined if there were none. */

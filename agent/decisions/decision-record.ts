@@ -28,6 +28,18 @@ export interface DueAct {
   readonly restraint: Restraint | undefined;
 }
 
+/** The acts of one kind on one board that are held back now for the same reason. */
+export interface HeldGroup {
+  readonly board: string;
+  readonly act: RecordedAct;
+  /** The reason, as it was when it first applied to one of the acts. */
+  readonly restraint: Restraint;
+  readonly since: StoredMoment;
+  readonly count: number;
+  /** The first few objects: node/NAME or pod/NAMESPACE/NAME. */
+  readonly some: readonly string[];
+}
+
 /** The state of a story. */
 export type StoryState =
   /** The act is due and held back; if the term has ended, it was held back at that time. */
@@ -80,6 +92,18 @@ export const subjectText = ({ kind, namespace, name }: Subject): string =>
 /** Why the act is held back now; undefined if it is not. */
 export const restraintNow = ({ state, restraints }: DecisionRecord): Restraint | undefined =>
   state === "held" ? restraints.at(-1) : undefined;
+
+/** Parses an entry of the list of held acts that an agent returned; undefined if it is not one. */
+export function readHeldGroup(value: unknown): HeldGroup | undefined {
+  const { board, act, restraint, since, count, some } = asRecord(value);
+  const isRead =
+    [board, act, asRecord(restraint).why].every((text) => typeof text === "string") &&
+    isMoment(since) &&
+    Number.isFinite(count) &&
+    Array.isArray(some) &&
+    some.every((name) => typeof name === "string");
+  return isRead ? (value as HeldGroup) : undefined;
+}
 
 /**
  * Parses a record that another process or version may have written; undefined if it is not one. `because` and

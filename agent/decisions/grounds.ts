@@ -91,6 +91,9 @@ export type Because =
   /** The pod was being deleted on a board that an operator declared out of service. */
   | {
       readonly kind: "out-of-service";
+      /** The operator who confirmed the board dead, and why; absent if the taint is not ours, or names no operator. */
+      readonly by?: string;
+      readonly reason?: string;
       /** Our verdict about the board; absent if the declaration does not depend on it, or this agent judges no boards. */
       readonly silence?: SilenceFacts;
     };

@@ -7,29 +7,36 @@ import type { Grounds, Restraint, SilenceFacts } from "./grounds.ts";
 export type ShowTime = (moment: StoredMoment) => string;
 
 /** One event of a story, and its time. */
-interface StoryLine {
+export interface StoryLine {
   readonly at: StoredMoment;
   readonly text: string;
 }
 
-/** The current state of a story, in one sentence. */
-export function headlineOf(record: DecisionRecord, time: ShowTime): string {
-  const { on, state, first, last, leader, term, failures, error } = record;
+/**
+ * The current state of a story, in one sentence. `end`: why its leader no longer decides about the act, although it was
+ * neither done nor lapsed, as a clause such as "its term ended"; undefined while the story may still change.
+ */
+export function headlineOf(record: DecisionRecord, time: ShowTime, end?: string): string {
+  const { on, state, first, last, leader, term, failures, error = "?" } = record;
   const subject = subjectText(on);
   const done = doneText(record);
-  const who = `by ${leader} (term ${term})`;
+  const leading = `${leader} (term ${term})`;
   switch (state) {
     case "done":
-      return `${subject} was ${done} at ${time(last)} ${who}, because ${becauseText(record)}`;
+      return `${subject} was ${done} at ${time(last)} by ${leading}, because ${becauseText(record)}`;
     case "held": {
       const restraint = restraintNow(record);
       const why = restraint ? `: ${restraintText(restraint)}` : "";
-      return `${subject} is due to be ${done}, but this has been held back since ${time(first)} ${who}${why}`;
+      return end === undefined
+        ? `${subject} is due to be ${done}, but this has been held back since ${time(first)} by ${leading}${why}`
+        : `${subject} was due to be ${done}, but ${leading} held this back from ${time(first)} until ${end}${why}`;
     }
     case "lapsed":
-      return `${subject} was due to be ${done}; this was held back from ${time(first)} ${who}, and was no longer due at ${time(last)}`;
+      return `${subject} was due to be ${done}; this was held back from ${time(first)} by ${leading}, and was no longer due at ${time(last)}`;
     case "failed":
-      return `${subject} is due to be ${done}; this has failed ${timesText(failures)} since ${time(first)} ${who}: ${error ?? "?"}`;
+      return end === undefined
+        ? `${subject} is due to be ${done}; this has failed ${timesText(failures)} since ${time(first)} by ${leading}: ${error}`
+        : `${subject} was due to be ${done}; ${leading} failed to do this ${timesText(failures)} from ${time(first)} until ${end}: ${error}`;
     default:
       return `${subject} was due to be ${done}: ${String(state)}`;
   }
@@ -73,14 +80,14 @@ export function becauseText({ board, because }: Pick<Grounds, "board" | "because
     case "node-deleted":
       return `the Node of its board ${board} no longer exists`;
     case "out-of-service":
-      return `${board} was declared out of service`;
+      return `${board} was declared out of service${because.by === undefined ? "" : ` by ${because.by}`}${because.reason === undefined ? "" : ` (${because.reason})`}`;
     default:
       return `${board}: ${String(Object(because).kind)}`;
   }
 }
 
 /** Why an act was held back, as a clause. */
-function restraintText(restraint: Restraint): string {
+export function restraintText(restraint: Restraint): string {
   switch (restraint.why) {
     case "not-live":
       return "the leader could not receive heartbeats: its watches of Nodes and Leases were not live, or the API server accepted no writes";
@@ -121,7 +128,7 @@ function valveText({ of, count, limit }: Extract<Restraint, { readonly why: "val
 }
 
 /** What happened to the object of an act, in words: "evicted from pi-3". */
-function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string {
+export function doneText({ act, board }: Pick<DecisionRecord, "act" | "board">): string {
   switch (act) {
     case "board-marked":
       return "marked as Ready=Unknown";

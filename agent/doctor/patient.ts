@@ -22,7 +22,7 @@ export interface Patient {
     | { readonly loaded: Loaded & { readonly profile: Profile | undefined; readonly leftOut: LeftOut | undefined } }
     | { readonly problems: readonly string[] };
   /** The agent's last status; undefined if there is no readable one. `isFresh`: the agent is running. */
-  readonly status: { readonly status: Status; readonly isFresh: boolean } | undefined;
+  readonly status: SeenStatus | undefined;
   /** Access to the API server; undefined if the configuration cannot be read. */
   readonly api: ApiProbe | undefined;
 }
@@ -30,3 +30,10 @@ export interface Patient {
 /** The patient's configuration; undefined if it cannot be read. */
 export const configOf = ({ configuration }: Patient): Config | undefined =>
   "loaded" in configuration ? configuration.loaded.config : undefined;
+
+interface SeenStatus {
+  readonly status: Status;
+  readonly isFresh: boolean;
+  /** Why the agent does not run, unless it does. `isGone`: its process has ended; otherwise it hangs. */
+  readonly stale?: { readonly why: string; readonly isGone: boolean };
+}

@@ -10,7 +10,7 @@ const marks: Readonly<Record<VerdictLevel, string>> = {
   info: "[info]",
   warn: "[warn]",
   fail: "[FAIL]",
-  skip: "[skip",
+  skip: "[skip]",
 };
 
 const tones: Readonly<Record<VerdictLevel, Tone>> = {
@@ -28,9 +28,8 @@ export const reportWidth = ({ columns }: { readonly columns: number }): number =
 export function findingLines(findings: readonly Finding[], width: number): readonly Text[] {
   const wide = Math.max(...findings.map(({ id }) => id.length));
   return findings.flatMap(({ id, level, message, hint }) => {
-    const mark = level === "skip" ? `${marks.skip}: ${message}]` : marks[level];
-    const rest = level === "skip" ? ` ${id}` : `${" ".repeat(7 - mark.length)}${id.padEnd(wide)}  ${message}`;
-    const line = [toned(tones[level], mark), rest];
+    const mark = marks[level];
+    const line = [toned(tones[level], mark), `${" ".repeat(7 - mark.length)}${id.padEnd(wide)}  ${message}`];
     const under =
       hint === undefined || level === "skip" ? [] : hint.split("\n").flatMap((text) => wrap(text, width - 10));
     return [line, ...under.map((text, at) => `${at === 0 ? "       -> " : "          "}${text}`)];

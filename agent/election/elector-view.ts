@@ -18,6 +18,8 @@ export interface ElectorView {
   readonly term: number | undefined;
   /** When this board first saw the current holder. */
   readonly since: Instant | undefined;
+  /** The holder before the current one, if this process saw the Lease change hands. */
+  readonly formerHolder: string | undefined;
   /** Time since this board last saw the Lease change. */
   readonly leaseAge: Millis | undefined;
   readonly leaseDuration: Millis;
@@ -71,7 +73,7 @@ interface ElectorParts {
 
 export function electorView(parts: ElectorParts, now: Instant): ElectorView {
   const { identity, timing, observer, candidacy, leadership } = parts;
-  const { seen, holderSince } = observer;
+  const { seen, holderSince, lastHolder } = observer;
   const record = seen?.state.record;
   const leads = leadership?.term.standsAt(now) ?? false;
   const renewals = leadership?.stats();
@@ -86,6 +88,7 @@ export function electorView(parts: ElectorParts, now: Instant): ElectorView {
     isFree: record !== undefined && record.holder === undefined,
     term: record?.term,
     since: holderSince,
+    formerHolder: lastHolder === record?.holder ? undefined : lastHolder,
     leaseAge: seen && elapsed(seen.since, now),
     leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : timing.duration,
     namesake: seen?.state.is === "contested",

@@ -25,6 +25,7 @@ export class LeaseObserver {
   readonly #own = new OwnWrites();
   #seen: Observation | undefined;
   #holderSince: Instant | undefined;
+  #lastHolder: string | undefined;
 
   /**
    * `shownTerm`: the highest term that this process read outside of the election. `remember` stores each new highest
@@ -55,6 +56,11 @@ export class LeaseObserver {
   /** When this board first saw the current holder; undefined if the Lease has not been read yet. */
   get holderSince(): Instant | undefined {
     return this.#holderSince;
+  }
+
+  /** The last holder that this process saw the Lease lose or pass on; undefined if there was none. */
+  get lastHolder(): string | undefined {
+    return this.#lastHolder;
   }
 
   /**
@@ -112,6 +118,7 @@ export class LeaseObserver {
     const { holder, term } = before?.state.record ?? {};
     if (holder !== record?.holder || term !== record?.term) {
       this.#holderSince = reading.at;
+      if (holder !== undefined && holder !== record?.holder) this.#lastHolder = holder;
       log.info("lease holder changed", { holder: record?.holder ?? "", term: record?.term });
     }
     return seen;

@@ -66,9 +66,11 @@ const because = mapped(
     toleratedMs: optional(ms),
     ranMs: optional(ms),
     silence: optional(mapped(record(silenceMembers), silenceOf)),
+    by: optional(words),
+    reason: optional(words),
   }),
   (facts, problems): Because | undefined => {
-    const { kind, taints, toleratedMs, ranMs, silence, ...rest } = facts;
+    const { kind, taints, toleratedMs, ranMs, silence, by, reason, ...rest } = facts;
     switch (kind) {
       case "silence": {
         const found = silenceOf(rest, problems);
@@ -84,7 +86,12 @@ const because = mapped(
           ...(silence && { silence }),
         };
       case "out-of-service":
-        return { kind, ...(silence && { silence }) };
+        return {
+          kind,
+          ...(by !== undefined && { by }),
+          ...(reason !== undefined && { reason }),
+          ...(silence && { silence }),
+        };
       default:
         return { kind };
     }

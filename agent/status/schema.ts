@@ -48,6 +48,8 @@ const leader = record({
   holder: optional(text),
   term: count,
   since: optional(text),
+  /** The board that led before, if this process saw the Lease change hands. */
+  previous: optional(text),
   leaseAgeMs: optional(span),
   leaseDurationMs: span,
   renewP95Ms: optional(span),

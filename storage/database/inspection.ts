@@ -92,6 +92,22 @@ export function mirrored(file: string, resource: string, most: number): readonly
   });
 }
 
+/**
+ * An object of a resource, as JSON, in a cache.db that an agent has open; undefined if the cache does not have the
+ * resource. Throws if the file cannot be read.
+ */
+export function mirroredText(file: string, resource: string, key: string): string | "absent" | undefined {
+  return reading(file, (driver) => {
+    const [found] = driver.prepare("SELECT id FROM resources WHERE name = ? AND populated = 1").all(resource) as {
+      readonly id: number;
+    }[];
+    if (found === undefined) return undefined;
+    const select = "SELECT text FROM objects WHERE resource = ? AND key = ?";
+    const [row] = driver.prepare(select).all(found.id, key) as { readonly text: string }[];
+    return row?.text ?? "absent";
+  });
+}
+
 /** The newest `most` rows of the journal of cache.db, newest last, or the reason why they cannot be read. */
 export function journalTail(
   file: string,

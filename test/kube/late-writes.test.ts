@@ -585,7 +585,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       "the kubelet wrote the Node",
       409,
       async () => ({
-        held: await toNode([takeOutOfService(await node(), undefined, "ops", now())]),
+        held: await toNode([takeOutOfService(await node(), undefined, { by: "ops" }, now())]),
         meanwhile: kubeletReports,
       }),
     ],
@@ -596,7 +596,7 @@ describe.skipIf(missingAssets() || !hasOpenssl())("a write that arrives late", (
       200,
       async () => {
         const lease = await former.read(leases, board, "kube-node-lease");
-        const held = await toNode([takeOutOfService(await node(), lease, "ops", now())]);
+        const held = await toNode([takeOutOfService(await node(), lease, { by: "ops" }, now())]);
         const isRenewed = async () =>
           (await former.read(leases, board, "kube-node-lease")).metadata.resourceVersion !==
           lease.metadata.resourceVersion;

@@ -33,6 +33,7 @@ export class CommandBoard {
   writesLease: () => Promise<void> = async () => undefined;
   /** Records of harmful acts. */
   decisions: readonly JsonRecord[] = [];
+  heldActs: readonly JsonRecord[] | undefined;
   configVersion: number | undefined = 42;
   trust: Trust = noTrust;
   policy: OwnerPolicy = openPolicy;
@@ -137,6 +138,7 @@ export class CommandBoard {
         board: "edge-02",
         leader: "edge-02",
         records: this.decisions.slice(-most),
+        held: this.heldActs,
         about,
       }),
       configVersion: () => this.configVersion,

@@ -4,13 +4,18 @@ import { isRecord } from "../../base/json.ts";
 import { nearest } from "../../base/text/nearest.ts";
 import { commands } from "../../commands/desk/definitions/registry.ts";
 import { publishedSchema } from "../../commands/desk/published-schema.ts";
+import { orderLines } from "./help/help.ts";
 import { give } from "./send-command.ts";
 
 /** `siteward cmd NAME [JSON]`: sends a command to the agent on this board over its socket. */
 export const run: Run = async (io, args) => {
   const [name, json] = args.words;
   if (args.flags.has("schema")) return printSchema(io, name);
-  if (name === undefined) return usage(io, `cmd needs NAME, one of ${[...commands.keys()].join(", ")}`);
+  if (name === undefined) {
+    const code = usage(io, "cmd needs NAME, one of");
+    for (const line of orderLines()) io.stderr.line(line);
+    return code;
+  }
   if (!commands.has(name)) return usage(io, unknown(name));
   const given = json === undefined ? {} : parsed(json);
   if (!isRecord(given)) return usage(io, `cmd: ${JSON.stringify(json)} is not a JSON object, such as '{"ttl":600}'`);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
@@ -16,6 +17,11 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
   if (logsSince === undefined) {
     io.stderr.line("siteward: diag collect: --since takes a duration such as 6h or 2d");
     return exit.usage;
+  }
+  const output = values.get("output");
+  if (output !== undefined && existsSync(output)) {
+    io.stderr.line(`siteward: diag collect: ${output} already exists: choose another name`);
+    return exit.failed;
   }
   if (process.getuid?.() !== 0)
     io.stderr.line("siteward: diag collect: not run as root: the archive lacks everything that only root may read");
@@ -36,7 +42,7 @@ export async function collect(io: Io, { values, flags }: Args): Promise<number> 
       secrets: knownSecrets(config, { env, etc }),
       logsSince,
     };
-    const file = resolve(values.get("output") ?? archiveName(config?.board.name ?? io.hostname, io.clock.now().wall));
+    const file = resolve(output ?? archiveName(config?.board.name ?? io.hostname, io.clock.now().wall));
     const archive = await collectDiagnostics(ambient, deps, file, io.signal);
     io.stdout.line(archive.file);
     io.stdout.line(`  ${archive.bytes} bytes, sha256 ${archive.sha256}`);

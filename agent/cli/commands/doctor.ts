@@ -14,7 +14,7 @@ import { findingLines, reportWidth, summaryLine } from "../../doctor/report.ts";
 import { askedCredentials, proxiesOf } from "../../process/api-access.ts";
 import { configOf, runFolder } from "../../process/load-config.ts";
 import { version } from "../../process/version.ts";
-import { findStatus, thisMachine } from "./status/status-reader.ts";
+import { findStatus, hasEnded, type ReadingBoard, type StatusFinding, thisMachine } from "./status/status-reader.ts";
 
 /** `siteward doctor`: checks this board, its agent and its connections, and prints remedies. Changes nothing. */
 export async function run(io: Io, args: Args): Promise<number> {
@@ -68,7 +68,8 @@ export function patientOf(io: Io, file: string | undefined): { readonly patient:
       signal: io.signal,
     });
   const folder = config?.run.folder ?? runFolder(io);
-  const found = findStatus(join(folder, "status.json"), thisMachine());
+  const machine = thisMachine();
+  const found = findStatus(join(folder, "status.json"), machine);
   const patient: Patient = {
     ambient,
     signal: io.signal,
@@ -77,10 +78,17 @@ export function patientOf(io: Io, file: string | undefined): { readonly patient:
     files: boardFiles(),
     program: programRunner(io.clock, { path: io.env.PATH, signal: io.signal }),
     configuration,
-    status: "status" in found ? { status: found.status, isFresh: found.kind === "fresh" } : undefined,
+    status: seenStatus(found, machine),
     api,
   };
   return { patient, close: () => api?.close() };
+}
+
+function seenStatus(found: StatusFinding, machine: ReadingBoard): Patient["status"] {
+  if (!("status" in found)) return undefined;
+  const { status } = found;
+  if (found.kind === "fresh") return { status, isFresh: true };
+  return { status, isFresh: false, stale: { why: found.why, isGone: hasEnded(status, machine) } };
 }
 
 function configurationOf(io: Io, file: string | undefined): Patient["configuration"] {

@@ -52,7 +52,11 @@ export async function run(io: Io, args: Args): Promise<number> {
     return exit.usage;
   }
   const enrolment = withFormerNames(await read(given), root);
-  checkSettings(enrolment);
+  const wrong = wrongSettings(enrolment);
+  if (wrong.length > 0) {
+    for (const one of wrong) io.stderr.line(`siteward: enroll: ${one}; nothing was written`);
+    return exit.usage;
+  }
   checkInForce(io, root);
   checkFleet(enrolment.fleet, names(io, enrolment, root));
   const files = enrolmentFiles(enrolment, root);
@@ -76,7 +80,21 @@ export async function run(io: Io, args: Args): Promise<number> {
   if (root !== "/" || args.flags.has("no-doctor")) return exit.ok;
   io.stdout.write("\nsiteward doctor:\n");
   const { run: doctor } = await import("./doctor.ts");
-  return await doctor(io, { flags: new Set(), values: new Map(), words: [] });
+  const { checkIds } = await import("../../doctor/examination.ts");
+  // The agent is started or restarted next, so whether it runs now says nothing about the enrolment.
+  const only = checkIds.filter((id) => id !== "agent.state").join(",");
+  return await doctor(io, { flags: new Set(), values: new Map([["only", only]]), words: [] });
+}
+
+/** The problems of the names and addresses that the user gave. */
+function wrongSettings(enrolment: Enrolment): readonly string[] {
+  try {
+    checkSettings(enrolment);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }
 
 const next = (root: string): string =>

@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { sentenceOf } from "../../base/errors.ts";
 import { exit } from "../../base/exit-codes.ts";
 import type { Io, Run } from "../../base/io.ts";
@@ -7,7 +7,7 @@ import { parseEnvelope } from "../../commands/desk/envelope.ts";
 import type { Refusal } from "../../commands/desk/refusal.ts";
 import { kidPattern, newKeyPair, signatureOf } from "../../commands/desk/signature.ts";
 import { writeNew } from "../../config/durable-file.ts";
-import { readText } from "../../config/read-text.ts";
+import { codeOf, readText } from "../../config/read-text.ts";
 import { parseDesired } from "../../fleet/configuration/desired.ts";
 
 /** `siteward keygen NAME`: creates an operator's key pair, on the operator's machine. */
@@ -22,11 +22,7 @@ export const keygen: Run = async (io, { values, words }) => {
     writeNew(keyFile, privateKey, 0o600);
     writeNew(publicFile, publicKey, 0o644);
   } catch (error) {
-    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
-    const why = isThere
-      ? `${keyFile} or ${publicFile} already exists: choose another name or folder`
-      : sentenceOf(error);
-    return refuse(io, exit.failed, `keygen: ${why}`);
+    return refuse(io, exit.failed, `keygen: ${keyProblem(error, keyFile, publicFile)}`);
   }
   io.stdout.write(
     `${keyFile}   keep it secret: anyone who has it can send commands in your name\n` +
@@ -34,6 +30,21 @@ export const keygen: Run = async (io, { values, words }) => {
   );
   return exit.ok;
 };
+
+function keyProblem(error: unknown, keyFile: string, publicFile: string): string {
+  switch (codeOf(error)) {
+    case "EEXIST":
+      return `${keyFile} or ${publicFile} already exists: choose another name or folder`;
+    case "ENOENT":
+    case "ENOTDIR":
+      return `there is no folder ${dirname(keyFile)}: create it, or choose another with --dir`;
+    case "EACCES":
+    case "EROFS":
+      return `this user cannot write to ${dirname(keyFile)}: choose another folder with --dir`;
+    default:
+      return sentenceOf(error);
+  }
+}
 
 /** `siteward sign`: prints the signature of a command or of settings, for the user properties `sig` and `kid`. */
 export const sign: Run = async (io, { flags, values, words }) => {

@@ -1,6 +1,6 @@
 import { exit } from "../../base/exit-codes.ts";
 import type { Args, Io } from "../../base/io.ts";
-import { isRecord, type JsonRecord } from "../../base/json.ts";
+import { asRecord, isRecord, type JsonRecord } from "../../base/json.ts";
 import { jsonText } from "../../base/text/terminal-text.ts";
 import { isMutating } from "../../commands/desk/checks.ts";
 import { commands } from "../../commands/desk/definitions/registry.ts";
@@ -34,7 +34,7 @@ export async function give(
       onAnswer: (answer) => {
         last = answer;
         if (flags.has("json")) io.stdout.json(answer);
-        else print(io, answer, show);
+        else print(io, answer, { show, isDryRun: flags.has("dry-run") });
       },
     });
   } catch (error) {
@@ -60,14 +60,26 @@ function codeOf(io: Io, last: JsonRecord | undefined): number {
 }
 
 /** Prints results to standard output, progress and errors to standard error. */
-function print({ stdout, stderr }: Io, answer: JsonRecord, show: (result: JsonRecord) => string): void {
-  const { state, message, field, result, tookMs } = answer;
+function print(
+  { stdout, stderr }: Io,
+  answer: JsonRecord,
+  { show, isDryRun }: { readonly show: (result: JsonRecord) => string; readonly isDryRun: boolean },
+): void {
+  const { state, message, field, result, tookMs, error } = answer;
   const isEnd = state !== "accepted" && state !== "running";
-  if (state === "succeeded") stderr.line(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}`);
+  if (state === "succeeded" && isDryRun) stderr.line("dry run: nothing was changed");
+  else if (state === "succeeded") stderr.line(`succeeded${tookMs === undefined ? "" : ` after ${tookMs} ms`}`);
   else if (isEnd) stderr.line(`siteward: ${state}: ${message ?? ""}${field === undefined ? "" : ` (${field})`}`);
   else stderr.line(`${state}${result === undefined ? "" : ` ${jsonText(result)}`}`);
+  if (error === "not-leader") stderr.line(`  ${whereToRun(asRecord(result).leader)}`);
   if (!isEnd || !isRecord(result)) return;
   stdout.write(`${state === "succeeded" ? show(result) : asJson(result)}\n`);
 }
+
+/** The next step after a site command was given to a board that does not lead. `leader`: the one that does, if known. */
+const whereToRun = (leader: unknown): string =>
+  typeof leader === "string"
+    ? `${leader} leads: run it there.`
+    : "This board knows of no leader. No board leads while the API cannot be reached: repeat it when siteward status names one.";
 
 const asJson = (result: JsonRecord): string => jsonText(result, 2);

@@ -38,7 +38,7 @@ export interface BoardOperationsDeps {
   readonly bootId: string;
   readonly controls: ProcessOperations;
   readonly status: () => Status | undefined;
-  readonly decisions: Pick<DecisionBook, "newest">;
+  readonly decisions: Pick<DecisionBook, "newest" | "heldGroups">;
   readonly databases: readonly Database[];
   /** Names of the commands that the board's policy allows. */
   readonly allowed: () => readonly string[];
@@ -50,7 +50,9 @@ export interface BoardOperationsDeps {
 /** Longest status sent to the fleet, in bytes. */
 const longestStatus = 31 * 1024;
 /** Longest list of decision records sent to the fleet, in bytes. */
-const longestDecisions = 30 * 1024;
+const longestDecisions = 24 * 1024;
+/** Maximum number of groups of held acts sent with them. A group takes about 400 bytes. */
+const mostHeld = 16;
 /** Members removed from a longer status, in this order. */
 const removable = ["traffic", "watches", "commands", "controllers", "zones"] as const;
 
@@ -85,12 +87,16 @@ export class BoardOperations implements BoardControls {
     const { decisions, status } = this.#deps;
     const records: unknown[] = [];
     let bytes = 0;
-    for (const text of decisions.newest(about, most).toReversed()) {
+    const newest = decisions.newest(about, most);
+    for (const text of newest.toReversed()) {
       bytes += Buffer.byteLength(text) + 1;
       if (bytes > longestDecisions) break;
       records.unshift(JSON.parse(text));
     }
-    return { board: this.#deps.controls.loaded.config.board.name, leader: status()?.leader?.holder, records };
+    const { holder, role, term } = status()?.leader ?? {};
+    const held = role === "leader" && term !== undefined ? decisions.heldGroups(term).slice(0, mostHeld) : undefined;
+    const isCut = records.length < newest.length ? true : undefined;
+    return { board: this.#deps.controls.loaded.config.board.name, leader: holder, records, isCut, held };
   }
 
   status(detail: "summary" | "full"): JsonRecord | undefined {

@@ -20,13 +20,38 @@ export const outOfService: TaintName = { key: outOfServiceKey, effect: "NoExecut
 /** Marks the taint as ours, and records the board's last signs of life. After a later sign, both are removed. */
 export const outOfServiceAnnotation = "siteward.dev/out-of-service";
 
+/** The operator who confirmed that a board is dead, and why, as far as our annotation says so. */
+export interface Confirmer {
+  readonly by?: string;
+  readonly reason?: string;
+}
+
+/** In characters. A longer text in the annotation, which other clients may write, is cut. */
+const longestText = 256;
+
+/** The operator whom our annotation names; undefined if there is no annotation. */
+export function confirmerOf(node: Node): Confirmer | undefined {
+  const mark = markOf(node);
+  if (mark === undefined) return undefined;
+  const { by, reason } = mark;
+  return {
+    ...(typeof by === "string" && { by: by.slice(0, longestText) }),
+    ...(typeof reason === "string" && { reason: reason.slice(0, longestText) }),
+  };
+}
+
 /**
  * Writes the taint and the annotation in one patch, because a taint that is not marked as ours would never be removed.
  */
-export function takeOutOfService(node: Node, lease: Lease | undefined, by: string, now: Instant): Action {
+export function takeOutOfService(
+  node: Node,
+  lease: Lease | undefined,
+  { by, reason }: { readonly by: string; readonly reason?: string | undefined },
+  now: Instant,
+): Action {
   const taints = changeTaints(taintsOf(node), { add: [{ ...outOfService, timeAdded: timestamp(now) }] });
   const annotations = {
-    [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, ...signsOf(node, lease?.metadata.resourceVersion) }),
+    [outOfServiceAnnotation]: JSON.stringify({ v: 1, by, reason, ...signsOf(node, lease?.metadata.resourceVersion) }),
   };
   return {
     do: "patch",

@@ -10,7 +10,7 @@ import type { Controller, SiteView } from "../../loop/controller.ts";
 import { barePod } from "../bare-pod.ts";
 import { type BoardVerdictDeps, type BoardVerdicts, boardVerdicts } from "../board-verdicts.ts";
 import { readyOf } from "../node-lifecycle/health.ts";
-import { isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
+import { confirmerOf, isMarked, sinceConfirmed } from "../node-lifecycle/out-of-service.ts";
 import { openValve, type ShutOn } from "../safety-valve.ts";
 import {
   type Abandoned,
@@ -175,7 +175,7 @@ async function stillOutOfService(
     const node = await site.fetch(nodes, board);
     if (node === undefined || !isOutOfService(node)) return;
     const confirmed = isMarked(node) && sinceConfirmed(node, await site.fetch(leases, boardLeaseKey(board)));
-    read.set(board, confirmed ? { word: { confirmed, silence: verdictOn(board) } } : {});
+    read.set(board, confirmed ? { word: { confirmed, silence: verdictOn(board), confirmer: confirmerOf(node) } } : {});
   });
   return [...onBoard].flatMap(([board, on]) => {
     const answer = read.get(board);

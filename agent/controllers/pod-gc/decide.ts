@@ -16,7 +16,7 @@ import {
 import { rulingOf } from "../../judgement/ruling.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { disruptionTarget } from "../disruption-target.ts";
-import { confirmedCause } from "../node-lifecycle/out-of-service.ts";
+import { type Confirmer, confirmedCause } from "../node-lifecycle/out-of-service.ts";
 import { harmlessIfNew, type ShutOn, valveFactsOn } from "../safety-valve.ts";
 
 /** Memory between passes. */
@@ -70,7 +70,11 @@ export interface Abandoned {
    * Set if our own taint, on an operator's word, has the board out of service: what its signs of life, read from the API,
    * say since, and our verdict on the board.
    */
-  readonly word?: { readonly confirmed: Confirmed; readonly silence: SilenceFacts | undefined };
+  readonly word?: {
+    readonly confirmed: Confirmed;
+    readonly silence: SilenceFacts | undefined;
+    readonly confirmer: Confirmer | undefined;
+  };
 }
 
 export interface Orphans {
@@ -157,7 +161,7 @@ const orphaned = (pod: Pod, board: string, shut: ShutOn): Grounds => ({
 const abandoned = ({ pod, word }: Abandoned): Grounds => ({
   act: "pod-collected",
   board: boardOf(pod) ?? "",
-  because: { kind: "out-of-service", ...(word?.silence && { silence: word.silence }) },
+  because: { kind: "out-of-service", ...word?.confirmer, ...(word?.silence && { silence: word.silence }) },
   gate: word ? { confirmed: word.confirmed } : {},
 });
 

@@ -1,11 +1,34 @@
+import { endingText } from "../../status/ending-text.ts";
 import type { Patient } from "../patient.ts";
 import { type CheckVerdict, fail, ok, skip } from "../verdict.ts";
 
 /** Checks only that the agent runs at all; everything else is in its status. */
-export function agentState({ status: found }: Pick<Patient, "status">): CheckVerdict {
-  if (found === undefined) return skip("there is no status of an agent");
+export async function agentState({
+  status: found,
+  program,
+}: Pick<Patient, "status" | "program">): Promise<CheckVerdict> {
+  if (found === undefined) return (await isFailed(program)) ? fail("its service has failed", look) : neverRan;
   const { health, version } = found.status;
   const stopped = health.conditions.find(({ type }) => type === "AgentHeld" || type === "AgentEnded");
   if (stopped) return fail(`${stopped.type}: ${stopped.message}`, stopped.hint);
-  return found.isFresh ? ok(`siteward ${version} runs`) : skip("the agent's status is out of date");
+  const { stale } = found;
+  if (stale === undefined) return ok(`siteward ${version} runs`);
+  const { why, isGone } = stale;
+  return isGone
+    ? fail(
+        `the agent is not running (${why}): ${endingText(found.status)}`,
+        `${look}; start it: sudo systemctl start siteward`,
+      )
+    : fail(`the agent does not respond (${why})`, `${look}; systemd's watchdog restarts it if it hangs`);
+}
+
+const look = "systemctl status siteward and journalctl -u siteward -n 50";
+
+const neverRan = skip("there is no status of an agent: it has not run on this board since the last boot");
+
+/** Whether systemd gave up on the service, or keeps restarting it. */
+async function isFailed(program: Patient["program"]): Promise<boolean> {
+  const shown = await program("systemctl", ["show", "siteward.service", "-p", "ActiveState,Result"]);
+  const properties = shown?.code === 0 ? shown.stdout.split("\n") : [];
+  return properties.includes("ActiveState=failed") || properties.some((line) => /^Result=(?!success$)./.test(line));
 }

@@ -9,6 +9,12 @@ import { type Need, neededPermissions } from "./needed-permissions.ts";
 export async function apiTls({ api }: Patient): Promise<CheckVerdict> {
   if (!api) return skip("the configuration cannot be read");
   try {
+    await api.access();
+  } catch (error) {
+    // creds.files reports it.
+    return skip(isForbidden(error) ? sentenceOf(error) : "there are no usable credentials (creds.files)");
+  }
+  try {
     const { status, version } = await api.greeting();
     const { server, tls } = await api.access();
     if (status === 401)
@@ -25,7 +31,7 @@ export async function apiTls({ api }: Patient): Promise<CheckVerdict> {
       );
     return ok(`${server.origin}: Kubernetes ${version}`);
   } catch (error) {
-    return isForbidden(error) ? skip(sentenceOf(error)) : fail(sentenceOf(error), hintOf(error) ?? unreachableHint);
+    return fail(sentenceOf(error), hintOf(error) ?? unreachableHint);
   }
 }
 

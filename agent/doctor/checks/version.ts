@@ -52,7 +52,9 @@ export function boardsVerdict(
     return ok(
       boards.length === 0
         ? "no other board reports its version"
-        : `all ${boards.length} boards that report a version run ${version}`,
+        : boards.length === 1
+          ? `the only board that reports a version runs ${version}`
+          : `all ${boards.length} boards that report a version run ${version}`,
     );
   const named = others.slice(0, 4).map(([board, other]) => `${board} ${other}`);
   return warn(

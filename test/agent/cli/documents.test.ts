@@ -8,6 +8,7 @@ import { helpOf } from "../../../agent/cli/commands/help/help.ts";
 import { manPage } from "../../../agent/cli/commands/help/man.ts";
 import { commandTable } from "../../../agent/cli/commands.ts";
 import { dispatch } from "../../../agent/cli/dispatch.ts";
+import { commands as orders } from "../../../agent/commands/desk/definitions/registry.ts";
 import { recordingIo } from "../../support/recording-io.ts";
 
 const { commands, groups } = commandTable;
@@ -34,6 +35,33 @@ test("the help of each command names its options, words and exit codes", () => {
   }
   for (const group of Object.keys(groups))
     expect(helpOf(commandTable, group)).toContain(`Usage: siteward ${group} COMMAND`);
+});
+
+test("the help of a command explains its own exit codes", () => {
+  const meaning = (name: string, code: number): string =>
+    new RegExp(`^ {2}${code} +(.*)$`, "m").exec(
+      helpOf(
+        commandTable,
+        commands.find((command) => command.name === name),
+      ),
+    )?.[1] ?? "";
+  expect(meaning("why", 1)).toBe("this board has no record of that");
+  expect(meaning("replay", 1)).toBe("the decision differs from the recorded one");
+  expect(meaning("keygen", 1)).toBe("the command failed");
+  expect(meaning("status", 1)).toContain("degraded");
+  expect(meaning("config check", 78)).toBe("the configuration cannot be used");
+});
+
+test("the help of siteward cmd and the man page list the commands with their descriptions", () => {
+  const help = helpOf(
+    commandTable,
+    commands.find(({ name }) => name === "cmd"),
+  );
+  const page = manPage(commandTable).replaceAll("\\-", "-");
+  for (const { name, sentence } of orders.values()) {
+    expect(help).toMatch(new RegExp(`^ {2}${name} +${sentence.slice(0, 20)}`, "m"));
+    expect(page).toContain(`\\fB${name}\\fR\n${sentence}`);
+  }
 });
 
 test("siteward help COMMAND prints the same as siteward COMMAND --help", async () => {
@@ -90,6 +118,7 @@ test("bash offers commands, then the options and arguments of the command", () =
   expect(offered(["up", "--boards", ""])).toEqual([]);
   expect(offered(["help", "co"])).toEqual(["completion", "config"]);
   expect(offered(["config", "explain", "nodeLifecycle.g"])).toEqual(["nodeLifecycle.gracePeriod"]);
+  expect(offered(["why", ""]).filter((word) => !word.startsWith("-"))).toEqual(["last", "node/", "pod/"]);
   expect(offered(["cmd", "board.c"])).toEqual(["board.confirm-dead", "board.cordon"]);
   expect(offered(["profile", "show", "jetson-orin"])).toEqual(["jetson-orin-nano", "jetson-orin-nx"]);
   expect(offered(["profile", "apply", "generic-s"])).toEqual(["generic-small"]);

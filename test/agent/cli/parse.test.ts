@@ -43,7 +43,16 @@ test.each([
   ["config check", "config check needs FILE"],
   ["config check a b", 'config check: "b" is one word too many'],
 ])("%s is refused in one line", (line, problem) => {
-  expect(parsed(line)).toEqual({ do: "refuse", problem });
+  expect(parsed(line)).toMatchObject({ do: "refuse", problem });
+});
+
+test.each([
+  ["staus", "siteward help"],
+  ["status --jsn", "siteward status --help"],
+  ["config show --orign", "siteward config show --help"],
+  ["config", "siteward config --help"],
+])("the refusal of %s names the help about it: %s", (line, see) => {
+  expect(parsed(line)).toMatchObject({ do: "refuse", see });
 });
 
 test("--help works everywhere, even next to other mistakes", () => {
@@ -57,7 +66,7 @@ test("--help works everywhere, even next to other mistakes", () => {
 
 test("names of JavaScript's built-in members are not commands", () => {
   for (const word of ["__proto__", "constructor", "toString"])
-    expect(parse([word])).toEqual({ do: "refuse", problem: `"${word}" is not a command` });
+    expect(parse([word])).toMatchObject({ do: "refuse", problem: `"${word}" is not a command` });
 });
 
 test("no command has two options with the same name or letter, and every name is unique", () => {

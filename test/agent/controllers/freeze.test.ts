@@ -312,7 +312,7 @@ describe("a board that an operator confirmed to be dead", () => {
     site.silence("a1");
     await site.run("2m");
     const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
-    const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
+    const act = takeOutOfService(site.node("a1"), lease("a1", version), { by: "ops:bob" }, site.now);
     expect(await site.execute(act)).toBe(true);
     await site.run("10m");
     return site;
@@ -348,7 +348,7 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("2m");
     site.cut();
     const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
-    const act = takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now);
+    const act = takeOutOfService(site.node("a1"), lease("a1", version), { by: "ops:bob" }, site.now);
     const { metadata, spec } = (act as { patch: { metadata: object; spec: object } }).patch;
     site.change("a1", (before) => ({
       ...before,
@@ -406,7 +406,7 @@ describe("a board that an operator confirmed to be dead", () => {
     await site.run("2m");
     const before = site.fetched.length;
     const version = site.api.find(leases, "kube-node-lease/a1")?.metadata.resourceVersion ?? "";
-    await site.execute(takeOutOfService(site.node("a1"), lease("a1", version), "ops:bob", site.now));
+    await site.execute(takeOutOfService(site.node("a1"), lease("a1", version), { by: "ops:bob" }, site.now));
     await site.run("1s");
     expect(site.exists("patient-a1")).toBe(false);
     expect(site.fetched.slice(before)).toEqual(

@@ -390,68 +390,28 @@ describe("an act that is held back", () => {
   });
 });
 
-describe("a tenant's pods", () => {
-  const { by, term, ...act } = eviction("web");
-  const frozen = { why: "freeze", scope: "site", by: "ops:jo", leftMs: 60_000 } as const;
-  const of = (namespace: string, name: string) => ({
-    ...act,
-    on: { kind: "Pod", namespace, name, uid: `${namespace}-${name}` },
-  });
-  const board = (name: string) => ({
-    on: { kind: "Node", name, uid: name },
-    grounds: { act: "board-tainted", board: name, because: { kind: "reported" }, gate: {} } as const,
-  });
-  const hold = (book: DecisionBook, one: Pick<DecidedAct, "on" | "grounds">) =>
-    book.due({ by, term, key: one.on.uid }, [{ ...one, restraint: frozen }]);
-
-  test("that no kubelet has started leave no record, no count and no line about harm when they are deleted", async () => {
-    const { clock, said, book, records, end } = setUp();
-    book.acted({ ...board("pi-3"), by: "node-lifecycle", term });
-    for (let n = 0; n < 450; n++) {
-      const one = of("tenant", `bound-${n}`);
-      const grounds = { ...one.grounds, gate: { newPod: true } as const };
-      hold(book, { ...one, grounds });
-      book.acted({ ...one, grounds, by, term }, new Error("no answer"));
-      book.acted({ ...one, grounds, by, term });
-    }
-    await clock.advance("10s");
-    expect(records().map(({ on }) => on.name)).toEqual(["pi-3"]);
-    expect(book.heldCounts()).toEqual([]);
-    expect(book.takeChanges()?.counts).toEqual([{ act: "board-tainted", state: "done", count: 1 }]);
-    expect(said.said().filter((line) => line !== "pod deleted that no kubelet had started")).toEqual([
-      "harmful act done",
-    ]);
-    expect(said.said()).toHaveLength(451);
-    await end();
-  });
-
-  test("that are held by hundreds leave room for the holds of boards and of other namespaces", async () => {
-    const { clock, book, records, end } = setUp();
-    for (let n = 0; n < 300; n++) hold(book, of("tenant", `web-${n}`));
-    hold(book, of("shop", "till"));
-    hold(book, board("pi-4"));
-    // The tenant's pods are decided again and again, and displace nothing.
-    for (let n = 0; n < 300; n++) hold(book, of("tenant", `web-${n}`));
-    await clock.advance("10s");
-    const names = records().map(({ on }) => on.name);
-    expect(names).toEqual(expect.arrayContaining(["till", "pi-4"]));
-    expect(book.heldCounts()).toEqual([{ why: "freeze", now: 256, total: 258 }]);
-    await end();
-  });
-
-  test("do not displace the records of boards, of other namespaces, or of acts that are still held", async () => {
-    const { clock, book, records, end } = setUp();
-    book.acted({ ...board("pi-3"), by: "node-lifecycle", term });
-    book.acted({ ...of("shop", "till"), by, term });
-    hold(book, of("tenant", "held"));
-    for (let n = 0; n < 1500; n++) {
-      book.acted({ ...of("tenant", `web-${n}`), by, term });
-      await clock.advance("100ms");
-    }
-    const names = records().map(({ on }) => on.name);
-    expect(names.slice(0, 3)).toEqual(["pi-3", "till", "held"]);
-    expect(names.at(-1)).toBe("web-1499");
-    expect(names.length).toBeLessThanOrEqual(500);
-    await end();
-  });
+test("the acts that are held back now are grouped by board, act and reason, and named only in part", async () => {
+  const { book, end } = setUp();
+  const due = (names: readonly string[], board: string, why: "quarantine" | "not-live") =>
+    names.map((name) => {
+      const { on, grounds } = eviction(name);
+      return { on, grounds: { ...grounds, board }, restraint: { why } };
+    });
+  const seven = ["a", "b", "c", "d", "e", "f", "g"];
+  const pass = { by: "taint-eviction", key: "all", term: 3 };
+  book.due(pass, [...due(seven, "pi-3", "quarantine"), ...due(["x"], "pi-4", "not-live")]);
+  expect(book.heldGroups(3)).toMatchObject([
+    {
+      board: "pi-3",
+      act: "pod-evicted",
+      restraint: { why: "quarantine" },
+      count: 7,
+      some: ["a", "b", "c", "d", "e"].map((name) => `pod/default/${name}`),
+    },
+    { board: "pi-4", restraint: { why: "not-live" }, count: 1, some: ["pod/default/x"] },
+  ]);
+  expect(book.heldGroups(4)).toEqual([]);
+  book.acted(eviction("a"));
+  expect(book.heldGroups(3)[0]).toMatchObject({ count: 6 });
+  await end();
 });

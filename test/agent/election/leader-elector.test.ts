@@ -372,6 +372,7 @@ describe("a leader that is cut off", () => {
     former.link.cut = undefined;
     await site.clock.advance("10m");
     expect(former.elector.view()).toMatchObject({ role: "follower", holder: site.holder, term: 1 });
+    expect(site.leader.elector.view().formerHolder).toBe(former.elector.view().identity);
     expect(site.lateWrites).toEqual([]);
     await site.end();
   });

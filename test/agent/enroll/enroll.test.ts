@@ -284,7 +284,7 @@ describe.skipIf(!hasOpenssl())("siteward enroll", () => {
       /needs --certificate, --key, --mqtt-ca/,
       () => [...server(), "--mqtt", "mqtts://b:8883", "--fleet", "acme", ...named],
     ],
-    ["a name that is invalid in a topic", 78, /site\.name/, () => [...server(), "--site", "Plant 7"]],
+    ["a name that is invalid in a topic", 64, /site\.name/, () => [...server(), "--site", "Plant 7"]],
     ["a missing file", 1, /kubeconfig \S+ does not exist/, () => ["--kubeconfig", at("none")]],
     ["a server without TLS", 1, /is not an address/, () => ["--server", "http://a", "--token-file", at("token")]],
     ["a card without any credentials", 64, /name a kubeconfig/, () => []],

@@ -22,6 +22,7 @@ export function completionWords(io: Pick<Io, "home">, table: CommandTable): Comp
     help: () => firstWords(table),
     "config explain": () => [...pathsIn(settings)],
     cmd: () => [...orders.keys()],
+    why: () => ["last", "node/", "pod/"],
     "profile show": () => profiles,
     "profile apply": () => profiles,
   };

@@ -1,7 +1,8 @@
-import { exit, meanings } from "../../../base/exit-codes.ts";
+import { exit, meaningFor, meanings } from "../../../base/exit-codes.ts";
 import type { Run } from "../../../base/io.ts";
 import { nearest } from "../../../base/text/nearest.ts";
 import { wrap } from "../../../base/text/wrap.ts";
+import { commands as orders } from "../../../commands/desk/definitions/registry.ts";
 import { type Command, type CommandTable, commandsUnder, helpOption, type Option } from "../../command.ts";
 
 const width = 96;
@@ -62,7 +63,7 @@ function groupHelp(table: CommandTable, group: string): string {
 
 /** The help of a command. `typed`: how a user invokes it. */
 export function commandHelp(command: Command, typed = `siteward ${command.name}`): string {
-  const { summary, details, words, options, exits, examples } = command;
+  const { name, summary, details, words, options, exits, examples } = command;
   // Every command prints something, and its output may go to a full disk.
   const codes = [...exits, exit.output].sort((a, b) => a - b);
   return [
@@ -73,10 +74,11 @@ export function commandHelp(command: Command, typed = `siteward ${command.name}`
     "",
     "Options:",
     ...columns([...options, helpOption].map((option) => [synopsis(option), option.summary])),
+    ...(name === "cmd" ? ["", "Commands (NAME):", ...orderLines()] : []),
     ...(examples ? ["", "Examples:", ...examples.map((example) => `  ${example}`)] : []),
     "",
     "Exit codes:",
-    ...columns(codes.map((code) => [String(code), meanings[code] ?? ""])),
+    ...columns(codes.map((code) => [String(code), meaningFor(code, command.meanings)])),
     "",
   ].join("\n");
 }
@@ -86,6 +88,10 @@ export function synopsis({ name, short, value, bare }: Option): string {
   const shown = value === undefined ? "" : bare === undefined ? ` ${value}` : ` [${value}]`;
   return `${short === undefined ? "" : `-${short}, `}--${name}${shown}`;
 }
+
+/** The commands of `siteward cmd`, each with its description. */
+export const orderLines = (): readonly string[] =>
+  columns([...orders.values()].map(({ name, sentence }) => [name, sentence]));
 
 function columns(rows: readonly (readonly [string, string])[]): string[] {
   const wide = Math.max(...rows.map(([left]) => left.length)) + 4;

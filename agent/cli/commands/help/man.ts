@@ -1,5 +1,6 @@
 import { exit, meanings } from "../../../base/exit-codes.ts";
 import type { Run } from "../../../base/io.ts";
+import { commands as orders } from "../../../commands/desk/definitions/registry.ts";
 import { version } from "../../../process/version.ts";
 import { type Command, type CommandTable, helpOption } from "../../command.ts";
 import { synopsis } from "./help.ts";
@@ -57,6 +58,9 @@ function commandPart({ name, summary, details, words, options, examples }: Comma
     plain(summary),
     ...(details ? [".PP", plain(details)] : []),
     ...[...options, helpOption].flatMap((option) => entry(synopsis(option), option.summary)),
+    ...(name === "cmd"
+      ? [".PP", "Commands:", ...[...orders.values()].flatMap((one) => entry(one.name, one.sentence))]
+      : []),
     ...(examples ? [".PP", "Examples:", ".nf", ...examples.map((example) => `    ${plain(example)}`), ".fi"] : []),
   ];
 }

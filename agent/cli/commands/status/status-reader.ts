@@ -63,6 +63,10 @@ export function judged(status: Status, reader: ReadingBoard): StatusFinding {
   return { kind: "fresh", status, age };
 }
 
+/** Whether the process that wrote the status has ended; otherwise it runs or hangs. */
+export const hasEnded = ({ bootId, pid }: Status, reader: ReadingBoard): boolean =>
+  bootId !== reader.bootId || !reader.isAlive(pid);
+
 export const thisMachine = (): ReadingBoard => ({ bootId: bootId(readFact), bootMs: bootClock(readFact), isAlive });
 
 /** Signal 0 only checks that the process exists. EPERM also means that it does. */

@@ -5,9 +5,10 @@ import type { Args, Io } from "../../../base/io.ts";
 import { cursor, jsonText } from "../../../base/text/terminal-text.ts";
 import { parseDuration } from "../../../base/time/duration.ts";
 import { runFolder } from "../../../process/load-config.ts";
-import type { StatusLevel } from "../../../status/schema.ts";
+import { endingText } from "../../../status/ending-text.ts";
+import type { Status, StatusLevel } from "../../../status/schema.ts";
 import type { Standstill } from "./service-state.ts";
-import { findStatus, type StatusFinding, thisMachine } from "./status-reader.ts";
+import { findStatus, hasEnded, type StatusFinding, thisMachine } from "./status-reader.ts";
 import { type StatusLayout, shortLine, statusText } from "./status-view.ts";
 
 const pollEvery: Millis = 250;
@@ -63,7 +64,7 @@ async function printed(io: Io, args: Args, found: StatusFinding): Promise<number
     if (!flags.has("short")) io.stdout.line(`  -> ${next}`);
   } else if (flags.has("short")) io.stdout.write(shortLine(found, layoutOf(io)));
   else {
-    const standstill = found.kind === "stale" ? await standstillOf(io, args) : undefined;
+    const standstill = found.kind === "stale" ? ((await standstillOf(io, args)) ?? endOf(found.status)) : undefined;
     io.stdout.write(statusText(found, layoutOf(io), standstill));
   }
   return code;
@@ -77,6 +78,20 @@ async function standstillOf(io: Io, { values }: Args): Promise<Standstill | unde
   if (values.has("file") || io.env.SITEWARD_RUN_FOLDER) return undefined;
   const { readServiceState, standstill } = await import("./service-state.ts");
   return standstill(await readServiceState(io));
+}
+
+/**
+ * What is known of an agent that is not running and is not this board's service; undefined if its last problems already
+ * say why it ended.
+ */
+function endOf(status: Status): Standstill | undefined {
+  if (status.health.conditions.some(({ type }) => type === "AgentEnded" || type === "AgentHeld")) return undefined;
+  return hasEnded(status, thisMachine())
+    ? {
+        why: endingText(status),
+        next: "start it again, as it was started before (siteward run --config FILE); its log has more",
+      }
+    : { why: "its process hangs", next: "its log has more; end the process and start it again" };
 }
 
 /** The content of the status file, with the reader's findings as the member `reader`. */

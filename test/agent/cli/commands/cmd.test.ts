@@ -64,6 +64,8 @@ test("a dry run changes nothing", async () => {
   const { code, io } = await siteward("cmd", "board.drain", '{"timeout":60}', "--dry-run", ...why);
   expect([code, JSON.parse(io.out())]).toEqual([0, { plan: "drain" }]);
   expect(board.effects).toEqual([]);
+  expect(io.err()).toContain("dry run: nothing was changed\n");
+  expect(io.err()).not.toContain("succeeded");
 });
 
 test("a refusal by the board exits with 1, and shows the reason and the place", async () => {
@@ -76,6 +78,10 @@ test("a refusal by the board exits with 1, and shows the reason and the place", 
   const elsewhere = await siteward("cmd", "eviction.thaw", "--json", ...why);
   expect(elsewhere.code).toBe(1);
   expect(JSON.parse(elsewhere.io.out())).toMatchObject({ error: "not-leader", result: { leader: "edge-05" } });
+  expect((await siteward("cmd", "eviction.thaw", ...why)).io.err()).toContain("\n  edge-05 leads: run it there.\n");
+  board.standing = { isLeader: false, leader: undefined, term: 18 };
+  const inOutage = ["cmd", "eviction.freeze", '{"ttl":600}', ...why];
+  expect((await siteward(...inOutage)).io.err()).toContain("No board leads while the API cannot be reached");
 });
 
 test("a user who stops waiting for a drain is shown how to cancel it", async () => {
@@ -109,7 +115,7 @@ test("a restart is reported as accepted, since this process cannot know more", a
 });
 
 test.each([
-  [["cmd"], "cmd needs NAME, one of ping, status.get"],
+  [["cmd"], "cmd needs NAME, one of\n  ping                 Returns the identity and uptime of this process.\n"],
   [["cmd", "eviction.freze"], "did you mean eviction.freeze?"],
   [["cmd", "ping", "{"], "is not a JSON object"],
   [["cmd", "ping", "[]"], "is not a JSON object"],
@@ -200,7 +206,12 @@ test("an operator creates a key pair once, and only that operator can read the s
   expect(again.io.err()).toContain("already exists: choose another name or folder");
   expect(readFileSync(path.join(folder, "alice.key"), "utf8")).toBe(before);
   expect((await siteward("keygen", "../alice", "--dir", folder)).code).toBe(64);
-  expect((await siteward("keygen", "bob", "--dir", path.join(folder, "none"))).code).toBe(1);
+  const none = path.join(folder, "none");
+  const missing = await siteward("keygen", "bob", "--dir", none);
+  expect([missing.code, missing.io.err()]).toEqual([
+    1,
+    `siteward: keygen: there is no folder ${none}: create it, or choose another with --dir\n`,
+  ]);
 });
 
 test("a board accepts a signature of siteward sign", async () => {
@@ -267,4 +278,12 @@ test("a signature needs a key, a topic and a file that can be read", async () =>
   expect((await siteward("sign", "--key", path.join(folder, "none"), "--topic", topic, payload)).code).toBe(1);
   writeFileSync(payload, '{"v":1,"id":"F1","name":"ping","ctr":1}');
   expect((await siteward("sign", "--key", payload, "--topic", topic, payload)).code).toBe(1);
+});
+
+test("diag collect does not overwrite an existing file", async () => {
+  const archive = path.join(folder, "edge-02.tar.gz");
+  writeFileSync(archive, "mine");
+  const { code, io } = await siteward("diag", "collect", "--offline", "-o", archive);
+  expect([code, readFileSync(archive, "utf8")]).toEqual([1, "mine"]);
+  expect(io.err()).toBe(`siteward: diag collect: ${archive} already exists: choose another name\n`);
 });

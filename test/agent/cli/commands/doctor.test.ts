@@ -27,6 +27,6 @@ test("the last line counts the checks", () => {
 
 test("an interrupt skips the checks that have not finished, and the exit code shows that", async () => {
   const { code, out } = await doctor(["--only", "lease.conflict"], AbortSignal.abort(new Interrupted("SIGINT")));
-  expect(out).toContain("[skip: interrupted] lease.conflict\n1 check: no faults found, 1 skipped\n");
+  expect(out).toContain("[skip] lease.conflict  interrupted\n1 check: no faults found, 1 skipped\n");
   expect(code).toBe(130);
 });

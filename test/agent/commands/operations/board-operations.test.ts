@@ -53,7 +53,7 @@ function board(changes: Partial<BoardOperationsDeps> = {}): {
     bootId: "boot-1",
     status: () => undefined,
     databases: [],
-    decisions: { newest: () => [] },
+    decisions: { newest: () => [], heldGroups: () => [] },
     allowed: () => ["ping"],
     fleet: undefined,
     collectDiagnostics: undefined,
@@ -102,6 +102,17 @@ test("a status that is too long loses its longest parts, but is always sent", ()
   expect(full).not.toHaveProperty("watches");
   expect(JSON.stringify(whole.status("summary")).length).toBeLessThan(1000);
   expect(board().board.status("full")).toBeUndefined();
+});
+
+test("only the leader reports what is held back, and a list of records that is too long is reported as cut", () => {
+  const held = Array.from({ length: 40 }, (_, n) => Object({ board: `pi-${n}` }));
+  const decisions = { newest: () => [JSON.stringify({ text: "x".repeat(20_000) }), "{}"], heldGroups: () => held };
+  const reporting = (role: string) =>
+    board({ decisions, status: () => Object({ leader: { role, holder: "edge-01", term: 3 } }) }).board;
+  expect(reporting("leader").decisions(undefined, 2)).toMatchObject({ records: [{}, {}], held: held.slice(0, 16) });
+  expect(reporting("standby").decisions(undefined, 2)).toMatchObject({ leader: "edge-01", held: undefined });
+  const long = { ...decisions, newest: () => [JSON.stringify({ text: "x".repeat(30_000) }), "{}"] };
+  expect(board({ decisions: long }).board.decisions(undefined, 2)).toMatchObject({ records: [{}], isCut: true });
 });
 
 test("compaction checkpoints the logs, and frees pages if requested", async () => {

@@ -497,7 +497,9 @@ describe("terminating pods on boards that an operator marked out of service", ()
       ...marked,
       metadata: {
         ...marked.metadata,
-        annotations: { [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", lease: "7", heartbeat: "H1" }) },
+        annotations: {
+          [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", reason: "burnt", lease: "7", heartbeat: "H1" }),
+        },
       },
       status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
     };
@@ -545,8 +547,10 @@ describe("terminating pods on boards that an operator marked out of service", ()
       const { asked, deletions } = await collect(live, itsLease);
       expect(asked).toContain("pi");
       expect(deletions.map(({ target }) => `delete ${target.name}`)).toEqual(gone);
-      for (const { cause, grounds } of deletions)
+      for (const { cause, grounds } of deletions) {
         expect([cause?.isOrdered, grounds?.gate]).toEqual([true, { confirmed: "silent" }]);
+        expect(grounds?.because).toMatchObject({ kind: "out-of-service", by: "ops:jo", reason: "burnt" });
+      }
     });
 
     test("and then by hand, which is an order whatever the board has shown since, they are deleted", async () => {

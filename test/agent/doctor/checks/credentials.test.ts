@@ -1,5 +1,6 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { afterAll, afterEach, beforeEach, describe, expect, test } from "vitest";
+import { apiTls } from "../../../../agent/doctor/checks/api.ts";
 import { lifeVerdict } from "../../../../agent/doctor/checks/certificate-facts.ts";
 import { credsFiles } from "../../../../agent/doctor/checks/credentials.ts";
 import { Authority, hasOpenssl, type Pair } from "../../client/certificates.ts";
@@ -50,6 +51,11 @@ test("without a kubeconfig a board cannot do anything, and the check says how to
     level: "fail",
     message: "this board has no credentials for the API",
     hint: expect.stringContaining("sudo siteward enroll"),
+  });
+  // Reported once: the connection cannot be checked without credentials.
+  expect(await apiTls(patient(folder))).toEqual({
+    level: "skip",
+    message: "there are no usable credentials (creds.files)",
   });
 });
 

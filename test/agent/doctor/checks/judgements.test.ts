@@ -53,19 +53,56 @@ test("an unknown setting fails config.parse with its line and the nearest name",
 
 test.each(["AgentHeld", "AgentEnded"])(
   "an agent whose status says %s fails, with the cause and the next step",
-  (type) => {
+  async (type) => {
     const problem = { type, severity: "critical", message: "state.db cannot be written", hint: "free space" } as const;
     const checked = (problems: readonly (typeof problem)[], isFresh: boolean) =>
-      agentState({ status: { status: snapshot(healthy({ problems }), undefined), isFresh } });
+      agentState({
+        status: { status: snapshot(healthy({ problems }), undefined), isFresh },
+        program: async () => undefined,
+      });
     const failure = { level: "fail", message: `${type}: state.db cannot be written`, hint: "free space" };
-    expect([checked([problem], true), checked([problem], false)]).toMatchObject([failure, failure]);
-    expect(checked([], true)).toMatchObject({ level: "ok" });
-    expect([checked([], false), agentState({ status: undefined })]).toMatchObject([
-      { level: "skip" },
-      { level: "skip" },
-    ]);
+    expect(await Promise.all([checked([problem], true), checked([problem], false)])).toMatchObject([failure, failure]);
+    expect(await checked([], true)).toMatchObject({ level: "ok" });
   },
 );
+
+describe("an agent that does not work", () => {
+  const last = (ending?: { readonly cause: string; readonly message?: string }) => ({
+    ...snapshot(healthy(), undefined),
+    ...(ending && { ending }),
+  });
+
+  test.each([
+    ["was killed", last(), true, "pid 812 gone", "it was killed or crashed before it could write the reason"],
+    ["was stopped", last({ cause: "stop" }), true, "pid 812 gone", "it was stopped"],
+    ["failed", last({ cause: "failure", message: "disk full" }), true, "pid 812 gone", "it ended: disk full"],
+    ["has not started since a boot", last(), true, "the agent has not started since", "it was killed or crashed"],
+  ])("because it %s fails, with the cause and the next step", async (_what, status, isGone, why, cause) => {
+    const seen = { status, isFresh: false, stale: { why, isGone } };
+    const { level, message, hint } = await agentState({ status: seen, program: async () => undefined });
+    expect(level).toBe("fail");
+    expect(message).toContain(`the agent is not running (${why}): ${cause}`);
+    expect(hint).toContain("systemctl status siteward");
+  });
+
+  test("because it hangs fails", async () => {
+    const stale = { why: "pid 812 exists but hangs", isGone: false };
+    const seen = { status: last(), isFresh: false, stale };
+    expect(await agentState({ status: seen, program: async () => undefined })).toMatchObject({
+      level: "fail",
+      message: "the agent does not respond (pid 812 exists but hangs)",
+    });
+  });
+
+  test.each([
+    ["never ran", "ActiveState=inactive\nResult=success\n", "skip"],
+    ["fails at each start", "ActiveState=activating\nResult=exit-code\n", "fail"],
+    ["was given up by systemd", "ActiveState=failed\nResult=exit-code\n", "fail"],
+  ])("and has no status because it %s", async (_what, stdout, level) => {
+    const program = async () => ({ code: 0, stdout, stderr: "" });
+    expect(await agentState({ status: undefined, program })).toMatchObject({ level });
+  });
+});
 
 describe("the clock", () => {
   test("is trusted if timesyncd or another client set it, and not otherwise", async () => {
@@ -324,7 +361,10 @@ test("different versions of the running agent, of the API server and of other bo
     level: "warn",
     message: "other boards run different versions: pi-2 0.1.0",
   });
-  expect(boardsVerdict("0.2.0", boards.slice(0, 1)).level).toBe("ok");
+  expect(boardsVerdict("0.2.0", boards.slice(0, 1))).toMatchObject({
+    level: "ok",
+    message: "the only board that reports a version runs 0.2.0",
+  });
 });
 
 test("a board's message to itself that is refused, or accepted and not delivered, is a failure of the broker's ACL", () => {

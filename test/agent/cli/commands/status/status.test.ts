@@ -207,6 +207,9 @@ test("an agent that is gone is STALE, regardless of its last status", async () =
   expect(code).toBe(3);
   expect(lines[0]).toMatch(/^STALE {2}last update 2s ago \(pid 4194305 gone\)$/);
   expect(lines[1]).toContain("was ok");
+  expect(lines[2]).toContain("-> it was killed or crashed before it could write the reason: start it again");
+  written({}, { pid: 2 ** 22 + 1, ending: { cause: "stop" } });
+  expect((await status()).lines[2]).toContain("-> it was stopped: start it again");
 });
 
 test("an agent that hangs is STALE after its own limit, and not before", async () => {

@@ -1,19 +1,23 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import Sqlite from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { SystemClock } from "../../../../agent/base/clock.ts";
-import { bootId } from "../../../../agent/board/facts.ts";
-import { readFact } from "../../../../agent/board/read-fact.ts";
-import { dispatch } from "../../../../agent/cli/dispatch.ts";
-import { ControlSocket } from "../../../../agent/commands/operator-api/control-socket.ts";
-import { type DecisionRecord, subjectText } from "../../../../agent/decisions/decision-record.ts";
-import { DecisionLog } from "../../../../storage/decision-log.ts";
-import { StateFolder } from "../../../../storage/state-folder.ts";
-import { CommandBoard } from "../../../support/command-desk.ts";
-import { recordingIo } from "../../../support/recording-io.ts";
-import { RecordingLog } from "../../../support/recording-log.ts";
-import { SeededRandom } from "../../../support/seeded-random.ts";
+import { SystemClock } from "../../../../../agent/base/clock.ts";
+import { bootClock, bootId } from "../../../../../agent/board/facts.ts";
+import { readFact } from "../../../../../agent/board/read-fact.ts";
+import { dispatch } from "../../../../../agent/cli/dispatch.ts";
+import { ControlSocket } from "../../../../../agent/commands/operator-api/control-socket.ts";
+import { type DecisionRecord, type HeldGroup, subjectText } from "../../../../../agent/decisions/decision-record.ts";
+import type { Status } from "../../../../../agent/status/schema.ts";
+import { DecisionLog } from "../../../../../storage/decision-log.ts";
+import { cacheMigrations } from "../../../../../storage/schema.ts";
+import { StateFolder } from "../../../../../storage/state-folder.ts";
+import { bareStatus } from "../../../../support/bare-status.ts";
+import { CommandBoard } from "../../../../support/command-desk.ts";
+import { recordingIo } from "../../../../support/recording-io.ts";
+import { RecordingLog } from "../../../../support/recording-log.ts";
+import { SeededRandom } from "../../../../support/seeded-random.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -118,6 +122,9 @@ test("siteward why POD prints one sentence, then the story of the pod and its bo
       `  ${local("11:06:00")}  pod/default/web-1 held back: after an outage, not every board had sent a heartbeat yet`,
       `  ${local("11:07:00")}  pod/default/web-1 evicted from pi-3: pi-3 has the taint node.kubernetes.io/unreachable, which the pod tolerates for 5m; pi-3 was silent for at least 5m53s (grace period 40s); verdict unproven (silent past its grace period, and no witness but the API); last proof 2s old`,
       "",
+      "The agent of this board, edge-02, is not running: its records end where it stopped. Ask the board",
+      "that leads now.",
+      "",
     ].join("\n"),
   );
 });
@@ -134,13 +141,13 @@ test("an act that is held back, has lapsed or failed is described as such", asyn
   const { restraints } = evicted;
   stored({ ...evicted, state: "held", restraints: restraints.slice(0, 1) });
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(
-    `pod/default/web-1 is due to be evicted from pi-3, but this has been held back since ${local("10:56:37")} by edge-02 (term 3): evictions of the site were frozen by ops:jo (radio)`,
+    `pod/default/web-1 was due to be evicted from pi-3, but edge-02 (term 3) held this back from ${local("10:56:37")} until its agent stopped or its term ended: evictions of the site were frozen by ops:jo (radio)`,
   );
   stored({ ...evicted, state: "lapsed" });
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`and was no longer due at ${local("11:07:00")}`);
   stored({ ...evicted, state: "failed", failures: 3, error: "pods is forbidden", restraints: [] });
   expect((await why("last")).out.replace(/\s+/g, " ")).toContain(
-    `is due to be evicted from pi-3; this has failed 3 times since ${local("10:56:37")} by edge-02 (term 3): pods is forbidden`,
+    `was due to be evicted from pi-3; edge-02 (term 3) failed to do this 3 times from ${local("10:56:37")} until its agent stopped or its term ended: pods is forbidden`,
   );
 });
 
@@ -153,7 +160,7 @@ test.each([
 ] as const)("an act that the safety valve holds because of its %s is described as such", async (of, text) => {
   const since = at("10:56:37");
   stored({ ...evicted, state: "held", restraints: [{ why: "valve", of, count: 10, limit: 10, since }] });
-  expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`by edge-02 (term 3): ${text}`);
+  expect((await why("last")).out.replace(/\s+/g, " ")).toContain(`until its agent stopped or its term ended: ${text}`);
 });
 
 test("a moment of this boot is shown correctly even if the clock has been set since then", async () => {
@@ -305,9 +312,9 @@ async function running(board: CommandBoard): Promise<() => Promise<void>> {
 }
 
 test.each([
-  { records: [], code: 1, says: "; edge-02 leads now." },
+  { records: [], code: 1, says: "nothing was done to node/pi-3 or held back for it since this board, edge-02, began" },
   { records: [marked], code: 0, says: "node/pi-3 was marked as Ready=Unknown at" },
-])("a running agent adds a line to the answer: $says", async ({ records, code, says }) => {
+])("a running agent answers: $says", async ({ records, code, says }) => {
   const board = new CommandBoard();
   board.decisions = records.map(Object);
   const stop = await running(board);
@@ -334,4 +341,282 @@ test("the agent that runs with the named configuration is queried, regardless of
   expect(await dispatch(io, ["why", "last", "--config", configured])).toBe(0);
   expect(io.out()).toContain("node/pi-3 was marked");
   await stop();
+});
+
+/** A moment of this boot. */
+const ago = (ms: number) => {
+  const { mono, wall } = new SystemClock().now();
+  return { at: new Date(wall - ms).toISOString(), boot: bootId(readFact), mono: mono - ms };
+};
+const words = (text: string): string => text.replace(/\s+/g, " ");
+
+/** Writes the status of the agent of edge-02, which started an hour ago. */
+function reports(leader: Partial<NonNullable<Status["leader"]>>, more: Partial<Status> = {}): void {
+  const now = Date.now();
+  const status: Status = {
+    ...bareStatus,
+    identity: { ...bareStatus.identity, board: "edge-02" },
+    pid: process.pid,
+    bootId: bootId(readFact),
+    writtenBootMs: bootClock(readFact) ?? 0,
+    writtenAt: new Date(now).toISOString(),
+    startedAt: new Date(now - 3_600_000).toISOString(),
+    watches: ["nodes", "pods"].map((resource) => ({
+      ...{ resource, state: "live", objects: 1, lists: 1, restarts: 0, rejected: 0, rejectedWhy: [] },
+    })),
+    leader: { role: "leader", holder: "edge-02", term: 3, leaseDurationMs: 60_000, ...leader },
+    ...more,
+  };
+  writeFileSync(path.join(folder, "status.json"), JSON.stringify(status));
+}
+
+/** Stores these objects in the agent's cache; without any, the cache has no objects. */
+function cached(...nodes: readonly object[]): void {
+  const file = path.join(folder, "state", "cache.db");
+  for (const suffix of ["", "-wal", "-shm"]) rmSync(`${file}${suffix}`, { force: true });
+  const database = new Sqlite(file, { timeout: 1000 });
+  for (const { sql } of cacheMigrations) database.exec(sql);
+  database.exec("INSERT INTO resources (id, name, populated) VALUES (1, 'nodes', 1), (2, 'pods', 1)");
+  const insert = database.prepare("INSERT INTO objects (resource, key, uid, version, text) VALUES (1, ?, 'u', '1', ?)");
+  for (const node of nodes) insert.run(Object(node).metadata.name, JSON.stringify(node));
+  database.close();
+}
+
+const node = (name: string, more: { readonly spec?: object; readonly annotations?: object; ready?: string } = {}) => ({
+  apiVersion: "v1",
+  kind: "Node",
+  metadata: { name, uid: "u", resourceVersion: "1", annotations: more.annotations },
+  spec: more.spec ?? {},
+  status: { conditions: [{ type: "Ready", status: more.ready ?? "True" }] },
+});
+
+const heldPod = (name: string, changes: Partial<DecisionRecord> = {}): DecisionRecord => ({
+  ...evicted,
+  on: { kind: "Pod", namespace: "default", name, uid: name },
+  state: "held",
+  restraints: [{ why: "quarantine", since: ago(60_000) }],
+  first: ago(60_000),
+  last: ago(60_000),
+  ...changes,
+});
+
+describe("a pod that was held back", () => {
+  const asked = async (...records: readonly DecisionRecord[]): Promise<string> => {
+    const board = new CommandBoard();
+    board.decisions = records.map(Object);
+    const stop = await running(board);
+    const { out } = await why("pod/default/web-1");
+    await stop();
+    return words(out);
+  };
+
+  test("is held back now only while this board leads in the term of its record", async () => {
+    reports({});
+    const text = await asked(heldPod("web-1"));
+    expect(text).toContain("pod/default/web-1 is due to be evicted from pi-3, but this has been held back since");
+    expect(text).not.toContain("leads now");
+  });
+
+  test("was held back until the term ended if another board leads now, which the answer names", async () => {
+    reports({ role: "standby", holder: "edge-01", term: 4, since: "2026-11-20T11:20:00Z" });
+    const text = await asked(heldPod("web-1"));
+    expect(text).toContain(
+      "pod/default/web-1 was due to be evicted from pi-3, but edge-02 (term 3) held this back from",
+    );
+    expect(text).toContain("until its term ended: after an outage");
+    expect(text).toContain("edge-01 leads now: ask there about anything later.");
+  });
+
+  test("was held back until the term ended if this board leads in a later term", async () => {
+    reports({ term: 5 });
+    expect(await asked(heldPod("web-1"))).toContain("until its term ended: after an outage");
+  });
+
+  test("was held back until the agent restarted if the term is the same, but an earlier process began the record", async () => {
+    reports({});
+    expect(await asked(heldPod("web-1", { first: ago(7_200_000) }))).toContain("until its agent restarted: after");
+  });
+
+  test("was held back until the agent stopped if it does not run", async () => {
+    reports({}, { pid: 0x7fff_fff0 });
+    stored(heldPod("web-1"));
+    const text = words((await why("pod/default/web-1")).out);
+    expect(text).toContain("until its agent stopped: after an outage");
+    expect(text).toContain("The agent of this board, edge-02, is not running");
+  });
+});
+
+describe("a board that was lost three times", () => {
+  const lostAt = (minutes: number): readonly DecisionRecord[] => {
+    const moment = ago(minutes * 60_000);
+    return [marked, tainted, { ...evicted, restraints: [], on: { ...evicted.on, uid: `p${minutes}` } }].map(
+      (record) => ({
+        ...record,
+        first: moment,
+        last: moment,
+      }),
+    );
+  };
+
+  test("is shown with three incidents, its returns and its state now", async () => {
+    reports({});
+    stored(...lostAt(50), ...lostAt(30), ...lostAt(10));
+    cached(node("pi-3"));
+    const { out } = await why("node/pi-3");
+    expect(out).toMatch(/\nIncident 1 of 3:\n(.+\n)+\nIncident 2 of 3, after pi-3 had been Ready again:\n/);
+    expect(out).toContain("\nIncident 3 of 3, after pi-3 had been Ready again:\n");
+    expect(out).toMatch(/\n {2}now {7,}node\/pi-3: Ready, no taints\n/);
+  });
+
+  test("has a single incident if its taint was only replaced, or it was tainted once", async () => {
+    const [mark, taint] = lostAt(10) as [DecisionRecord, DecisionRecord];
+    stored(mark, taint, { ...taint, because: { kind: "reported" }, gate: { free: "swap" } });
+    expect((await why("node/pi-3")).out).not.toContain("Incident");
+  });
+
+  test("had returned if its taint was no longer due", async () => {
+    const [mark, taint] = lostAt(10) as [DecisionRecord, DecisionRecord];
+    stored(mark, { ...taint, state: "lapsed" }, { ...taint, because: { kind: "reported" }, gate: {} });
+    expect((await why("node/pi-3")).out).toContain("Incident 2 of 2:");
+  });
+
+  test("is shown without its state now if the agent does not receive the Nodes", async () => {
+    reports({}, { watches: [] });
+    stored(...lostAt(10));
+    cached(node("pi-3"));
+    expect((await why("node/pi-3")).out).not.toMatch(/^ {2}now /m);
+  });
+});
+
+test("a board out of service is described with the operator who ordered it and the reason", async () => {
+  const because = { kind: "out-of-service", by: "ops:jo", reason: "burnt" } as const;
+  stored({ ...evicted, act: "pod-collected", because, restraints: [] });
+  reports({});
+  const annotations = { "siteward.dev/out-of-service": JSON.stringify({ v: 1, by: "ops:jo", reason: "burnt" }) };
+  const taints = [{ key: "node.kubernetes.io/out-of-service", effect: "NoExecute" }];
+  cached(node("pi-3", { ready: "Unknown", spec: { taints }, annotations }));
+  const text = words((await why("pod/default/web-1")).out);
+  expect(text).toContain("because pi-3 was declared out of service by ops:jo (burnt)");
+  expect(text).toContain(
+    "now node/pi-3: Ready=Unknown, tainted node.kubernetes.io/out-of-service:NoExecute, confirmed dead by ops:jo (burnt)",
+  );
+  expect(text).toContain("now there is no Pod default/web-1");
+});
+
+describe("siteward why last", () => {
+  const held: readonly HeldGroup[] = [
+    {
+      board: "pi-3",
+      act: "pod-evicted",
+      restraint: { why: "valve", of: "acts", count: 10, limit: 10 },
+      since: ago(60_000),
+      count: 9,
+      some: ["pod/default/web-1", "pod/default/web-2"],
+    },
+    {
+      board: "pi-4",
+      act: "board-tainted",
+      restraint: { why: "quarantine" },
+      since: ago(50_000),
+      count: 1,
+      some: ["node/pi-4"],
+    },
+  ];
+
+  const last = async (records: readonly DecisionRecord[], acts: readonly HeldGroup[]) => {
+    const board = new CommandBoard();
+    board.decisions = records.map(Object);
+    board.heldActs = acts.map(Object);
+    const stop = await running(board);
+    const [shown, json] = [await why("last"), await why("last", "--json")];
+    await stop();
+    return { out: words(shown.out), code: shown.code, err: shown.err, json };
+  };
+
+  test("shows the last act, and all that is held back now by board and reason", async () => {
+    reports({});
+    const { out, json } = await last([evicted, heldPod("web-2")], held);
+    expect(out).toContain("pod/default/web-1 was evicted from pi-3 at");
+    expect(out).toContain("Held back now: 10 acts on 2 boards:");
+    expect(out).toContain(
+      "pi-3: 9 pods due to be evicted from pi-3 (pod/default/web-1, pod/default/web-2, and 7 more); held since",
+    );
+    expect(out).toContain(": the safety valve was shut: 10 harmful acts within an hour (limit 10)");
+    expect(out).toContain("pi-4: node/pi-4, due to be tainted NoExecute; held since");
+    expect(JSON.parse(json.out).held).toEqual(held);
+  });
+
+  test("shows what is held back even if nothing was ever done", async () => {
+    reports({});
+    const { out, code, err } = await last([], held);
+    expect([code, err]).toEqual([0, ""]);
+    expect(out).toContain("Held back now: 10 acts on 2 boards:");
+  });
+
+  test("says that nothing is held back now", async () => {
+    reports({});
+    expect((await last([evicted], [])).out).toContain("Nothing is held back now.");
+  });
+
+  test("does not describe on another board what is held back", async () => {
+    reports({ role: "standby", holder: "edge-01", term: 4 });
+    const { out } = await last([evicted], []);
+    expect(out).not.toContain("held back now");
+    expect(out).toContain("edge-01 leads now");
+  });
+});
+
+describe("a board without a record", () => {
+  const asked = async (about: string): Promise<string> => {
+    const stop = await running(new CommandBoard());
+    const { code, err } = await why(about);
+    await stop();
+    expect(code).toBe(1);
+    return err;
+  };
+
+  test("on the leader was not harmed since this board began to lead; its state and the previous leader are named", async () => {
+    reports({ since: "2026-11-20T11:20:00Z", previous: "edge-01" });
+    cached(
+      node("edge-01", {
+        ready: "Unknown",
+        spec: { taints: [{ key: "node.kubernetes.io/unreachable", effect: "NoExecute" }] },
+      }),
+    );
+    const text = await asked("node/edge-01");
+    expect(text).toContain(
+      `nothing was done to node/edge-01 or held back for it since this board, edge-02, began to lead (${local("11:20:00")})`,
+    );
+    expect(text).toContain("now: node/edge-01: Ready=Unknown, tainted node.kubernetes.io/unreachable:NoExecute\n");
+    expect(text).toContain("edge-01 led before: what it did and held back is recorded there.");
+    expect(text).not.toContain("Run this on the board that led at the time");
+  });
+
+  test("that was drained by an operator is shown as cordoned", async () => {
+    reports({});
+    cached(
+      node("pi-3", {
+        spec: { unschedulable: true, taints: [{ key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" }] },
+      }),
+    );
+    const text = await asked("node/pi-3");
+    expect(text).toContain("now: node/pi-3: Ready, cordoned, no taints");
+    expect(text).toContain("Drains and cordons by operators have no record.");
+  });
+
+  test("that does not exist is reported as such", async () => {
+    reports({});
+    cached(node("pi-3"));
+    expect(await asked("node/nonsense")).toBe(
+      "siteward: this site has no Node nonsense, and edge-02 has no record of one\n",
+    );
+  });
+
+  test("is not said to exist or not if the cache is not current", async () => {
+    reports({ role: "standby", holder: "edge-01", term: 4 }, { watches: [] });
+    cached();
+    const text = await asked("node/pi-3");
+    expect(text).toContain("this board, edge-02, has no record of node/pi-3\n");
+    expect(text).toContain("edge-01 leads now");
+  });
 });
