@@ -88,7 +88,10 @@ describe("the decision records", () => {
     freezeSite(site, "30m");
     site.silence("pi-3");
     await site.run("29m");
-    expect(told(site)).toEqual(["board marked as silent board-marked node/pi-3", "held board-tainted node/pi-3 freeze"]);
+    expect(told(site)).toEqual([
+      "board marked as silent board-marked node/pi-3",
+      "held board-tainted node/pi-3 freeze",
+    ]);
     await site.run("10m");
     expect(told(site).slice(2)).toEqual(["done board-tainted node/pi-3", "done pod-evicted pod/default/web-pi-3"]);
   });
@@ -161,7 +164,10 @@ describe("the decision records", () => {
     const site = await calmSite();
     site.silence("pi-1");
     await site.run("10m");
-    expect(told(site)).toEqual(["board marked as silent board-marked node/pi-1", "held board-tainted node/pi-1 verdict"]);
+    expect(told(site)).toEqual([
+      "board marked as silent board-marked node/pi-1",
+      "held board-tainted node/pi-1 verdict",
+    ]);
   });
 
   test("of a site whose leader is deaf show in one story how the link holds an act that was due, and then the quarantine", async () => {

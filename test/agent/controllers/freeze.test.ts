@@ -432,7 +432,7 @@ describe("a board that an operator confirmed to be dead", () => {
 
   /** The leader confirms by what its caches show. */
   const takeOut = (site: SiteModel): Promise<boolean> =>
-    site.execute(takeOutOfService(site.node("a1"), leaseOf(site), "ops:bob", site.now));
+    site.execute(takeOutOfService(site.node("a1"), leaseOf(site), { by: "ops:bob" }, site.now));
 
   test("keeps its pods if it renewed its Lease, which no cache of the leader shows yet", async () => {
     const site = await silent();

@@ -144,7 +144,7 @@ test("a board that is confirmed dead is lost, by the word of an operator, until 
   const confirmed = () => partsOf(site).boards?.lost.some.map(({ name, confirmedBy }) => [name, confirmedBy]);
   expect(confirmed()).toEqual([["pi-2", undefined]]);
   const version = site.api.find(leases, "kube-node-lease/pi-2")?.metadata.resourceVersion ?? "";
-  await site.execute(takeOutOfService(site.node("pi-2"), lease("pi-2", version), "ops:alice", site.now));
+  await site.execute(takeOutOfService(site.node("pi-2"), lease("pi-2", version), { by: "ops:alice" }, site.now));
   await site.run("10s");
   expect(confirmed()).toEqual([["pi-2", "ops:alice"]]);
 });

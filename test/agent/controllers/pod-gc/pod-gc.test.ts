@@ -498,7 +498,13 @@ describe("terminating pods on boards that an operator marked out of service", ()
       metadata: {
         ...marked.metadata,
         annotations: {
-          [outOfServiceAnnotation]: JSON.stringify({ v: 1, by: "ops:jo", reason: "burnt", lease: "7", heartbeat: "H1" }),
+          [outOfServiceAnnotation]: JSON.stringify({
+            v: 1,
+            by: "ops:jo",
+            reason: "burnt",
+            lease: "7",
+            heartbeat: "H1",
+          }),
         },
       },
       status: { conditions: [{ type: "Ready", status: "Unknown", lastHeartbeatTime: "H1" }] },
