@@ -4,6 +4,7 @@ import { type Clock, earlierOf, type Instant, isAfter, laterOf } from "../base/c
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
 import type { Suspended, Suspensions } from "./suspensions.ts";
+import { withHealth } from "./with-health.ts";
 
 const ofBoards = [nodes, leases].map(resourceName);
 
@@ -26,18 +27,7 @@ export class AwakeCaches implements Caches {
   informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
     const cache = this.#caches.informer(resource);
     if (!ofBoards.includes(resourceName(resource))) return cache;
-    const health = (): WatchHealth => whileAwake(cache.health, this.#suspensions.now, this.#clock.now());
-    return {
-      lister: cache.lister,
-      // A getter, because the value is replaced with every event.
-      get health() {
-        return health();
-      },
-      get position() {
-        return cache.position;
-      },
-      onChange: (listen) => cache.onChange(listen),
-    };
+    return withHealth(cache, (watch) => whileAwake(watch, this.#suspensions.now, this.#clock.now()));
   }
 }
 

@@ -4,6 +4,7 @@ import { type Clock, earlierOf, type Instant, laterOf, type Millis } from "../ba
 import { interruptedSince, isInterrupted, type WriteHealth } from "../election/write-health.ts";
 import type { WatchHealth } from "../informer/watch-health.ts";
 import type { Cache, Caches } from "../loop/site-view.ts";
+import { withHealth } from "./with-health.ts";
 
 /** Where the health of writes comes from, and the longest interruption that is not an outage. */
 export interface WritableLeasesDeps {
@@ -30,19 +31,8 @@ export class WritableLeases implements Caches {
   informer<T extends KubeObject>(resource: Resource<T>): Cache<T> {
     const cache = this.#caches.informer(resource);
     if (resourceName(resource) !== resourceName(leases)) return cache;
-    const health = (): WatchHealth =>
-      whileWritable(cache.health, this.#deps.writes(), this.#deps.blip, this.#clock.now());
-    return {
-      lister: cache.lister,
-      // A getter, because the value is replaced with every event.
-      get health() {
-        return health();
-      },
-      get position() {
-        return cache.position;
-      },
-      onChange: (listen) => cache.onChange(listen),
-    };
+    const { writes, blip } = this.#deps;
+    return withHealth(cache, (watch) => whileWritable(watch, writes(), blip, this.#clock.now()));
   }
 }
 
