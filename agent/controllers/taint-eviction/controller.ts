@@ -4,7 +4,7 @@ import { keyOf } from "../../api/meta.ts";
 import { boardOf } from "../../api/pods.ts";
 import { covers } from "../../api/resource-version.ts";
 import { boardLeaseKey, leases, nodes, pods } from "../../api/resources.ts";
-import { isLifecycleKey, noExecuteTaints, taintOf } from "../../api/taints.ts";
+import { noExecuteTaints, taintOf } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
 import type { Confirmed, SilenceFacts } from "../../decisions/grounds.ts";
 import { type Holds, noHolds } from "../../holds/holds.ts";
@@ -22,11 +22,10 @@ import { examinedNow } from "../node-lifecycle/verdict-now.ts";
 import type { Budget, RunningTaint } from "../node-lifecycle/zones/budget.ts";
 import { openValve, type ValveAt } from "../safety-valve.ts";
 import { decide, remember } from "./decide.ts";
-import { NodeReads } from "./node-reads.ts";
 import type { PodState } from "./pod-state.ts";
 import { Thaw } from "./thaw.ts";
-import { durableTimers, type EvictionTimer, ranFor } from "./timer.ts";
-import { decisive, identityOf, keyOfIdentity } from "./window.ts";
+import { durableTimers, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
+import { decisive, identityOf } from "./window.ts";
 
 export interface TaintEvictionDeps {
   readonly settings: NodeLifecycleSettings;
@@ -69,7 +68,7 @@ export const taintEviction = ({
   const thaw = new Thaw(settings);
   const nodeReads = new NodeReads();
   const nodeOf = (node: Node, timer: EvictionTimer, site: SiteView): Promise<Node | undefined> =>
-    isOfReport(timer) ? nodeReads.newerThan(node, site) : site.fetch(nodes, node.metadata.name);
+    isOfOwnTaints(timer) ? nodeReads.newerThan(node, site) : site.fetch(nodes, node.metadata.name);
   return {
     name: "taint-eviction",
     reads: [nodes, leases, pods],
@@ -136,10 +135,6 @@ const isOneMoment = (node: Node, pod: Pod, site: SiteView, settings: NodeLifecyc
   [nodes, pods].every((resource) => isInStep(site.watch(resource), settings, site.now)) &&
   covers(site.position(pods), node.metadata.resourceVersion) &&
   covers(site.position(nodes), pod.metadata.resourceVersion);
-
-/** Whether only our own taints limit the stay: then the pods of a board, which are often due together, share its Node. */
-const isOfReport = ({ taints }: EvictionTimer): boolean =>
-  taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
 
 interface SeenPod {
   readonly pod: Pod;
@@ -250,3 +245,24 @@ function* keysOnBoard({ key, before, after }: Seen<Node>, site: SiteView): Gener
 
 const taintIdentities = (node: Node | undefined): readonly string[] =>
   node === undefined ? [] : noExecuteTaints(node).map(identityOf);
+
+/** For how long the passes over the pods of a board share a read of its Node. */
+const moment: Millis = 1000;
+
+/** Reads of Nodes from the API. The pods of a board are often due at the same time. */
+class NodeReads {
+  readonly #reads = new Map<string, { readonly at: Instant; readonly node: Promise<Node | undefined> }>();
+
+  /**
+   * The Node as the API had it within the last second, but not in an older version than the cached one; undefined if it
+   * has none.
+   */
+  async newerThan({ metadata: { name, resourceVersion } }: Node, site: SiteView): Promise<Node | undefined> {
+    for (const [board, { at }] of this.#reads) if (elapsed(at, site.now) >= moment) this.#reads.delete(board);
+    const recent = await this.#reads.get(name)?.node;
+    if (recent && covers(recent.metadata.resourceVersion, resourceVersion)) return recent;
+    const node = site.fetch(nodes, name);
+    this.#reads.set(name, { at: site.now, node });
+    return node;
+  }
+}

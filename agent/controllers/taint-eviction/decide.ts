@@ -31,7 +31,7 @@ import { harmlessIfNew, type ValveNow, valveFactsOn } from "../safety-valve.ts";
 import { eventOn, markDisrupted, refOf, remove } from "./eviction-actions.ts";
 import type { PodState } from "./pod-state.ts";
 import type { EvictionHold } from "./thaw.ts";
-import { deadlineOf, type EvictionTimer, ranFor } from "./timer.ts";
+import { deadlineOf, type EvictionTimer, isOfOwnTaints, ranFor } from "./timer.ts";
 import { identityOf, isDated, keyOfIdentity, limited, shortest, type Window, windowOf } from "./window.ts";
 
 type EvictionSettings = Pick<NodeLifecycleSettings, "policy" | "gracePeriod">;
@@ -100,7 +100,7 @@ export function remember(
   const overtaken = failures.some(isConflict);
   // The next attempt would be doubted. Doubting it in a separate pass would end the backoff, because that pass
   // succeeds.
-  const doubted = !decision.memory.taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
+  const doubted = !isOfOwnTaints(decision.memory);
   const memory: EvictionTimer = { ...decision.memory, sentAt: undefined, tries, overtaken, doubted };
   if (isRefused) return { ...rest, memory, requeueAfter: backoff(tries, refusedRetry) };
   if (!overtaken) return { ...rest, memory };

@@ -1,5 +1,7 @@
+import { isLifecycleKey } from "../../api/taints.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { Durable } from "../../loop/controller.ts";
+import { keyOfIdentity } from "./window.ts";
 
 /** The time that a pod may still stay on its tainted board. */
 export interface EvictionTimer {
@@ -29,6 +31,10 @@ export interface EvictionTimer {
    */
   readonly doubted: boolean;
 }
+
+/** Whether the timer runs for nothing but our own taints. */
+export const isOfOwnTaints = ({ taints }: Pick<EvictionTimer, "taints">): boolean =>
+  taints.every((taint) => isLifecycleKey(keyOfIdentity(taint)));
 
 export const deadlineOf = ({ start, length }: EvictionTimer): Instant => shifted(start, length);
 
