@@ -91,6 +91,16 @@ const beginning = (restoredAt: Instant): Quarantine => ({
   releasedAt: undefined,
 });
 
+/** The end of a quarantine in which not all boards report; undefined while its time does not run. */
+export function endWithoutReports(
+  { countedAt, liveFor }: Quarantine,
+  gracePeriod: Millis,
+  now: Instant,
+): Instant | undefined {
+  const end = countedAt && shifted(countedAt, gracePeriod - liveFor);
+  return end && isAfter(end, now) ? end : undefined;
+}
+
 /** Whether the quarantine is still going on. */
 export const isQuarantineActive = ({ restoredAt, releasedAt }: Quarantine): boolean =>
   restoredAt !== undefined && releasedAt === undefined;

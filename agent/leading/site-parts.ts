@@ -16,7 +16,7 @@ import { freezeOn, type Holds, slowAfter } from "../holds/holds.ts";
 import { keptForTaints } from "../holds/valve.ts";
 import type { ValveBook } from "../holds/valve-book.ts";
 import type { InformerStats } from "../informer/informer-stats.ts";
-import { isQuarantineActive, isRecovering, type Quarantine } from "../judgement/link.ts";
+import { endWithoutReports, isQuarantineActive, isRecovering } from "../judgement/link.ts";
 import { silenceBegan } from "../judgement/past-silence.ts";
 import { flappingSince } from "../judgement/respites.ts";
 import { isSilent, isWitnessed, type Verdict } from "../judgement/verdict.ts";
@@ -201,29 +201,17 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
       why: "quarantine after an outage: not every board has reported again",
       since,
       awaited: awaited(site, since),
-      until: latestEnd(site.quarantine, of.config.nodeLifecycle.gracePeriod, now),
+      until: endWithoutReports(site.quarantine, of.config.nodeLifecycle.gracePeriod, now),
     },
   };
 }
 
 /** The boards that have sent no heartbeat since an outage ended. */
 function awaited({ boards }: SiteMemory, since: Instant): NonNullable<EvictionPart["held"]>["awaited"] {
-  const names = [...boards].flatMap(
-    ([
-      name,
-      {
-        health: { reportedAt },
-      },
-    ]) => (reportedAt !== undefined && !isAfter(since, reportedAt) ? [] : [name]),
-  );
+  const hasReported = ({ reportedAt }: NodeHealth): boolean => reportedAt !== undefined && !isAfter(since, reportedAt);
+  const names = [...boards].flatMap(([name, { health }]) => (hasReported(health) ? [] : [name]));
   return { count: names.length, some: names.sort(inTextOrder).slice(0, mostNamed) };
 }
-
-/** The end of a quarantine in which not all boards report; undefined while its time does not run. */
-const latestEnd = ({ countedAt, liveFor }: Quarantine, gracePeriod: Millis, now: Instant): Instant | undefined => {
-  const end = countedAt && shifted(countedAt, gracePeriod - liveFor);
-  return end && isAfter(end, now) ? end : undefined;
-};
 
 function valvePart(
   { boards }: SiteMemory,
