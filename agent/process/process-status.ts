@@ -4,6 +4,7 @@ import { makeFolder } from "../../storage/make-folder.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import type { Io } from "../base/io.ts";
+import { listed } from "../base/text/listed.ts";
 import { formatDuration } from "../base/time/duration.ts";
 import { bootClock, bootId, model, processMemory, ramBytes } from "../board/facts.ts";
 import { readFact } from "../board/read-fact.ts";
@@ -175,12 +176,12 @@ function ownProblems(view: ProcessView, now: Instant): ProblemPart[] {
     message: `${name} has made no progress for ${formatDuration(elapsed(since, now))}`,
     hint: `${isWatched ? "systemd restarts the agent" : "restart the agent"}; this is a bug in the agent: report it, with the log`,
   }));
-  const [first, ...more] = refused;
+  const [first] = refused;
   if (first !== undefined) {
     found.push({
       type: "ConfigRefused",
       severity: "warning",
-      message: `the new configuration is invalid, and the previous one stays in force: ${first}${more.length > 0 ? `, and ${more.length} more` : ""}`,
+      message: `the new configuration is invalid, and the previous one stays in force: ${listed([first], refused.length)}`,
       hint: "correct the file (siteward config check FILE), then: systemctl reload siteward",
     });
   }

@@ -1,5 +1,6 @@
 import { elapsed, type Instant } from "../base/clock.ts";
 import { counted } from "../base/text/counted.ts";
+import { listed } from "../base/text/listed.ts";
 import { isoTime } from "../base/time/iso-time.ts";
 import type { NamedBoard, NamedBoards, Parts, ProblemPart, UndrainedBoard } from "./parts.ts";
 
@@ -65,8 +66,7 @@ function cutOffText({ count, some }: NamedBoards, now: Instant): string {
   const names = some.map(
     (board) => `${board.name} (${whenOf(board, now)}, ${runningTexts[board.witness ?? "lan"].several})`,
   );
-  const rest = count - some.length;
-  return `${count} boards do not reach the API but run, so their pods stay: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  return `${count} boards do not reach the API but run, so their pods stay: ${listed(names, count)}`;
 }
 
 const runningTexts: Readonly<
@@ -103,7 +103,7 @@ const atPresent = {
   afterwards: "",
 };
 
-/** While the judgement is paused: these boards may be back, and nobody would know. */
+/** While the judgement is paused: these boards may be back without being noticed. */
 const atLastJudgement: typeof atPresent = {
   lost: {
     one: "was lost at the last judgement: it had been silent since",
@@ -146,8 +146,7 @@ export function sentence(
     const confirmed = board.confirmedBy === undefined ? "" : `, confirmed dead by ${board.confirmedBy}`;
     return `${board.name} (${whenOf(board, now)}${confirmed})`;
   });
-  const rest = count - some.length;
-  return `${count} ${several}: ${names.join(", ")}${rest > 0 ? `, and ${rest} more` : ""}`;
+  return `${count} ${several}: ${listed(names, count)}`;
 }
 
 const whenOf = ({ since, neverHeard }: NamedBoard, now: Instant): string =>

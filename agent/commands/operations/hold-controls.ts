@@ -2,6 +2,7 @@ import type { Node } from "../../api/core.ts";
 import { boardLeaseKey, leases } from "../../api/resources.ts";
 import { elapsed, type Instant, type Millis, shifted } from "../../base/clock.ts";
 import type { JsonRecord } from "../../base/json.ts";
+import { listed } from "../../base/text/listed.ts";
 import { formatDuration } from "../../base/time/duration.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardVerdicts } from "../../controllers/board-verdicts.ts";
@@ -251,8 +252,7 @@ export function notSilent(
       const record = typeof judge === "object" ? judge.boards.get(facts.board) : undefined;
       return `${facts.board} ${aliveText(facts, record?.health.reportedAt, pass.now)}`;
     });
-    const rest = alive.length - reasons.length;
-    const message = `not dead: ${reasons.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+    const message = `not dead: ${listed(reasons, alive.length, "; ")}`;
     return refused(409, "board-alive", message, { alive: alive.map(({ board }) => board) });
   }
   const open = verdicts.filter(({ verdict }) => verdict !== "unproven" && verdict !== "dead");

@@ -20,6 +20,7 @@ import {
 } from "../../api/resources.ts";
 import { type Millis, sleep } from "../../base/clock.ts";
 import { asRecord } from "../../base/json.ts";
+import { listed } from "../../base/text/listed.ts";
 import type { Status } from "../../status/schema.ts";
 import type { ApiAnswer, ApiProbe } from "../api-probe.ts";
 import { configOf, type Patient } from "../patient.ts";
@@ -91,9 +92,8 @@ export function mirrorVerdictOf(
   const broken = watches.filter(({ state }) => state === "failing" || state === "silent");
   if (broken.length > 0) {
     const named = broken.slice(0, 3).map(({ resource, state }) => `${resource} ${state}`);
-    const more = broken.length > 3 ? `, and ${broken.length - 3} more` : "";
     return warn(
-      `${broken.length} of ${watches.length} watches receive nothing (${named.join(", ")}${more}), so the cache is out of date`,
+      `${broken.length} of ${watches.length} watches receive nothing (${listed(named, broken.length)}), so the cache is out of date`,
       "siteward status shows why they fail; the agent reopens the watches by itself.",
     );
   }

@@ -1,4 +1,5 @@
 import { pointerSteps } from "../../base/json.ts";
+import { listed } from "../../base/text/listed.ts";
 import { type LeftOut, whyNotToLeadWithout } from "../../config/remote-fit.ts";
 import type { Fault, RemoteRejection } from "../../config/remote-record.ts";
 import type { ProblemPart } from "../../status/parts.ts";
@@ -52,8 +53,7 @@ export const leftOutText = ({ version, faults }: LeftOut): string =>
 
 function faultsText(faults: readonly Fault[]): string {
   const shown = faults.slice(0, mostShown).map(faultText);
-  const rest = faults.length - shown.length;
-  return `${shown.join("; ")}${rest > 0 ? `; and ${rest} more` : ""}`;
+  return listed(shown, faults.length, "; ");
 }
 
 const mostShown = 3;

@@ -3,6 +3,7 @@ import type { Ambient } from "../../base/ambient.ts";
 import { backoff } from "../../base/backoff.ts";
 import { elapsed, type Instant, isAfter, type Millis, nextTurn, shifted, sleep } from "../../base/clock.ts";
 import { WakeSignal } from "../../base/concurrency/wake-signal.ts";
+import { listed } from "../../base/text/listed.ts";
 import { fullBucket, nextToken, type Rate, take } from "../../base/token-bucket.ts";
 import { aclHint, hangUpHint, sizeHint } from "../mqtt/broker-hints.ts";
 import { type BrokerLink, type LinkError, type MqttMessage, PublishError } from "../mqtt/link.ts";
@@ -432,11 +433,10 @@ export class OutboxPublisher {
       return;
     }
     const topics = [...new Set(this.#refused.values())];
-    const more = topics.length > mostNamed ? `, and ${topics.length - mostNamed} more` : "";
     linkProblems.report({
       type: refuses,
       severity: "warning",
-      message: `messages are waiting because the broker refuses them: ${topics.slice(0, mostNamed).join(", ")}${more}`,
+      message: `messages are waiting because the broker refuses them: ${listed(topics.slice(0, mostNamed), topics.length)}`,
       hint: aclHint(identity),
     });
   }

@@ -2,6 +2,7 @@ import { sentenceOf } from "../../../base/errors.ts";
 import { exit } from "../../../base/exit-codes.ts";
 import type { Args, Io, Run } from "../../../base/io.ts";
 import { counted } from "../../../base/text/counted.ts";
+import { listed } from "../../../base/text/listed.ts";
 import { jsonText } from "../../../base/text/terminal-text.ts";
 import { wrap } from "../../../base/text/wrap.ts";
 import { writeNew } from "../../../config/durable-file.ts";
@@ -236,7 +237,7 @@ function printHeld(io: Io, held: readonly HeldGroup[], times: Times): void {
   const boards = new Set(held.map(({ board }) => board)).size;
   io.stdout.line(`Held back now: ${counted(total, "act")} on ${counted(boards, "board")}:`);
   for (const { board, act, restraint, since, count, some } of held) {
-    const named = `${some.join(", ")}${count > some.length ? `, and ${count - some.length} more` : ""}`;
+    const named = listed(some, count);
     const what = act.startsWith("board-")
       ? `${named}, due to be ${doneText({ act, board })}`
       : `${counted(count, "pod")} due to be ${doneText({ act, board })} (${named})`;
