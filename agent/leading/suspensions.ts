@@ -27,7 +27,7 @@ const shortest: Millis = 2000;
 export class Suspensions {
   readonly #clock: Clock;
   readonly #blip: Millis;
-  /** When the process last ran; undefined while nobody watches it. */
+  /** When the process last ran; undefined while `run` does not watch it. */
   #ranAt: Instant | undefined;
   #suspended = neverSuspended;
 

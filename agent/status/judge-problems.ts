@@ -111,7 +111,7 @@ export function lagProblems({ judgement, api, now }: Parts): readonly ProblemPar
 
 /**
  * The problem of a site whose judgement an operator has paused. What the status says of zones and boards is as old as the
- * last judgement, and nobody knows which boards have fallen silent since.
+ * last judgement; which boards have fallen silent since is unknown.
  */
 export function pausedProblems({ judgement, now }: Parts): readonly ProblemPart[] {
   if (!judgement?.isPaused) return [];

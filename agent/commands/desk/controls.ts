@@ -88,7 +88,7 @@ export interface SiteControls {
     dryRun: boolean,
     signal: AbortSignal,
   ): Promise<Effect>;
-  /** Cordons a board, or uncordons it; If `board` is undefined, this means this board, whose drain an uncordon ends. */
+  /** Cordons a board, or uncordons it. If `board` is undefined, this board is meant. An uncordon ends its drain. */
   cordon(
     board: string | undefined,
     cordoned: boolean,

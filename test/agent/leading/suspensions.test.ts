@@ -33,6 +33,7 @@ function caches(): Caches {
     restoredAt: undefined,
     notLiveSince: undefined,
   };
+  // Nothing but the health of a cache is asked.
   return new AwakeCaches(clock, { informer: () => ({ health }) } as unknown as Caches, suspensions);
 }
 

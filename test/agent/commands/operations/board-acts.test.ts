@@ -30,6 +30,7 @@ function confirm(site: SiteModel, asked: (name: string) => void = () => {}, dryR
     random: new SeededRandom(),
     log: new RecordingLog(),
   };
+  // Only what a confirmation uses: the rest of a site would be a second one.
   const deps = {
     ambient,
     caches: site.api,

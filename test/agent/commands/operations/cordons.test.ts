@@ -45,6 +45,7 @@ class Site {
       userAgent: "siteward/1",
     });
     const events = { record: () => {} };
+    // Only what orders about cordons use.
     const deps = {
       ...{ ambient, client, config: { board: { node: "pi-1" } }, current: { term: new TestTerm() } },
       executor: new Executor(ambient, { client, events, inflight: 4 }),

@@ -45,6 +45,7 @@ class Leader {
       [nodes, { list: () => [node], get: () => node }],
       [leases, { get: () => undefined }],
     ]);
+    // Only what orders about holds use.
     this.controls = new HoldControls({
       ...{ ambient, holds: this.book, config: { judgement: { recovery: 600_000 } } },
       valve: { holdingSince: undefined },
