@@ -3,6 +3,7 @@ import { earlierOf, elapsed, type Instant, isAfter, type Millis, shifted } from 
 import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
 import { longestTakeover } from "./follower-pace.ts";
 import { type ClaimRest, FruitlessClaims } from "./fruitless-claims.ts";
+import type { CandidateReading } from "./lease-observer.ts";
 import type { Candidate } from "./lease-rules.ts";
 import type { TermEnding } from "./term.ts";
 
@@ -32,7 +33,15 @@ export interface CandidacyDeps {
   readonly formerRest?: Rest | undefined;
 }
 
-/** Decides whether this board stands for election: not while it rests, nor while `whyNotToStand` objects. */
+/**
+ * Decides whether this board stands for election: not while it rests, nor while `whyNotToStand` objects. The elector
+ * calls it in this order:
+ *
+ * 1. `beginAttempt`, before the Lease is read: ends a rest that is over.
+ * 2. `noteRead`, after the read: decides whether the Lease is claimed now.
+ * 3. If it is, one of `noteTermBegun` and `noteLateAnswer`. If the read or the claim failed, `noteFailure`.
+ * 4. `noteTermEnded`, for a term that had begun.
+ */
 export class Candidacy {
   readonly #ambient: Ambient;
   readonly #deps: CandidacyDeps;
@@ -50,7 +59,7 @@ export class Candidacy {
    * count, because the other boards may not have been able to claim it either.
    */
   #shownFree: Millis = 0;
-  /** The reason at the last `check`. */
+  /** The reason when this board last found the Lease free. */
   #reason: string | undefined;
 
   constructor(ambient: Ambient, deps: CandidacyDeps) {
@@ -80,57 +89,50 @@ export class Candidacy {
     return this.#deps.whyNotToStand(this.#freeSince ? elapsed(this.#freeSince, now) : 0);
   }
 
-  /** Whether this board may claim the Lease, which is free. Logs when the reason changes. */
-  check(now: Instant): boolean {
-    this.#freeSince ??= now;
-    this.#shownFree += this.#freeAt ? elapsed(this.#freeAt, now) : 0;
-    this.#freeAt = now;
-    this.#endUnusedRest(now);
-    const reason = this.reason(now);
-    if (reason !== this.#reason) {
-      this.#ambient.log.info(reason ? "not standing for election" : "standing for election again", { reason });
-    }
-    this.#reason = reason;
-    if (reason !== undefined) this.#deps.standsAside?.();
-    return reason === undefined;
-  }
-
   /** Why this board does not lead although its claims are written to the Lease; undefined if that is not the case. */
   get fruitless(): string | undefined {
     return this.#fruitless.isEmpty ? undefined : tooLate;
   }
 
-  /** This board is about to send a claim. */
-  onClaimSent(): void {
+  /** Forgets a rest that has ended, and deletes it from the store, because a stored rest starts over after a reboot. */
+  beginAttempt(now: Instant): void {
+    if (this.#rest !== undefined && !this.#isResting(now)) this.#endRest(this.#rest);
+  }
+
+  /** Takes note of a read of the Lease. Returns whether this board claims the Lease now. */
+  noteRead({ step, seen, isUnanswered }: CandidateReading, now: Instant): boolean {
+    if (isUnanswered) this.noteLateAnswer(now);
+    if (seen.state.is === "held") this.#fruitless.onOtherHolder();
+    if (step.do === "wait") {
+      this.#noteNotFree();
+      return false;
+    }
+    this.#noteFree(now);
+    this.#endUnusedRest(now);
+    if (!this.#stands(now)) return false;
     this.#fruitless.onClaimSent();
+    return true;
   }
 
-  /** A read showed a claim, or a renewal, whose answer did not arrive in time. */
-  onUnansweredClaim(): void {
-    this.#restAfterClaim(this.#fruitless.onUnansweredClaim(this.#isResting(this.#ambient.clock.now())));
+  /** The claim won a term that can still be trusted. */
+  noteTermBegun(): void {
+    this.#noteNotFree();
   }
 
-  /** A term of this board has ended. `isRenewed`: whether a renewal was answered during it. */
-  onTermEnded(ending: TermEnding, term: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
-    const isResting = this.#isResting(this.#ambient.clock.now());
-    this.#restAfterClaim(this.#fruitless.onTermEnded(ending, { ...term, isResting }));
-  }
-
-  /** Another board holds the Lease. */
-  onOtherHolder(): void {
-    this.#fruitless.onOtherHolder();
-  }
-
-  /** The Lease is not free to claim. */
-  onLeaseNotFree(): void {
-    this.#freeSince = undefined;
-    this.#freeAt = undefined;
-    this.#shownFree = 0;
+  /** A claim was written, but its answer did not arrive, or arrived too late for the term to be trusted. */
+  noteLateAnswer(now: Instant): void {
+    this.#restAfterClaim(this.#fruitless.onUnansweredClaim(this.#isResting(now)));
   }
 
   /** The Lease could not be read or claimed. */
-  onAttemptFailed(): void {
+  noteFailure(): void {
     this.#freeAt = undefined;
+  }
+
+  /** A term of this board has ended. `isRenewed`: whether a renewal was answered during it. */
+  noteTermEnded(ending: TermEnding, term: { readonly isRenewed: boolean; readonly lasted: Millis }): void {
+    const isResting = this.#isResting(this.#ambient.clock.now());
+    this.#restAfterClaim(this.#fruitless.onTermEnded(ending, { ...term, isResting }));
   }
 
   /** Makes this board not stand for `duration`. A restart ends this rest. */
@@ -146,6 +148,29 @@ export class Candidacy {
     const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
     this.#deps.rememberRest?.(rest);
     this.#rest = { ...rest, isStored: true };
+  }
+
+  #noteFree(now: Instant): void {
+    this.#freeSince ??= now;
+    this.#shownFree += this.#freeAt ? elapsed(this.#freeAt, now) : 0;
+    this.#freeAt = now;
+  }
+
+  #noteNotFree(): void {
+    this.#freeSince = undefined;
+    this.#freeAt = undefined;
+    this.#shownFree = 0;
+  }
+
+  /** Whether this board may claim the Lease, which is free. Logs when the reason changes. */
+  #stands(now: Instant): boolean {
+    const reason = this.reason(now);
+    if (reason !== this.#reason) {
+      this.#ambient.log.info(reason ? "not standing for election" : "standing for election again", { reason });
+    }
+    this.#reason = reason;
+    if (reason !== undefined) this.#deps.standsAside?.();
+    return reason === undefined;
   }
 
   #restAfterClaim(rest: ClaimRest | undefined): void {
@@ -164,11 +189,6 @@ export class Candidacy {
 
   #isResting(now: Instant): boolean {
     return this.#rest !== undefined && isAfter(this.#rest.until, now);
-  }
-
-  /** Forgets a rest that has ended, and deletes it from the store, because a stored rest starts over after a reboot. */
-  expire(now: Instant): void {
-    if (this.#rest !== undefined && !this.#isResting(now)) this.#endRest(this.#rest);
   }
 
   /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order is pointless. */

@@ -3,8 +3,8 @@ import { hintOf, sentenceOf } from "../base/errors.ts";
 import type { LeaseTiming } from "../base/lease-timing.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { Candidacy } from "./candidacy.ts";
-import type { ElectionFailure, Leadership } from "./leadership.ts";
 import type { LeaseObserver } from "./lease-observer.ts";
+import type { ElectionFailure, TermRun } from "./term-run.ts";
 
 /** The election as seen by this board, for the status and the operators' commands. */
 export interface ElectorView {
@@ -66,21 +66,21 @@ interface ElectorParts {
   readonly observer: LeaseObserver;
   readonly candidacy: Candidacy;
   /** The current term of this process, or its last one; undefined if it has never led. */
-  readonly leadership: Leadership | undefined;
+  readonly termRun: TermRun | undefined;
   /** The failure of the last attempt to acquire the Lease. */
   readonly failure: ElectionFailure | undefined;
 }
 
 export function electorView(parts: ElectorParts, now: Instant): ElectorView {
-  const { identity, timing, observer, candidacy, leadership } = parts;
+  const { identity, timing, observer, candidacy, termRun } = parts;
   const { seen, holderSince, lastHolder } = observer;
   const record = seen?.state.record;
-  const leads = leadership?.term.standsAt(now) ?? false;
-  const renewals = leadership?.stats();
+  const leads = termRun?.term.standsAt(now) ?? false;
+  const renewals = termRun?.stats();
   const failure = leads ? renewals?.failure : parts.failure;
   const notStanding = leads ? undefined : candidacy.reason(now);
   const fruitless = leads || notStanding !== undefined ? undefined : candidacy.fruitless;
-  const over = leads ? undefined : leadership?.term.over;
+  const over = leads ? undefined : termRun?.term.over;
   return {
     role: leads ? "leader" : "follower",
     identity,

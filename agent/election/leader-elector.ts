@@ -11,25 +11,24 @@ import { FencedError } from "../execution/fence.ts";
 import { Candidacy, type CandidacyDeps, candidateProblems } from "./candidacy.ts";
 import { type ElectorView, electorView } from "./elector-view.ts";
 import { FollowerPace, type FollowerPaceDeps } from "./follower-pace.ts";
+import { type LeaderLock, longestClaim, longestRequest, withTimeout } from "./lease-lock.ts";
+import { LeaseObserver } from "./lease-observer.ts";
+import type { LeaseRecord } from "./lease-record.ts";
+import type { Candidate, CandidateStep } from "./lease-rules.ts";
 import {
   type AcquiredLease,
   type AnnotationSources,
   type ElectionFailure,
-  Leadership,
-  type LeadershipDeps,
-} from "./leadership.ts";
-import type { LeaderLock } from "./lease-lock.ts";
-import { LeaseObserver } from "./lease-observer.ts";
-import type { LeaseRecord } from "./lease-record.ts";
-import type { Candidate, CandidateStep } from "./lease-rules.ts";
-import { longestClaim, longestRequest, withTimeout } from "./request-bound.ts";
+  TermRun,
+  type TermRunDeps,
+} from "./term-run.ts";
 import { neverWritten, type WriteHealth } from "./write-health.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
-  readonly blip: LeadershipDeps["blip"];
+  readonly blip: TermRunDeps["blip"];
   /** Emits the Events "became leader" and "stopped leading"; undefined if there are none. */
-  readonly announce?: LeadershipDeps["announce"];
+  readonly announce?: TermRunDeps["announce"];
   /**
    * The highest term that another part of this process has read from the Lease; undefined if none has. It counts like
    * one that the election read itself: the next claim writes a higher one.
@@ -44,11 +43,11 @@ export interface LeaderCallbacks {
   /**
    * Does the work of a term until its signal aborts. The Lease is released, or claimed again, only after it has ended.
    */
-  readonly lead: LeadershipDeps["lead"];
+  readonly lead: TermRunDeps["lead"];
   /** The annotations to write with each renewal. */
   readonly carried: AnnotationSources;
   /** Receives the Lease's annotations after every read by this board, regardless of whether it leads. */
-  readonly onRead?: LeadershipDeps["onRead"];
+  readonly onRead?: TermRunDeps["onRead"];
 }
 
 /** The result of an attempt to acquire the Lease: it was acquired, or another attempt follows after a pause. */
@@ -57,15 +56,17 @@ type Attempt = { readonly won: AcquiredLease } | { readonly pause: Millis };
 /**
  * Stands for election until the process ends. Losing the Lease ends the work of the term and nothing else.
  *
- * 1. Every board reads the Lease and times its changes on its own clock, because times written by other boards mean
- *    nothing.
- * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old.
- * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless `whyNotToStand`
- *    objects.
+ * 1. Every board reads the Lease (`LeaseLock`) and times its changes on its own clock, because times written by other
+ *    boards mean nothing (`LeaseObserver`; the rules of steps 1 to 4 are in `lease-rules.ts`).
+ * 2. While another board holds the Lease, a follower waits until the last change that it saw is a full duration old
+ *    (`FollowerPace`).
+ * 3. It claims a Lease that is absent, released, expired or held by its own previous process, unless it rests or
+ *    `whyNotToStand` objects (`Candidacy`).
  * 4. `#claim` writes the holder and the highest term seen plus one. A conflict means that another board was faster.
- *    The claim has its own time limit; a board whose claims are written but answered too late rests (`Candidacy`).
- * 5. `#lead` opens a `Leadership`, whose term is trusted from the start of the claim for the duration less a margin.
- * 6. `Leadership` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
+ *    The claim has its own time limit; a board whose claims are written but answered too late rests (`FruitlessClaims`).
+ * 5. `#lead` opens a `TermRun`, whose term is trusted from the start of the claim for the duration less a margin
+ *    (`LeaseTerm`).
+ * 6. `TermRun` runs the work (`lead`) and renews the Lease every `retry`; each renewal extends the trust.
  * 7. `fence` checks the term right before each write of that work, so that nothing is sent once another board may lead.
  * 8. A term ends on stop, on step-down, if its work ends, after `renewDeadline` without a renewal, or if the Lease is lost.
  * 9. The term's signal aborts. Once the work has ended, a Lease that is still ours is released, so that no board waits
@@ -81,8 +82,9 @@ export class LeaderElector {
   readonly #observer: LeaseObserver;
   readonly #candidacy: Candidacy;
   readonly #bell: WakeSignal;
-  #leadership: Leadership | undefined;
-  /** The work of the current or last term, for `handOver` to wait for. */
+  /** The current term of this process, or its last one; undefined if it has never led. */
+  #termRun: TermRun | undefined;
+  /** Resolves when `#termRun` has ended and its Lease is released, for `handOver` to wait for. */
   #leading: Promise<unknown> = Promise.resolve();
   #error: ElectionFailure | undefined;
   /** If the election has made no progress by this instant, it hangs. */
@@ -120,24 +122,24 @@ export class LeaderElector {
 
   view(): ElectorView {
     const { identity, timing } = this.#deps;
-    const [observer, candidacy, leadership] = [this.#observer, this.#candidacy, this.#leadership];
-    const parts = { identity, timing, observer, candidacy, leadership, failure: this.#error };
+    const [observer, candidacy, termRun] = [this.#observer, this.#candidacy, this.#termRun];
+    const parts = { identity, timing, observer, candidacy, termRun, failure: this.#error };
     return electorView(parts, this.#ambient.clock.now());
   }
 
   /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
   get writes(): WriteHealth {
-    return this.#leadership?.writes ?? neverWritten;
+    return this.#termRun?.writes ?? neverWritten;
   }
 
   /** The site's Lease, for Events about the site; undefined if this process has never led. */
   get lease(): ObjectRef | undefined {
-    return this.#leadership?.about;
+    return this.#termRun?.about;
   }
 
   /** When the current attempt or renewal must have ended, or the next one begins; "idle" outside of `run`. */
   progress(): Progress {
-    const [next, renewal] = [this.#progressDue, this.#leadership?.progressDue];
+    const [next, renewal] = [this.#progressDue, this.#termRun?.progressDue];
     return { name: "election", at: next !== "idle" && renewal && isAfter(renewal, next) ? renewal : next };
   }
 
@@ -149,7 +151,7 @@ export class LeaderElector {
   /** Releases the Lease if this board holds it; the board does not stand again for `rest`. */
   stepDown(why: string, rest: Millis): void {
     this.#candidacy.rest(why, rest);
-    this.#leadership?.leave(why);
+    this.#termRun?.leave(why);
   }
 
   /**
@@ -161,25 +163,25 @@ export class LeaderElector {
     why: string,
     { rest, to, message }: { readonly rest: Millis; readonly to: string | undefined; readonly message: string },
   ): Promise<boolean> {
-    const leadership = this.#leadership;
+    const termRun = this.#termRun;
     // Stored before the release, so that this board does not acquire the Lease again, no matter what happens
     // afterwards.
     this.#candidacy.storeRest(why, rest, { isOrdered: true });
-    if (leadership === undefined || leadership.term.over !== undefined) return false;
-    const { about, termForLastEvents } = leadership;
+    if (termRun === undefined || termRun.term.over !== undefined) return false;
+    const { about, termForLastEvents } = termRun;
     this.#deps.announce?.(
       { do: "event", about, severity: "Normal", reason: "LeaderStepDown", message },
       termForLastEvents,
     );
-    leadership.leave(why, to);
+    termRun.leave(why, to);
     await this.#leading;
-    return leadership.isReleased;
+    return termRun.isReleased;
   }
 
   /** Renews the Lease now, with the carried annotations. Rejects if this board does not lead, or stops leading. */
   async renewNow(): Promise<void> {
-    if (this.#leadership === undefined) throw new FencedError("another board leads");
-    await this.#leadership.renewNow();
+    if (this.#termRun === undefined) throw new FencedError("another board leads");
+    await this.#termRun.renewNow();
   }
 
   /** Reads the Lease, and claims it if this board may stand and no other process can believe that it leads. */
@@ -187,26 +189,24 @@ export class LeaderElector {
     const { clock } = this.#ambient;
     const { lock, timing } = this.#deps;
     const period = this.#pace.period();
-    this.#candidacy.expire(clock.now());
+    this.#candidacy.beginAttempt(clock.now());
     try {
       const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
-      const { step, seen, unanswered } = this.#observer.asCandidate(found);
+      const reading = this.#observer.asCandidate(found);
+      const { step, seen } = reading;
       const hadFailed = this.#error !== undefined;
       this.#error = undefined;
       const written = seen.since;
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
-      if (unanswered) this.#candidacy.onUnansweredClaim();
-      if (seen.state.is === "held") this.#candidacy.onOtherHolder();
+      const began = clock.now();
+      const mayClaim = this.#candidacy.noteRead(reading, began);
       if (step.do === "wait") {
-        this.#candidacy.onLeaseNotFree();
         // While the Lease is missing, keep reading at short intervals, because otherwise a Lease that is created and
         // deleted in between would go unnoticed.
         if (seen.state.is === "absent") return { pause: period };
         return { pause: this.#pace.untilExpiry(period, step.until, { hadFailed }) };
       }
-      const began = clock.now();
-      if (!this.#candidacy.check(began)) return { pause: period };
-      this.#candidacy.onClaimSent();
+      if (!mayClaim) return { pause: period };
       const record = await this.#within(longestClaim(timing), signal, (bound) =>
         this.#observer.write(began, () => this.#claim(step, began, bound)),
       );
@@ -216,7 +216,7 @@ export class LeaderElector {
       if (signal.aborted) return { pause: period };
       // This is a bug, so the next attempt would fail as well, and the log would not show where.
       if (isUnforeseen(error)) throw error;
-      this.#candidacy.onAttemptFailed();
+      this.#candidacy.noteFailure();
       return { pause: this.#failed(error, period) };
     }
   }
@@ -263,29 +263,29 @@ export class LeaderElector {
     const { lead, carried, onRead = () => {} } = callbacks;
     const [candidate, observer] = [this.#candidate, this.#observer];
     const deps = { lock, blip, lead, carried, onRead, announce, candidate, observer };
-    const last = this.#leadership;
+    const last = this.#termRun;
     // Renewals that failed until the last term ended may have begun an outage, which only this claim ends.
     const before = last?.term.number === won.record.term ? last.writes : undefined;
-    const leadership = new Leadership(this.#ambient, deps, won, before);
-    // The answer arrived too late for the term to be trusted; the next attempt reads the Lease again.
-    if (!leadership.term.standsAt(clock.now())) return this.#candidacy.onUnansweredClaim();
-    this.#leadership = leadership;
-    this.#candidacy.onLeaseNotFree();
+    const termRun = new TermRun(this.#ambient, deps, won, before);
+    const { term } = termRun;
+    const now = clock.now();
+    // The next attempt reads the Lease again.
+    if (!term.standsAt(now)) return this.#candidacy.noteLateAnswer(now);
+    this.#termRun = termRun;
+    this.#candidacy.noteTermBegun();
     try {
-      const work = leadership.run(signal);
-      this.#leading = work.catch(() => {});
-      const ending = await work;
+      const run = termRun.run(signal);
+      this.#leading = run.catch(() => {});
+      const ending = await run;
       if (ending.is === "left" && ending.byWork) this.#candidacy.rest("the term's controllers ended", timing.duration);
     } catch (error) {
       if (isFatal(error)) throw error;
-      log.error("the controllers of this term failed", { term: leadership.term.number, error });
+      log.error("the controllers of this term failed", { term: term.number, error });
       this.#candidacy.rest(`the term's controllers failed: ${sentenceOf(error)}`, timing.duration);
     } finally {
-      const { term } = leadership;
-      const isRenewed = leadership.stats().renewP95 !== undefined;
       if (term.over) {
         const { ending, at } = term.over;
-        this.#candidacy.onTermEnded(ending, { isRenewed, lasted: elapsed(won.began, at) });
+        this.#candidacy.noteTermEnded(ending, { isRenewed: termRun.isRenewed, lasted: elapsed(won.began, at) });
       }
       this.#progressDue = clock.now();
     }

@@ -1,8 +1,11 @@
 import type { KubeObject } from "../api/meta.ts";
 import { apiVersionOf, leases, type Resource } from "../api/resources.ts";
 import { microTimestamp } from "../api/timestamps.ts";
-import type { Instant } from "../base/clock.ts";
+import { type Clock, deadline, type Instant, type Millis } from "../base/clock.ts";
+import { type LeaseTiming, trustedFor, writtenSeconds } from "../base/lease-timing.ts";
+import { formatDuration } from "../base/time/duration.ts";
 import { isNotFound } from "../client/api-error.ts";
+import { TransportError } from "../client/transport/transport-error.ts";
 import type { ObjectRef } from "../execution/actions.ts";
 import type { Write, Writer } from "../execution/executor.ts";
 import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
@@ -166,3 +169,19 @@ const claimed = ({ holder, durationSeconds, term }: LeaseClaim, now: Instant): o
   renewTime: microTimestamp(now),
   leaseTransitions: term,
 });
+
+/** How long one request of a lock may take. A hanging request must not use up the whole renew deadline. */
+export const longestRequest = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+
+/**
+ * How long a claim may wait for its answer: a late answer still wins a term if the term then lasts for at least another
+ * `retry`. Even without an answer, the claim may have been written, and then keeps the other boards from leading.
+ */
+export const longestClaim = (timing: LeaseTiming): Millis => {
+  const { duration, renewDeadline, retry } = timing;
+  return Math.max(longestRequest(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
+};
+
+/** A signal that aborts with `parent`, or with a TransportError after `limit`. */
+export const withTimeout = (clock: Clock, limit: Millis, parent: AbortSignal) =>
+  deadline(clock, limit, parent, () => new TransportError("Timeout", `no response within ${formatDuration(limit)}`));

@@ -16,6 +16,14 @@ import {
 /** Maximum number of own writes remembered: far more than can be unanswered at the same time. */
 const mostMarks = 64;
 
+/** A read of the Lease by a candidate, and the step that follows from it. */
+export interface CandidateReading {
+  readonly step: CandidateStep;
+  readonly seen: Observation;
+  /** Whether the Lease has a write of this process whose answer never arrived. */
+  readonly isUnanswered: boolean;
+}
+
 /** A board's view of the Lease, updated by each of its reads and writes. */
 export class LeaseObserver {
   readonly #ambient: Ambient;
@@ -87,20 +95,13 @@ export class LeaseObserver {
     this.#observe(record, { leading: true });
   }
 
-  /**
-   * The next step of a candidate that has just read this Lease, and the observation that it is based on. `unanswered`:
-   * whether the Lease has a write of this process whose answer never arrived.
-   */
-  asCandidate(record: LeaseRecord | undefined): {
-    readonly step: CandidateStep;
-    readonly seen: Observation;
-    readonly unanswered: boolean;
-  } {
+  /** The next step of a candidate that has just read this Lease. */
+  asCandidate(record: LeaseRecord | undefined): CandidateReading {
     const known = this.#seen?.state.record?.renewal;
     const seen = this.#observe(record, { leading: false });
     const { is, record: { renewal } = {} } = seen.state;
-    const unanswered = is === "ours" && renewal !== undefined && renewal !== known && this.#own.has(renewal);
-    return { step: nextCandidateStep(seen, this.#candidate, this.#ambient.clock.now()), seen, unanswered };
+    const isUnanswered = is === "ours" && renewal !== undefined && renewal !== known && this.#own.has(renewal);
+    return { step: nextCandidateStep(seen, this.#candidate, this.#ambient.clock.now()), seen, isUnanswered };
   }
 
   #observe(record: LeaseRecord | undefined, { leading }: { readonly leading: boolean }): Observation {

@@ -27,8 +27,8 @@ export interface TermLimits {
 }
 
 /**
- * A term of this board. It is valid until `until`, which each renewal extends. Once it has ended, it never becomes
- * valid again, even if the answer to a renewal arrives late.
+ * The validity of a term of this board: until `until`, which each renewal extends, unless it is ended before. It ends
+ * once and for one reason (`over`), and never becomes valid again, even if the answer to a renewal arrives late.
  */
 export class LeaseTerm implements Term {
   readonly number: number;
@@ -106,6 +106,7 @@ export class LeaseTerm implements Term {
   end(ending: TermEnding, { serverAnswered }: { readonly serverAnswered: boolean }): void {
     this.#timer?.cancel();
     if (this.#over.signal.aborted) return;
+    if (ending.is === "lost") this.forfeit(this.#clock.now());
     this.#over.abort(new TermOver(this.number, { ending, serverAnswered, at: this.#clock.now() }));
   }
 }

@@ -3,8 +3,8 @@ import { elapsed, type Instant, type Millis, shifted } from "../base/clock.ts";
 import { Permits } from "../base/concurrency/permits.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
-import type { LeaseAnnotations } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
+import type { LeaseAnnotations } from "../election/term-run.ts";
 import type { HoldMemory } from "./hold-memory.ts";
 import {
   decodeHolds,

@@ -1,8 +1,8 @@
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { PostponedError } from "../base/postponed.ts";
-import type { LeaseAnnotations } from "../election/leadership.ts";
 import { LeaseNotWrittenError, writtenWithin } from "../election/lease-write.ts";
+import type { LeaseAnnotations } from "../election/term-run.ts";
 import type { ActLimits } from "./act-limit.ts";
 import { NamespaceActs, type NamespaceCount } from "./namespace-acts.ts";
 import {

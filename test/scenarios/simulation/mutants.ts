@@ -225,7 +225,7 @@ const list = {
   "a Lease that is not released": {
     noticedBy: "ending",
     wishes: { boards: 2 },
-    breaks: one("agent/election/leadership.ts", "await this.#release();", "await Promise.resolve();"),
+    breaks: one("agent/election/term-run.ts", "await this.#release(ending.successor);", "await Promise.resolve();"),
   },
   "an act without a record": {
     noticedBy: "records",

@@ -9,11 +9,10 @@ import { DurationSample } from "../base/time/duration-sample.ts";
 import { isOfLink } from "../client/api-error.ts";
 import type { EventAction, ObjectRef } from "../execution/actions.ts";
 import { FencedError, fence, type Term } from "../execution/fence.ts";
-import type { LeaderLock } from "./lease-lock.ts";
+import { type LeaderLock, longestRequest, withTimeout } from "./lease-lock.ts";
 import type { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
 import type { Candidate } from "./lease-rules.ts";
-import { longestRequest, withTimeout } from "./request-bound.ts";
 import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
 import { begun, failed, firstWrite, succeeded, type WriteHealth } from "./write-health.ts";
 
@@ -32,7 +31,7 @@ export interface LeaseAnnotations {
  */
 export type AnnotationSources = Readonly<Record<string, () => string | undefined>>;
 
-export interface LeadershipDeps {
+export interface TermRunDeps {
   readonly lock: LeaderLock;
   readonly candidate: Candidate;
   readonly observer: LeaseObserver;
@@ -76,15 +75,14 @@ const releaseTime: Millis = 3000;
 const shortestPause: Millis = 500;
 
 /**
- * One term, from the acquired Lease to the end of the term's work. Renews the Lease, and releases it at the end if it
- * is still ours.
+ * Runs one term, from the acquired Lease to the end of the term's work. Renews the Lease meanwhile, and releases it at
+ * the end if it is still ours. How the term ended is stored once, in `term.over`: its signal stops the work and the
+ * renewals.
  */
-export class Leadership {
+export class TermRun {
   readonly term: LeaseTerm;
   readonly #ambient: Ambient;
-  readonly #deps: LeadershipDeps;
-  /** Aborts as soon as the end of the term is decided. */
-  readonly #leaving = new AbortController();
+  readonly #deps: TermRunDeps;
   readonly #bell: WakeSignal;
   readonly #found: LeaseAnnotations;
   readonly #renewals = new DurationSample();
@@ -93,7 +91,6 @@ export class Leadership {
   #renewed: Instant;
   /** When the current renewal must have ended, or the next one begins. Unchanged once the term has ended. */
   #progressDue: Instant;
-  #left: Extract<TermEnding, { is: "left" }> | undefined;
   #isReleased = false;
   /** Callers of `renewNow` that wait for the next renewal. */
   #waiting: Renewal[] = [];
@@ -102,7 +99,7 @@ export class Leadership {
   #writes: WriteHealth;
 
   /** `before`: the health of writes when this process's last term ended, if no other board has led since. */
-  constructor(ambient: Ambient, deps: LeadershipDeps, won: AcquiredLease, before: WriteHealth | undefined) {
+  constructor(ambient: Ambient, deps: TermRunDeps, won: AcquiredLease, before: WriteHealth | undefined) {
     this.#ambient = ambient;
     this.#deps = deps;
     this.#bell = new WakeSignal(ambient.clock);
@@ -139,6 +136,11 @@ export class Leadership {
     return this.#isReleased;
   }
 
+  /** Whether a renewal was answered during the term. */
+  get isRenewed(): boolean {
+    return this.#renewals.p95 !== undefined;
+  }
+
   stats(): {
     readonly renewP95: Millis | undefined;
     readonly missed: number;
@@ -151,12 +153,12 @@ export class Leadership {
    * Ends the term by our own decision: stops the work and releases the Lease, in favour of `successor` if one is named.
    */
   leave(why: string, successor?: string): void {
-    this.#leave({ is: "left", why, byWork: false, successor });
+    this.#end({ is: "left", why, byWork: false, successor });
   }
 
   /** Renews now. Once this resolves, the Lease has the annotations as of this call, or newer ones. */
   renewNow(): Promise<void> {
-    if (this.#ending) return Promise.reject(new FencedError(`term ${this.term.number} has ended`));
+    if (this.term.over) return Promise.reject(new FencedError(`term ${this.term.number} has ended`));
     return new Promise((resolve, reject) => {
       this.#waiting.push({ resolve, reject });
       this.#bell.ring();
@@ -167,46 +169,34 @@ export class Leadership {
    * Runs the term. Resolves once its work has ended and the Lease is released or lost; rejects with the work's error.
    */
   async run(signal: AbortSignal): Promise<TermEnding> {
-    const { clock, log } = this.#ambient;
+    const { log } = this.#ambient;
     const { term } = this;
-    const stop = (): void => this.leave("the agent is stopping");
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
-    term.signal.addEventListener("abort", () => this.#leaving.abort(), { once: true });
     term.startTimer();
     log.info("term began", { term: term.number });
     this.#announce("became leader", term);
 
     const work = this.#work();
-    const ending = await this.#keepRenewing();
+    const stop = (): void => this.leave("the agent is stopping");
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
+    const ending = await this.#renewUntilOver();
     const unsure = `term ${term.number} has ended; the Lease may have been written before that, so the change may take effect under the next leader`;
     for (const { reject } of this.#waiting.splice(0)) reject(new FencedError(unsure));
-    term.end(ending, { serverAnswered: ending.is !== "expired" && this.#failure === undefined });
-    log[ending.is === "left" ? "info" : "warn"]("term ended", { term: term.number, reason: term.over?.ending.why });
+    log[ending.is === "left" ? "info" : "warn"]("term ended", { term: term.number, reason: ending.why });
     const failure = await work;
 
-    if (ending.is === "lost") term.forfeit(clock.now());
     // Announced regardless of how the term ended, as in client-go. The fence drops the Event once another board may
     // lead.
     this.#announce("stopped leading", this.termForLastEvents);
-    if (ending.is === "left") await this.#release();
+    if (ending.is === "left") await this.#release(ending.successor);
     signal.removeEventListener("abort", stop);
     if (failure) throw failure.error;
     return ending;
   }
 
-  /** How the term ends; undefined while this is undecided. */
-  get #ending(): TermEnding | undefined {
-    return this.term.over?.ending ?? this.#left;
-  }
-
-  /**
-   * Ends the term. A second call keeps the first reason, but may still name a successor until the Lease is released.
-   */
-  #leave(ending: Extract<TermEnding, { is: "left" }>): void {
-    const first = this.#left ?? ending;
-    this.#left = { ...first, successor: first.successor ?? ending.successor };
-    this.#leaving.abort();
+  /** Ends the term, unless it has already ended. */
+  #end(ending: TermEnding): void {
+    this.term.end(ending, { serverAnswered: ending.is !== "expired" && this.#failure === undefined });
   }
 
   /**
@@ -222,45 +212,53 @@ export class Leadership {
       this.#ambient.log.debug("the end of the term interrupted its work", { error });
       return undefined;
     } finally {
-      if (!this.#ending)
-        this.#leave({ is: "left", why: "the term's controllers ended", byWork: true, successor: undefined });
+      this.#end({ is: "left", why: "the term's controllers ended", byWork: true, successor: undefined });
     }
   }
 
   /**
-   * Renews every `retry` until the term ends. After a failure, the next attempt follows within a quarter of a blip, so
+   * Renews every `retry` until the term ends, and answers how it ended. After a failure, the next attempt follows within a quarter of a blip, so
    * that one lost request does not count as an outage.
    */
-  async #keepRenewing(): Promise<TermEnding> {
+  async #renewUntilOver(): Promise<TermEnding> {
     const { clock, log } = this.#ambient;
+    const { term } = this;
     const { timing } = this.#deps.candidate;
     const rest = (): Millis => timing.renewDeadline - elapsed(this.#renewed, clock.now());
-    const leaving = this.#leaving.signal;
     let attempt = this.#renewed;
     for (;;) {
-      if (this.#ending) return this.#ending;
+      if (term.over) return term.over.ending;
       // The pause counts from the start of the last attempt, so it includes the duration of that attempt.
       const period = this.#writes.failures > 0 ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
       const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#progressDue = shifted(clock.now(), pause);
-      await this.#bell.wait(leaving, pause);
-      if (this.#ending) continue;
-      if (rest() <= 0) return { is: "expired", why: `no renewal for ${formatDuration(timing.renewDeadline)}` };
+      await this.#bell.wait(term.signal, pause);
+      if (term.over) continue;
+      if (rest() <= 0) {
+        this.#end({ is: "expired", why: `no renewal for ${formatDuration(timing.renewDeadline)}` });
+        continue;
+      }
       attempt = clock.now();
       const longestAttempt = Math.min(longestRequest(timing), rest());
       this.#progressDue = shifted(attempt, longestAttempt);
-      const bound = withTimeout(clock, longestAttempt, leaving);
+      const bound = withTimeout(clock, longestAttempt, term.signal);
       this.#writes = begun(this.#writes, attempt);
       try {
-        const ending = await this.#renew(bound.signal);
-        if (ending) return ending;
+        const lost = await this.#renew(bound.signal);
+        if (lost) {
+          this.#end(lost);
+          continue;
+        }
         this.#failure = undefined;
         this.#writes = succeeded(this.#writes, attempt, this.#deps.blip, clock.now());
       } catch (error) {
-        if (this.#ending) continue;
+        if (term.over) continue;
         this.#writes = failed(this.#writes);
-        if (error instanceof FencedError) return { is: "expired", why: "the Lease was not renewed in time" };
+        if (error instanceof FencedError) {
+          this.#end({ is: "expired", why: "the Lease was not renewed in time" });
+          continue;
+        }
         if (this.#failure === undefined) log[isOfLink(error) ? "debug" : "warn"]("lease not renewed", { error });
         this.#failure = { error, at: clock.now() };
         this.#missed++;
@@ -271,7 +269,7 @@ export class Leadership {
   }
 
   /**
-   * One renewal. After a conflict or a server error, the Lease is read and renewed again, as in client-go, because
+   * One renewal; answers how the term ended if the Lease is no longer ours. After a conflict or a server error, the Lease is read and renewed again, as in client-go, because
    * another client may have changed a label, or our own renewal may have been written although its answer was lost.
    * Without any answer, another request is pointless.
    */
@@ -309,7 +307,7 @@ export class Leadership {
   }
 
   /** Releases the Lease if a read shows that it is still ours, but only as long as no other board can lead. */
-  async #release(): Promise<void> {
+  async #release(successor: string | undefined): Promise<void> {
     const { clock, log } = this.#ambient;
     const { lock, candidate, observer } = this.#deps;
     const { until } = this.term;
@@ -325,7 +323,6 @@ export class Leadership {
         const record = await lock.read(bound.signal);
         const { step } = observer.asCandidate(record);
         if (step.do !== "renew") return;
-        const successor = this.#left?.successor;
         try {
           await lock.release(step.record, successor, clock.now(), { signal: bound.signal, guard });
           this.#isReleased = true;
