@@ -1,4 +1,4 @@
-import type { DecodeCache } from "../indexer/decode-cache.ts";
+import type { ObjectTable } from "../indexer/object-table.ts";
 import { type Delta, identityOf, type Key, keyOf, type StoredObject } from "../object.ts";
 import { isRepeatedDeletion } from "./collapse.ts";
 import type { Journal, JournalRow } from "./journal.ts";
@@ -6,7 +6,7 @@ import type { Journal, JournalRow } from "./journal.ts";
 /** Queues one group of deltas, inside a transaction of the DeltaFIFO. Reads the newest row of each key once. */
 export class DeltaAppender<T extends StoredObject> {
   readonly #journal: Journal;
-  readonly #decoded: DecodeCache<Key | number, T>;
+  readonly #table: ObjectTable<T>;
   readonly #deltasPerObject: number;
   readonly #isEmpty: boolean;
   readonly #newest = new Map<Key, JournalRow | undefined>();
@@ -15,13 +15,13 @@ export class DeltaAppender<T extends StoredObject> {
 
   constructor(deps: {
     readonly journal: Journal;
-    readonly decoded: DecodeCache<Key | number, T>;
+    readonly table: ObjectTable<T>;
     readonly deltasPerObject: number;
     /** True if nothing was queued before this group, so that the journal need not be read. */
     readonly isEmpty: boolean;
   }) {
     this.#journal = deps.journal;
-    this.#decoded = deps.decoded;
+    this.#table = deps.table;
     this.#deltasPerObject = deps.deltasPerObject;
     this.#isEmpty = deps.isEmpty;
   }
@@ -53,7 +53,7 @@ export class DeltaAppender<T extends StoredObject> {
     }
     const seq = this.#journal.put(key, type, identity, text);
     this.#newest.set(key, { seq, type, ...identity, hasObject: true, bytes: text.length });
-    this.#decoded.put(seq, object, text.length);
+    this.#table.keepPending(seq, object, text.length);
     if (last === undefined) this.#keys++;
     else if (this.#journal.count(key) > this.#deltasPerObject) this.#merged += this.#journal.condense(key);
   }

@@ -1,4 +1,4 @@
-import type { Indexer } from "../indexer/indexer.ts";
+import type { ObjectTable } from "../indexer/object-table.ts";
 import { mostBytes, upTo } from "../indexer/up-to.ts";
 import { type Change, type Delta, identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
 import { type CollapseResult, collapse, type DeltaRow, isRepeatedDeletion } from "./collapse.ts";
@@ -14,11 +14,11 @@ export interface Applied<T> {
 /** Turns deltas into stored states and reported changes, inside the transactions of the DeltaFIFO. */
 export class DeltaApplier<T extends StoredObject> {
   readonly #journal: Journal;
-  readonly #indexer: Indexer<T>;
+  readonly #table: ObjectTable<T>;
 
-  constructor(deps: { readonly journal: Journal; readonly indexer: Indexer<T> }) {
+  constructor(deps: { readonly journal: Journal; readonly table: ObjectTable<T> }) {
     this.#journal = deps.journal;
-    this.#indexer = deps.indexer;
+    this.#table = deps.table;
   }
 
   /**
@@ -63,7 +63,7 @@ export class DeltaApplier<T extends StoredObject> {
   isHeavy(deltas: readonly Delta<T>[]): boolean {
     const keys = new Set(deltas.map(({ object }) => keyOf(object)));
     let bytes = 0;
-    if (keys.size > 1) for (const key of keys) bytes += this.#indexer.bytes(key);
+    if (keys.size > 1) for (const key of keys) bytes += this.#table.bytes(key);
     return bytes > mostBytes;
   }
 
@@ -74,19 +74,24 @@ export class DeltaApplier<T extends StoredObject> {
   applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
     const reported: Change<T>[] = [];
     for (const [key, rows] of heldRows(deltas)) {
-      const before = quiet.get(key) ?? this.#indexer.get(key);
+      const before = quiet.get(key) ?? this.#table.get(key);
       const result = collapse(key, before, rows, ({ object }) => object);
-      this.#store(key, before, result, (after) => this.#indexer.replace(key, before, after));
+      this.#store(key, before, result, (after) => this.#table.replace(key, before, after));
       reported.push(...result.changes);
     }
     return reported;
   }
 
+  /** The object of a row that has one. */
+  objectOf(key: Key, row: JournalRow): T {
+    return this.#table.decodedPending(row.seq) ?? this.#table.decode(this.#journal.text(row.seq), key, row);
+  }
+
   #applyKey(key: Key, rows: readonly JournalRow[]): readonly Change<T>[] {
-    const before = this.#indexer.get(key);
-    const result = collapse(key, before, rows, (row) => this.#object(key, row));
-    this.#store(key, before, result, (after, row) => this.#indexer.replaceFromJournal(key, before, after, row));
-    for (const { seq } of rows) this.#indexer.decoded.delete(seq);
+    const before = this.#table.get(key);
+    const result = collapse(key, before, rows, (row) => this.objectOf(key, row));
+    this.#store(key, before, result, (after, row) => this.#table.replaceFromJournal(key, before, after, row));
+    for (const { seq } of rows) this.#table.dropPending(seq);
     return result.changes;
   }
 
@@ -98,12 +103,8 @@ export class DeltaApplier<T extends StoredObject> {
     replace: (after: T, row: Row) => void,
   ): void {
     if (after === undefined) {
-      if (before !== undefined) this.#indexer.remove(key, before);
+      if (before !== undefined) this.#table.remove(key, before);
     } else if (row !== undefined && (before === undefined || !isSame(identityOf(before), row))) replace(after, row);
-  }
-
-  #object(key: Key, row: JournalRow): T {
-    return this.#indexer.decoded.get(row.seq) ?? this.#indexer.decode(this.#journal.text(row.seq), key, row);
   }
 }
 

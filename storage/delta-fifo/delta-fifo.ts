@@ -1,5 +1,6 @@
 import type { Database } from "../database/database.ts";
 import type { Indexer } from "../indexer/indexer.ts";
+import type { ObjectTable } from "../indexer/object-table.ts";
 import { type Change, type Delta, type Key, keyOf, type StoredObject } from "../object.ts";
 import { DeltaAppender } from "./delta-appender.ts";
 import { type Applied, DeltaApplier } from "./delta-applier.ts";
@@ -39,6 +40,7 @@ import { FirstList, type ListWriter, type Replacement, StagedList } from "./list
 export class DeltaFIFO<T extends StoredObject> {
   readonly #database: Database;
   readonly #indexer: Indexer<T>;
+  readonly #table: ObjectTable<T>;
   readonly #journal: Journal;
   readonly #applier: DeltaApplier<T>;
   readonly #deltasPerObject: number;
@@ -78,11 +80,12 @@ export class DeltaFIFO<T extends StoredObject> {
     const { database, resource, indexer, deltasPerObject, isQuiet, proof } = deps;
     this.#database = database;
     this.#indexer = indexer;
+    this.#table = indexer.table;
     this.#deltasPerObject = deltasPerObject;
     this.#differsQuietly = isQuiet;
     this.#proof = proof;
     this.#journal = new Journal(database, resource);
-    this.#applier = new DeltaApplier({ journal: this.#journal, indexer });
+    this.#applier = new DeltaApplier({ journal: this.#journal, table: this.#table });
     this.#populated = this.#journal.populated;
     database.transaction(() => this.#discard());
     this.#position = this.#storedPosition = this.#journal.position;
@@ -112,7 +115,7 @@ export class DeltaFIFO<T extends StoredObject> {
     const row = this.#queued === 0 ? undefined : this.#journal.newest(key);
     if (row?.type === "Deleted") return undefined;
     if (row === undefined || !row.hasObject) return this.#indexer.get(key);
-    return this.#indexer.decoded.get(row.seq) ?? this.#indexer.decode(this.#journal.text(row.seq), key, row);
+    return this.#applier.objectOf(key, row);
   }
 
   /** The number of pending keys. */
@@ -134,7 +137,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#drop();
     const appender = new DeltaAppender({
       journal: this.#journal,
-      decoded: this.#indexer.decoded,
+      table: this.#table,
       deltasPerObject: this.#deltasPerObject,
       isEmpty: this.#queued === 0,
     });
@@ -184,7 +187,7 @@ export class DeltaFIFO<T extends StoredObject> {
     });
     this.#indexer.show();
     const isQuiet = (stored: T, incoming: T): boolean => this.#isQuiet(stored, incoming);
-    return this.#begin(new StagedList({ journal: this.#journal, indexer: this.#indexer, isQuiet }));
+    return this.#begin(new StagedList({ journal: this.#journal, table: this.#table, isQuiet }));
   }
 
   /**
@@ -196,7 +199,7 @@ export class DeltaFIFO<T extends StoredObject> {
     if (this.#populated) return undefined;
     this.#write({}, () => this.#discard());
     this.#indexer.hide();
-    return this.#begin(new FirstList(this.#indexer));
+    return this.#begin(new FirstList(this.#table));
   }
 
   /**
@@ -239,12 +242,12 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** Frees memory: drops decoded objects, which are decoded again when they are read. */
   dropDecoded(): void {
-    this.#indexer.decoded.clear();
+    this.#table.dropDecoded();
   }
 
   /** Writes the states and the position that wait in memory; for a clean stop. */
   flush(): void {
-    if (!this.#indexer.quiet.isEmpty || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
+    if (this.#table.hasQuiet || this.#position !== this.#storedPosition) this.#write({}, () => undefined);
   }
 
   /** Stores the current proof of the position, with everything that waits in memory. */
@@ -265,9 +268,9 @@ export class DeltaFIFO<T extends StoredObject> {
       const key = keyOf(delta.object);
       const isFollowed = keys.has(key) || isQueued(key);
       if (delta.type === "Deleted") {
-        if (!isFollowed && this.#indexer.identity(key) === undefined) continue;
+        if (!isFollowed && this.#table.identity(key) === undefined) continue;
       } else if (!isFollowed && this.#differsQuietly !== undefined) {
-        const stored = quiet.get(key) ?? this.#indexer.get(key);
+        const stored = quiet.get(key) ?? this.#table.get(key);
         if (stored !== undefined && this.#isQuiet(stored, delta.object)) {
           quiet.set(key, delta.object);
           continue;
@@ -284,7 +287,7 @@ export class DeltaFIFO<T extends StoredObject> {
       this.#differsQuietly !== undefined &&
       stored.metadata.uid === incoming.metadata.uid &&
       this.#differsQuietly(stored, incoming) &&
-      this.#indexer.haveSameIndexValues(stored, incoming)
+      this.#table.haveSameIndexValues(stored, incoming)
     );
   }
 
@@ -294,13 +297,13 @@ export class DeltaFIFO<T extends StoredObject> {
   }
 
   #keep(quiet: ReadonlyMap<Key, T>, resourceVersion: string): void {
-    this.#indexer.quiet.keep(quiet);
+    this.#table.keepQuiet(quiet);
     this.#position = resourceVersion;
   }
 
   /** Reports the next objects of the first list, which are already stored. */
   #reportStored(limit: number): Applied<T> {
-    const stored = this.#indexer.after(this.#lastReported, Math.min(limit, this.#unreported));
+    const stored = this.#table.after(this.#lastReported, Math.min(limit, this.#unreported));
     const last = stored.at(-1);
     if (last === undefined) throw this.#database.damaged(new Error("stored objects of the first list are missing"));
     this.#lastReported = last[0];
@@ -336,7 +339,7 @@ export class DeltaFIFO<T extends StoredObject> {
         });
         this.#list = undefined;
         this.#indexer.show();
-        if (list instanceof FirstList) this.#unreported = this.#indexer.size;
+        if (list instanceof FirstList) this.#unreported = this.#table.size;
         if (isFirst) this.#initial = this.depth;
       },
       abort: () => {
@@ -355,7 +358,7 @@ export class DeltaFIFO<T extends StoredObject> {
   /** Removes all traces of a list that was not committed; called inside a transaction. */
   #discard(): void {
     this.#journal.discard();
-    if (!this.#populated) this.#indexer.clear();
+    if (!this.#populated) this.#table.clear();
   }
 
   /**
@@ -367,15 +370,15 @@ export class DeltaFIFO<T extends StoredObject> {
     let result: R;
     try {
       result = this.#database.transaction(() => {
-        this.#indexer.quiet.writeAll(quiet);
+        this.#table.writeQuiet(quiet);
         if (position !== this.#storedPosition || populated !== this.#populated) this.#moveTo(position, populated);
         return work();
       });
     } catch (error) {
-      this.#indexer.dropCaches();
+      this.#table.dropCaches();
       throw error;
     }
-    this.#indexer.quiet.clearWritten(quiet);
+    this.#table.quietWritten(quiet);
     this.#position = this.#storedPosition = position;
     this.#populated = populated;
     return result;

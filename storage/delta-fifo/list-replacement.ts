@@ -1,4 +1,4 @@
-import type { Indexer } from "../indexer/indexer.ts";
+import type { ObjectTable } from "../indexer/object-table.ts";
 import { identityOf, isSame, type Key, keyOf, type StoredObject } from "../object.ts";
 import { isRepeatedDeletion } from "./collapse.ts";
 import type { Journal } from "./journal.ts";
@@ -41,14 +41,14 @@ export interface ListWriter<T> {
  */
 export class FirstList<T extends StoredObject> implements ListWriter<T> {
   readonly quiet: ReadonlyMap<Key, T> = new Map();
-  readonly #indexer: Indexer<T>;
+  readonly #table: ObjectTable<T>;
 
-  constructor(indexer: Indexer<T>) {
-    this.#indexer = indexer;
+  constructor(table: ObjectTable<T>) {
+    this.#table = table;
   }
 
   page(objects: readonly T[]): void {
-    for (const object of objects) this.#indexer.insertHidden(keyOf(object), object);
+    for (const object of objects) this.#table.insert(keyOf(object), object);
   }
 
   stageDeletions(): boolean {
@@ -76,7 +76,7 @@ const page = 256;
  */
 export class StagedList<T extends StoredObject> implements ListWriter<T> {
   readonly #journal: Journal;
-  readonly #indexer: Indexer<T>;
+  readonly #table: ObjectTable<T>;
   readonly #isQuiet: (stored: T, incoming: T) => boolean;
   readonly #quiet = new Map<Key, T>();
   /** The remaining search; undefined if it is complete. */
@@ -84,11 +84,11 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
 
   constructor(deps: {
     readonly journal: Journal;
-    readonly indexer: Indexer<T>;
+    readonly table: ObjectTable<T>;
     readonly isQuiet: (stored: T, incoming: T) => boolean;
   }) {
     this.#journal = deps.journal;
-    this.#indexer = deps.indexer;
+    this.#table = deps.table;
     this.#isQuiet = deps.isQuiet;
   }
 
@@ -111,7 +111,7 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
   #list(object: T): void {
     const key = keyOf(object);
     const isPending = this.#journal.newest(key) !== undefined;
-    const stored = isPending ? undefined : this.#indexer.identity(key);
+    const stored = isPending ? undefined : this.#table.identity(key);
     const isUnchanged = stored !== undefined && isSame(stored, identityOf(object));
     if (isUnchanged || (stored !== undefined && this.#isQuietChange(key, object))) {
       if (!isUnchanged) this.#quiet.set(key, object);
@@ -159,7 +159,7 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
   }
 
   #isQuietChange(key: Key, object: T): boolean {
-    const stored = this.#indexer.get(key);
+    const stored = this.#table.get(key);
     return stored !== undefined && this.#isQuiet(stored, object);
   }
 }

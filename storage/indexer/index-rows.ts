@@ -10,7 +10,12 @@ interface Least {
   readonly value: string | null;
 }
 
-/** The named indices of one resource. Their rows are written in the transaction that writes the object. */
+/**
+ * The named indices of one resource. Their rows are written in the transaction that writes the object.
+ *
+ * Stored indices are recognised by name alone. A function that computes something else under the name of a stored index
+ * would leave the old rows in place, so such a change needs a step in `cacheMigrations`.
+ */
 export class IndexRows<T> {
   readonly #database: Database;
   readonly #resource: number;

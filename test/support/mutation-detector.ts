@@ -1,5 +1,5 @@
 import { DecodeCache } from "../../storage/indexer/decode-cache.ts";
-import { Indexer } from "../../storage/indexer/indexer.ts";
+import { ObjectTable } from "../../storage/indexer/object-table.ts";
 import { QuietStates } from "../../storage/indexer/quiet-states.ts";
 
 /**
@@ -11,8 +11,8 @@ DecodeCache.prototype.put = function frozenPut(key, object, textLength): void {
   put.call(this, key, frozen(object), textLength);
 };
 
-const { decode } = Indexer.prototype;
-Indexer.prototype.decode = function frozenDecode(text, key, row) {
+const { decode } = ObjectTable.prototype;
+ObjectTable.prototype.decode = function frozenDecode(text, key, row) {
   return frozen(decode.call(this, text, key, row));
 };
 

@@ -7,6 +7,12 @@ import { controllerOf } from "../../api/owners.ts";
 import { boardOf, countsAsReady, hasEnded, isKeptByFinalizers, isTakenUp, isTerminating } from "../../api/pods.ts";
 import { asksForZones } from "../../api/topology.ts";
 
+/*
+ * The indices of the cache. A new or a removed one is noticed at the next start, by its name. A function that computes
+ * something else under an unchanged name is not: that needs a step in `cacheMigrations` (storage/schema.ts) that empties
+ * the cache, so that no board keeps rows of the old function.
+ */
+
 /** The uid of the controlling owner; no value for objects without one. */
 const byOwner = (object: KubeObject): readonly string[] => present(controllerOf(object)?.uid);
 

@@ -38,7 +38,7 @@ function cached(text: string): DaemonSet {
   const database = openCache();
   const parse = parserOf(daemonSets);
   const indexer = new Indexer<DaemonSet>({ database, resource: "daemonsets", indices: {}, decodedBytes: 0, parse });
-  indexer.replace("default/agent", undefined, trimDaemonSet(listed(text)));
+  indexer.table.replace("default/agent", undefined, trimDaemonSet(listed(text)));
   const read = indexer.get("default/agent");
   if (!read) throw new Error("it was stored");
   return read;
