@@ -89,7 +89,7 @@ export function electorView(parts: ElectorParts, now: Instant): ElectorView {
     term: record?.term,
     since: holderSince,
     formerHolder: lastHolder === record?.holder ? undefined : lastHolder,
-    leaseAge: seen && elapsed(seen.since, now),
+    leaseAge: seen && elapsed(seen.changedAt, now),
     leaseDuration: record?.durationSeconds ? record.durationSeconds * 1000 : timing.duration,
     namesake: seen?.state.is === "contested",
     renewP95: renewals?.renewP95,

@@ -34,6 +34,8 @@ export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps
    * one that the election read itself: the next claim writes a higher one.
    */
   readonly shownTerm?: () => number | undefined;
+  /** The highest term that earlier processes of this board saw; undefined if there is none. */
+  readonly formerTerm?: number | undefined;
   /** Stores each new highest term, which the next process receives as `formerTerm`. */
   readonly rememberTerm?: (term: number) => void;
 }
@@ -95,10 +97,11 @@ export class LeaderElector {
     this.#deps = deps;
     this.#pace = new FollowerPace(ambient, deps);
     const { identity, board, timing, formerIdentity, formerTerm } = deps;
-    this.#candidate = { identity, board, timing, headStart: this.#pace.longest, formerIdentity, formerTerm };
+    this.#candidate = { identity, board, timing, headStart: this.#pace.longest, formerIdentity };
     this.#candidacy = new Candidacy(ambient, deps);
     this.#observer = new LeaseObserver(ambient, {
       candidate: this.#candidate,
+      formerTerm,
       shownTerm: deps.shownTerm ?? (() => undefined),
       remember: deps.rememberTerm ?? (() => {}),
     });
@@ -196,7 +199,7 @@ export class LeaderElector {
       const { step, seen } = reading;
       const hadFailed = this.#error !== undefined;
       this.#error = undefined;
-      const written = seen.since;
+      const written = seen.changedAt;
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
       const began = clock.now();
       const mayClaim = this.#candidacy.noteRead(reading, began);

@@ -28,6 +28,7 @@ export interface CandidateReading {
 export class LeaseObserver {
   readonly #ambient: Ambient;
   readonly #candidate: Candidate;
+  readonly #formerTerm: number | undefined;
   readonly #shownTerm: () => number | undefined;
   readonly #remember: (term: number) => void;
   readonly #own = new OwnWrites();
@@ -36,23 +37,26 @@ export class LeaseObserver {
   #lastHolder: string | undefined;
 
   /**
-   * `shownTerm`: the highest term that this process read outside of the election. `remember` stores each new highest
+   * `formerTerm`: the highest term that earlier processes of this board saw; undefined if there is none. `shownTerm`: the highest term that this process read outside of the election. `remember` stores each new highest
    * term for later processes of this board.
    */
   constructor(
     ambient: Ambient,
     {
       candidate,
+      formerTerm,
       shownTerm,
       remember,
     }: {
       readonly candidate: Candidate;
+      readonly formerTerm: number | undefined;
       readonly shownTerm: () => number | undefined;
       readonly remember: (term: number) => void;
     },
   ) {
     this.#ambient = ambient;
     this.#candidate = candidate;
+    this.#formerTerm = formerTerm;
     this.#shownTerm = shownTerm;
     this.#remember = remember;
   }
@@ -106,15 +110,17 @@ export class LeaseObserver {
 
   #observe(record: LeaseRecord | undefined, { leading }: { readonly leading: boolean }): Observation {
     const { clock, log } = this.#ambient;
-    const { identity, formerTerm } = this.#candidate;
+    const { identity } = this.#candidate;
     const before = this.#seen;
-    const reading = { record, at: clock.now(), leading, isOwnRenewal: (renewal: number) => this.#own.has(renewal) };
-    const seen = observe(before, reading, { ...this.#candidate, formerTerm: highest(formerTerm, this.#shownTerm()) });
+    const knownTerm = highest(this.#formerTerm, this.#shownTerm());
+    const isOwnRenewal = (renewal: number): boolean => this.#own.has(renewal);
+    const reading = { record, at: clock.now(), leading, isOwnRenewal, knownTerm };
+    const seen = observe(before, reading, this.#candidate);
     this.#seen = seen;
     if (seen.state.is === "contested" && before?.state.is !== "contested") {
       log.error("another process writes the Lease under this agent's identity", { identity });
     }
-    const stored = before?.highestTerm ?? formerTerm;
+    const stored = before?.highestTerm ?? this.#formerTerm;
     if (seen.highestTerm !== undefined && seen.highestTerm !== stored) this.#remember(seen.highestTerm);
     const { holder, term } = before?.state.record ?? {};
     if (holder !== record?.holder || term !== record?.term) {

@@ -14,23 +14,31 @@ import { type LeaseRecord, maxTerm } from "./lease-record.ts";
 /**
  * The meaning of the Lease for this board, and what follows from it:
  *
- * state     | the Lease                              | a candidate                                              | a leader
- * ----------|----------------------------------------|----------------------------------------------------------|-----------
- * absent    | does not exist                         | waits for `blockedUntil`, creates it                     | steps down
- * free      | names no holder                        | waits for `blockedUntil` and a named successor, takes it | steps down
- * ours      | names this process                     | renews it; takes it if outdated                          | renews it
- * inherited | names our last process, which is gone  | takes it                                                 | steps down
- * held      | names another process, or is outdated  | waits for `blockedUntil`, takes it                       | steps down
- * contested | as ours, but another process renews it | waits for `blockedUntil`, takes it                       | steps down
+ * state     | the Lease                              | `blockedUntil` is from     | a candidate, after that   | a leader
+ * ----------|----------------------------------------|----------------------------|---------------------------|-----------
+ * absent    | does not exist                         | `formerHolderMayLeadUntil` | creates it                | steps down
+ * free      | names no holder                        | `freeLeaseBlockedUntil`    | takes it (*)              | steps down
+ * ours      | names this process                     | never blocked              | renews it; takes it (**)  | renews it
+ * inherited | names our last process, which is gone  | never blocked              | takes it                  | steps down
+ * held      | names another process, or is outdated  | `holderMayLeadUntil`       | takes it                  | steps down
+ * contested | as ours, but another process renews it | `holderMayLeadUntil`       | takes it                  | steps down
  *
- * `blockedUntil`: before this instant, another process may believe that it leads, so this board must not lead; deleting or
- * recreating the Lease does not shorten that. Undefined if no other process can believe so. An outdated Lease is from a
- * backup: it shows a term after which other boards have led. `foreignRenewalAt`: when another process last renewed the
- * Lease under our identity; undefined if never.
+ * (*) if it names a successor, after that board's head start, which counts from `freeSince`: when this board first saw
+ * the Lease free in this term, for this successor. (**) if it is outdated, which means that it is from a backup: it
+ * shows a term after which other boards have led.
+ *
+ * `blockedUntil`: before this instant, another process may believe that it leads, so this board must not lead; deleting
+ * or recreating the Lease does not shorten that. Undefined if no other process can believe so. `foreignRenewalAt`: when
+ * another process last renewed the Lease under our identity; undefined if never.
  */
 export type LeaseState =
   | { readonly is: "absent"; readonly record: undefined; readonly blockedUntil: Instant | undefined }
-  | { readonly is: "free"; readonly record: LeaseRecord; readonly blockedUntil: Instant | undefined }
+  | {
+      readonly is: "free";
+      readonly record: LeaseRecord;
+      readonly blockedUntil: Instant | undefined;
+      readonly freeSince: Instant;
+    }
   | { readonly is: "ours"; readonly record: LeaseRecord; readonly foreignRenewalAt: Instant | undefined }
   | { readonly is: "inherited"; readonly record: LeaseRecord }
   | { readonly is: "held"; readonly record: LeaseRecord; readonly blockedUntil: Instant }
@@ -44,8 +52,8 @@ export type LeaseState =
 /** This board's knowledge of the Lease. */
 export interface Observation {
   readonly state: LeaseState;
-  /** When this board first saw the Lease in this state. */
-  readonly since: Instant;
+  /** When this board last saw the Lease change, whoever changed it: each edit counts, even that of a label. */
+  readonly changedAt: Instant;
   /**
    * The highest term ever seen; the next claim writes a higher one, even into a recreated Lease. Undefined if none has
    * been seen.
@@ -53,7 +61,7 @@ export interface Observation {
   readonly highestTerm: number | undefined;
 }
 
-/** One read of the Lease, or the result of one of our writes. */
+/** One read of the Lease, or the result of one of our writes, and what this process knows at that moment. */
 export interface LeaseReading {
   /** Undefined if there is no Lease. */
   readonly record: LeaseRecord | undefined;
@@ -62,8 +70,17 @@ export interface LeaseReading {
   readonly leading: boolean;
   /** Whether this process sent the renewal with this mark. */
   readonly isOwnRenewal: (renewal: number) => boolean;
+  /**
+   * The highest term that this board knows of from elsewhere: from its earlier processes, or from other readers of the
+   * Lease in this one; undefined if there is none.
+   */
+  readonly knownTerm?: number | undefined;
 }
 
+/** A reading of a Lease that exists. */
+type FoundLease = LeaseReading & { readonly record: LeaseRecord };
+
+/** This process as a candidate. Nothing of it changes while the process runs. */
 export interface Candidate {
   readonly identity: string;
   /** This board's name, by which it recognises itself as a successor; undefined if it never is one. */
@@ -76,19 +93,17 @@ export interface Candidate {
   readonly headStart?: Millis | undefined;
   /** The identity of this board's previous process, if that process is certainly gone. */
   readonly formerIdentity?: string | undefined;
-  /** The highest term that earlier processes of this board saw. */
-  readonly formerTerm?: number | undefined;
 }
 
 /** The observation after another read of the Lease. */
 export function observe(before: Observation | undefined, reading: LeaseReading, candidate: Candidate): Observation {
-  const { record, at } = reading;
-  const terms = [before?.highestTerm, record?.term, candidate.formerTerm].filter((term) => term !== undefined);
+  const { record, at, knownTerm } = reading;
+  const terms = [before?.highestTerm, record?.term, knownTerm].filter((term) => term !== undefined);
   const highestTerm = terms.length === 0 ? undefined : Math.max(...terms);
   const last = before?.state.record;
   const isUnchanged = last?.uid === record?.uid && last?.resourceVersion === record?.resourceVersion;
   if (before && isUnchanged) return { ...before, highestTerm };
-  return { state: stateOf(before, reading, candidate, highestTerm), since: at, highestTerm };
+  return { state: stateOf(before, reading, candidate, highestTerm), changedAt: at, highestTerm };
 }
 
 /** The state of a Lease that has changed since the last read. */
@@ -99,14 +114,16 @@ function stateOf(
   highestTerm: number | undefined,
 ): LeaseState {
   const { record, at, leading } = reading;
-  if (record === undefined)
-    return { is: "absent", record, blockedUntil: formerHolderMayLeadUntil(before, candidate, at) };
-  const outdated = isOutdated(record, highestTerm);
-  if (record.holder === undefined)
-    return { is: "free", record, blockedUntil: freeLeaseBlockedUntil(before, { record, outdated }, candidate, at) };
-
   const { identity, formerIdentity, timing } = candidate;
-  const blockedUntil = holderMayLeadUntil(before, record, candidate, at);
+  if (record === undefined)
+    return { is: "absent", record, blockedUntil: formerHolderMayLeadUntil(before, reading, timing) };
+  const outdated = isOutdated(record, highestTerm);
+  if (record.holder === undefined) {
+    const blockedUntil = freeLeaseBlockedUntil(before, { ...reading, record, outdated }, timing);
+    return { is: "free", record, blockedUntil, freeSince: freeSince(before, record) ?? at };
+  }
+
+  const blockedUntil = holderMayLeadUntil(before, { ...reading, record }, timing);
   // A leader keeps its Lease even if a restored backup shows the Lease with an older term.
   if (record.holder === identity && (leading || !outdated)) {
     const { foreignRenewalAt, contested } = foreignRenewal(before, { ...reading, record }, timing);
@@ -119,14 +136,10 @@ function stateOf(
 }
 
 /** How long the holder of this Lease, or of one that it replaced, may still believe that it leads. */
-function holderMayLeadUntil(
-  before: Observation | undefined,
-  record: LeaseRecord,
-  candidate: Candidate,
-  at: Instant,
-): Instant {
-  const own = shifted(at, trustedDuration(record, candidate.timing.duration));
-  const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, candidate, at);
+function holderMayLeadUntil(before: Observation | undefined, reading: FoundLease, timing: LeaseTiming): Instant {
+  const { record, at } = reading;
+  const own = shifted(at, trustedDuration(record, timing.duration));
+  const former = isSameLease(before, record) ? undefined : formerHolderMayLeadUntil(before, reading, timing);
   return laterOf(own, former);
 }
 
@@ -137,31 +150,39 @@ function holderMayLeadUntil(
  */
 function freeLeaseBlockedUntil(
   before: Observation | undefined,
-  { record, outdated }: { readonly record: LeaseRecord; readonly outdated: boolean },
-  candidate: Candidate,
-  at: Instant,
+  reading: FoundLease & { readonly outdated: boolean },
+  timing: LeaseTiming,
 ): Instant | undefined {
-  if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, candidate, at);
+  const { record, outdated } = reading;
+  if (before !== undefined && !isSameLease(before, record)) return formerHolderMayLeadUntil(before, reading, timing);
   const { state } = before ?? {};
   // The Lease is still free, and not an older version of itself, so this may be an edit by hand, which does not restart
   // the wait.
   if (state?.is === "free" && record.term >= state.record.term) return state.blockedUntil;
-  return outdated ? formerHolderMayLeadUntil(before, candidate, at) : undefined;
+  return outdated ? formerHolderMayLeadUntil(before, reading, timing) : undefined;
+}
+
+/** Since when the Lease has been free in the same term, for the same successor; undefined if it was not. */
+function freeSince(before: Observation | undefined, record: LeaseRecord): Instant | undefined {
+  const { state } = before ?? {};
+  if (state?.is !== "free" || !isSameLease(before, record)) return undefined;
+  const { term, successor } = state.record;
+  return term === record.term && successor === record.successor ? state.freeSince : undefined;
 }
 
 /** How long the holder of a Lease that was deleted, or that we never saw, may still believe that it leads. */
 function formerHolderMayLeadUntil(
   before: Observation | undefined,
-  { timing, formerTerm }: Candidate,
-  at: Instant,
+  { at, knownTerm }: LeaseReading,
+  timing: LeaseTiming,
 ): Instant | undefined {
   if (before === undefined) {
-    // A remembered term shows that a Lease existed, whose last holder we may never have seen.
-    return formerTerm === undefined ? undefined : shifted(at, timing.duration);
+    // A known term shows that a Lease existed, whose last holder we may never have seen.
+    return knownTerm === undefined ? undefined : shifted(at, timing.duration);
   }
-  const { state, since } = before;
+  const { state, changedAt } = before;
   if (state.is === "absent") return state.blockedUntil;
-  if (state.is === "ours" && elapsed(since, at) < timing.duration / 2) return undefined;
+  if (state.is === "ours" && elapsed(changedAt, at) < timing.duration / 2) return undefined;
   // Followers read rarely, so the holder may have renewed the Lease, or a new holder may have acquired it, right before
   // the deletion.
   return shifted(at, Math.max(trustedDuration(state.record, timing.duration), timing.duration));
@@ -183,7 +204,7 @@ function trustedDuration({ durationSeconds }: LeaseRecord, own: Millis): Millis 
  */
 function foreignRenewal(
   before: Observation | undefined,
-  { record: { renewal }, at, leading, isOwnRenewal }: LeaseReading & { readonly record: LeaseRecord },
+  { record: { renewal }, at, leading, isOwnRenewal }: FoundLease,
   { duration }: LeaseTiming,
 ): { readonly contested: boolean; readonly foreignRenewalAt: Instant | undefined } {
   const { state } = before ?? {};
@@ -214,34 +235,33 @@ export type CandidateStep =
 
 /** The next step of a candidate, which claims the Lease as soon as no other process can believe that it leads. */
 export function nextCandidateStep(
-  { state, since, highestTerm }: Observation,
+  { state, highestTerm }: Observation,
   { board, headStart = 0 }: Candidate,
   now: Instant,
 ): CandidateStep {
   const term = highestTerm === undefined ? 0 : termAfter(highestTerm);
   const until = "blockedUntil" in state ? state.blockedUntil : undefined;
   if (until && isAfter(until, now)) return { do: "wait", until };
-  const { is, record } = state;
-  switch (is) {
+  switch (state.is) {
     case "absent":
       return { do: "create", term };
     case "free": {
+      const { record, freeSince } = state;
       const isForOther = record.successor !== undefined && record.successor !== board;
-      const mayTakeFrom = isForOther ? shifted(since, headStart) : since;
+      const mayTakeFrom = shifted(freeSince, isForOther ? headStart : 0);
       if (isAfter(mayTakeFrom, now)) return { do: "wait", until: mayTakeFrom };
       return { do: "take", record, term };
     }
     case "ours":
       // A backup was restored while this board led, and other boards may have led since the term that the backup shows.
-      if (isOutdated(record, highestTerm)) return { do: "take", record, term };
-      return { do: "renew", record };
+      if (isOutdated(state.record, highestTerm)) return { do: "take", record: state.record, term };
+      return { do: "renew", record: state.record };
     case "inherited":
-      return { do: "take", record, term };
     case "held":
     case "contested":
-      return { do: "take", record, term };
+      return { do: "take", record: state.record, term };
     default:
-      return is satisfies never;
+      return state satisfies never;
   }
 }
 

@@ -39,7 +39,7 @@ function candidacyWith(deps: Partial<CandidacyDeps> = {}) {
 function read(is: "free" | "held" | "ours", { isUnanswered = false } = {}): CandidateReading {
   const record = lease({ holder: is === "free" ? undefined : is });
   const states = {
-    free: { is: "free", record, blockedUntil: undefined },
+    free: { is: "free", record, blockedUntil: undefined, freeSince: start },
     held: { is: "held", record, blockedUntil: never },
     ours: { is: "ours", record, foreignRenewalAt: undefined },
   } satisfies Record<string, LeaseState>;
@@ -48,7 +48,7 @@ function read(is: "free" | "held" | "ours", { isUnanswered = false } = {}): Cand
     held: { do: "wait", until: never },
     ours: { do: "renew", record },
   } as const;
-  return { step: steps[is], seen: { state: states[is], since: start, highestTerm: 0 }, isUnanswered };
+  return { step: steps[is], seen: { state: states[is], changedAt: start, highestTerm: 0 }, isUnanswered };
 }
 
 test("reading the reason does not store anything; only the next attempt deletes a stored rest that has ended", async () => {

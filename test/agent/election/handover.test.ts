@@ -44,6 +44,20 @@ describe.each([
     expect([to, leader.name]).not.toContain(site.leader.name);
     await site.end();
   });
+
+  test("is followed as soon by another board if another client keeps editing the released Lease", async () => {
+    const site = await settled(7, { followers, timing });
+    const { leader } = site;
+    const to = names.find((name) => name !== leader.name) ?? "";
+    void leader.elector.handOver("ordered", { rest: 5 * timing.duration, to, message: "" });
+    site.board(to).clock.suspend();
+    for (let waited = 0; site.leaders.length !== 1 && waited < 3 * (timing.duration + timing.retry); waited += 1000) {
+      await site.clock.advance("1s");
+      if (site.holder === undefined) site.server.write({ metadata: { labels: { edited: String(waited) } } });
+    }
+    expect([to, leader.name]).not.toContain(site.leader.name);
+    await site.end();
+  });
 });
 
 describe("a board that was ordered to step down", () => {

@@ -28,13 +28,17 @@ const lease = (change: Partial<LeaseRecord> = {}): LeaseRecord => ({
 
 type Reading = readonly [seconds: number, record: LeaseRecord | undefined];
 
+/** A candidate, and the highest term that it knows of from elsewhere. */
+type Reader = Candidate & { readonly knownTerm?: number };
+
 /** A story of readings of the Lease; what the last one leads to. `wrote`: the renewals that we sent. */
-function stepAfter(readings: readonly Reading[], who = baz, leading = false, wrote: readonly number[] = []) {
+function stepAfter(readings: readonly Reading[], who: Reader = baz, leading = false, wrote: readonly number[] = []) {
   let seen: Observation | undefined;
   let now = at(0);
   for (const [seconds, record] of readings) {
     now = at(seconds);
-    seen = observe(seen, { record, at: now, leading, isOwnRenewal: (renewal) => wrote.includes(renewal) }, who);
+    const isOwnRenewal = (renewal: number): boolean => wrote.includes(renewal);
+    seen = observe(seen, { record, at: now, leading, isOwnRenewal, knownTerm: who.knownTerm }, who);
   }
   if (!seen) throw new Error("the story has no reading");
   return leading ? nextLeaderStep(seen) : nextCandidateStep(seen, who, now);
@@ -45,7 +49,7 @@ describe("a Lease that a candidate reads", () => {
     "from a backup that names us in an older term is taken when the last term has ended, in a higher term",
     (who) => {
       const ours = lease({ holder: "baz", term: 5 });
-      const me = { ...baz, formerTerm: 7, ...who };
+      const me = { ...baz, knownTerm: 7, ...who };
       expect(stepAfter([[0, ours]], me)).toMatchObject({ do: "wait", until: at(10) });
       const readings = [0, 10].map((seconds): Reading => [seconds, ours]);
       expect(stepAfter(readings, me)).toMatchObject({ do: "take", term: 8 });
@@ -53,7 +57,7 @@ describe("a Lease that a candidate reads", () => {
   );
 
   test("that names us in the highest term that we remember is ours", () => {
-    const me = { ...baz, formerTerm: 7 };
+    const me = { ...baz, knownTerm: 7 };
     expect(stepAfter([[0, lease({ holder: "baz", term: 7 })]], me)).toMatchObject({
       do: "renew",
       record: { term: 7 },
@@ -178,7 +182,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
       [0, outdated],
       [1, undefined],
     ];
-    expect(stepAfter(readings, { ...baz, formerTerm: 7 })).toEqual({ do: "wait", until: at(11) });
+    expect(stepAfter(readings, { ...baz, knownTerm: 7 })).toEqual({ do: "wait", until: at(11) });
   });
 
   test("after a release by its own holder is free", () => {
@@ -203,7 +207,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
   });
 
   test("is not recreated immediately by a board that remembers a term, because it may have missed the last holder", () => {
-    const restarted = { ...baz, formerTerm: 8 };
+    const restarted = { ...baz, knownTerm: 8 };
     expect(stepAfter([[0, undefined]], restarted)).toEqual({ do: "wait", until: at(10) });
     expect(
       stepAfter(
@@ -220,7 +224,7 @@ describe("a Lease that is deleted, or deleted and recreated", () => {
 describe("a released Lease that a restarted process reads for the first time", () => {
   const released = (term: number, more: Partial<LeaseRecord> = {}) =>
     lease({ holder: undefined, durationSeconds: 1, term, ...more });
-  const restarted = { ...baz, formerTerm: 8 };
+  const restarted = { ...baz, knownTerm: 8 };
 
   test.each([
     ["the term that this board led last", 8, 9],
@@ -292,6 +296,55 @@ describe("a released Lease that a restarted process reads for the first time", (
   });
 });
 
+describe("a Lease that was released in favour of a named board", () => {
+  const released = (more: Partial<LeaseRecord> = {}) =>
+    lease({ holder: undefined, durationSeconds: 1, term: 4, successor: "pi-2", ...more });
+  const other = { ...baz, board: "pi-3", headStart: 8000 };
+
+  test("is taken immediately by that board", () => {
+    expect(stepAfter([[0, released()]], { ...other, board: "pi-2" })).toMatchObject({ do: "take", term: 5 });
+  });
+
+  test.each([
+    [0, "wait"],
+    [7.999, "wait"],
+    [8, "take"],
+  ])("is left to it by the others for the time of its head start (read at %s s: %s)", (seconds, step) => {
+    const record = released();
+    expect(
+      stepAfter(
+        [
+          [0, record],
+          [seconds, record],
+        ],
+        other,
+      ),
+    ).toMatchObject(step === "take" ? { do: "take", term: 5 } : { do: "wait", until: at(8) });
+  });
+
+  test("is not left to it for longer because another client edits a label", () => {
+    const edits = [1, 4, 7].map((seconds): Reading => [seconds, released()]);
+    expect(stepAfter([[0, released()], ...edits], other)).toEqual({ do: "wait", until: at(8) });
+    expect(stepAfter([[0, released()], ...edits, [8, released()]], other)).toMatchObject({ do: "take", term: 5 });
+  });
+
+  test.each<[string, LeaseRecord]>([
+    ["released again, by a later holder", released({ term: 5 })],
+    ["passed on to another board by an edit", released({ successor: "pi-4" })],
+    ["recreated", released({ uid: "two" })],
+  ])("is left to it from then on if it is %s", (_, again) => {
+    const step = stepAfter(
+      [
+        [0, released()],
+        [5, again],
+      ],
+      other,
+    );
+    if (step.do !== "wait") throw new Error(`the board does not wait but ${step.do}s`);
+    expect(step.until.mono).toBeGreaterThanOrEqual(13_000);
+  });
+});
+
 describe("a Lease without a holder that a restored server shows in an older term", () => {
   const backup = lease({ holder: undefined, durationSeconds: 1, term: 4 });
 
@@ -310,7 +363,7 @@ describe("a Lease without a holder that a restored server shows in an older term
 
   test("is waited for even after the backup of an earlier holder was seen", () => {
     const earlier: Reading = [0, lease({ term: 4 })];
-    expect(stepAfter([earlier, [3, backup]], { ...baz, formerTerm: 6 })).toEqual({ do: "wait", until: at(13) });
+    expect(stepAfter([earlier, [3, backup]], { ...baz, knownTerm: 6 })).toEqual({ do: "wait", until: at(13) });
   });
 
   test("is taken immediately by the board that has just renewed it", () => {
@@ -449,7 +502,7 @@ describe("the highest possible term", () => {
   });
 
   test("is led again by a board that remembers it, in a recreated Lease", () => {
-    const who = { ...baz, formerTerm: last };
+    const who = { ...baz, knownTerm: last };
     const readings: readonly Reading[] = [
       [0, undefined],
       [10, undefined],

@@ -27,8 +27,8 @@ const list = {
     wishes: { boards: 3 },
     breaks: one(
       "agent/election/lease-rules.ts",
-      "shifted(at, trustedDuration(record, candidate.timing.duration))",
-      "shifted(at, 0 * trustedDuration(record, candidate.timing.duration))",
+      "shifted(at, trustedDuration(record, timing.duration))",
+      "shifted(at, 0 * trustedDuration(record, timing.duration))",
     ),
   },
   "a term number that restarts with each Lease": {
