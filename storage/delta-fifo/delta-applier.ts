@@ -37,6 +37,7 @@ export class DeltaApplier<T extends StoredObject> {
     });
     const last = head.at(-1);
     if (last === undefined) return { keys: 0, changes: [] };
+    // The deltas of a key are applied together. Behind a head that is the whole queue, there is none that it lacks.
     const isWhole = queued.length < limit && head.length === queued.length;
     const byKey = new Map<Key, JournalRow[]>();
     for (const row of head) {
@@ -71,9 +72,9 @@ export class DeltaApplier<T extends StoredObject> {
    * Applies deltas that were never queued. `quiet`: states from the same group that precede these deltas and were
    * written earlier in this transaction.
    */
-  applyHeld(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
+  applyInMemory(deltas: readonly Delta<T>[], quiet: ReadonlyMap<Key, T>): readonly Change<T>[] {
     const reported: Change<T>[] = [];
-    for (const [key, rows] of heldRows(deltas)) {
+    for (const [key, rows] of inMemoryRows(deltas)) {
       const before = quiet.get(key) ?? this.#table.get(key);
       const result = collapse(key, before, rows, ({ object }) => object);
       this.#store(key, before, result, (after) => this.#table.replace(key, before, after));
@@ -109,13 +110,15 @@ export class DeltaApplier<T extends StoredObject> {
 }
 
 /** A delta in memory, with its object. */
-interface HeldRow<T> extends DeltaRow {
+interface InMemoryRow<T> extends DeltaRow {
   readonly object: T;
 }
 
 /** Groups deltas by key, as the journal would return them. */
-function heldRows<T extends StoredObject>(deltas: readonly Delta<T>[]): ReadonlyMap<Key, readonly HeldRow<T>[]> {
-  const byKey = new Map<Key, HeldRow<T>[]>();
+function inMemoryRows<T extends StoredObject>(
+  deltas: readonly Delta<T>[],
+): ReadonlyMap<Key, readonly InMemoryRow<T>[]> {
+  const byKey = new Map<Key, InMemoryRow<T>[]>();
   for (const { type, object } of deltas) {
     const key = keyOf(object);
     const rows = byKey.get(key);

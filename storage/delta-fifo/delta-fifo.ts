@@ -44,7 +44,7 @@ export class DeltaFIFO<T extends StoredObject> {
   readonly #journal: Journal;
   readonly #applier: DeltaApplier<T>;
   readonly #deltasPerObject: number;
-  readonly #differsQuietly: ((stored: T, incoming: T) => boolean) | undefined;
+  readonly #isQuiet: ((stored: T, incoming: T) => boolean) | undefined;
   readonly #proof: ((position: string) => string) | undefined;
   /** The newest position: the stored one, or a later one that waits for the next transaction. */
   #position: string | undefined;
@@ -70,8 +70,8 @@ export class DeltaFIFO<T extends StoredObject> {
     /** If an object has more pending deltas than this, they are merged. */
     readonly deltasPerObject: number;
     /**
-     * Whether the difference between two states is quiet, so that it justifies neither a write nor a change event.
-     * Called for equal uids and index values.
+     * The rule for quiet differences: whether the difference between two states justifies neither a write nor a change
+     * event. Called for equal uids; states with different index values are loud in any case. Without it, all are loud.
      */
     readonly isQuiet?: (stored: T, incoming: T) => boolean;
     /** Builds the proof that is stored with a position and checked before a watch resumes there. */
@@ -82,7 +82,7 @@ export class DeltaFIFO<T extends StoredObject> {
     this.#indexer = indexer;
     this.#table = indexer.table;
     this.#deltasPerObject = deltasPerObject;
-    this.#differsQuietly = isQuiet;
+    this.#isQuiet = isQuiet;
     this.#proof = proof;
     this.#journal = new Journal(database, resource);
     this.#applier = new DeltaApplier({ journal: this.#journal, table: this.#table });
@@ -134,7 +134,7 @@ export class DeltaFIFO<T extends StoredObject> {
    * committed.
    */
   append(deltas: readonly Delta<T>[], resourceVersion: string): void {
-    this.#drop();
+    if (this.#list !== undefined) this.#dropList();
     const appender = new DeltaAppender({
       journal: this.#journal,
       table: this.#table,
@@ -162,7 +162,7 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   appendAndPop(deltas: readonly Delta<T>[], resourceVersion: string): readonly Change<T>[] | undefined {
     if (this.depth > 0) return undefined;
-    this.#drop();
+    if (this.#list !== undefined) this.#dropList();
     const { loud, quiet } = this.#divided(deltas, () => false);
     if (this.#applier.isHeavy(loud)) return undefined;
     if (this.#waitsInMemory(deltas, loud)) {
@@ -170,7 +170,7 @@ export class DeltaFIFO<T extends StoredObject> {
       return [];
     }
     return this.#write({ position: resourceVersion, populated: true, quiet }, () =>
-      this.#applier.applyHeld(loud, quiet),
+      this.#applier.applyInMemory(loud, quiet),
     );
   }
 
@@ -181,13 +181,9 @@ export class DeltaFIFO<T extends StoredObject> {
 
   /** Begins a new list; drops an earlier one that was not committed. */
   replace(): Replacement<T> {
-    this.#write({}, () => {
-      this.#discard();
-      this.#journal.stage();
-    });
-    this.#indexer.show();
-    const isQuiet = (stored: T, incoming: T): boolean => this.#isQuiet(stored, incoming);
-    return this.#begin(new StagedList({ journal: this.#journal, table: this.#table, isQuiet }));
+    this.#dropList(() => this.#journal.stage());
+    const isQuietUpdate = (stored: T, incoming: T): boolean => this.#isQuietUpdate(stored, incoming);
+    return this.#begin(new StagedList({ journal: this.#journal, table: this.#table, isQuietUpdate }));
   }
 
   /**
@@ -197,7 +193,7 @@ export class DeltaFIFO<T extends StoredObject> {
    */
   fill(): Replacement<T> | undefined {
     if (this.#populated) return undefined;
-    this.#write({}, () => this.#discard());
+    this.#dropList();
     this.#indexer.hide();
     return this.#begin(new FirstList(this.#table));
   }
@@ -269,9 +265,9 @@ export class DeltaFIFO<T extends StoredObject> {
       const isFollowed = keys.has(key) || isQueued(key);
       if (delta.type === "Deleted") {
         if (!isFollowed && this.#table.identity(key) === undefined) continue;
-      } else if (!isFollowed && this.#differsQuietly !== undefined) {
+      } else if (!isFollowed && this.#isQuiet !== undefined) {
         const stored = quiet.get(key) ?? this.#table.get(key);
-        if (stored !== undefined && this.#isQuiet(stored, delta.object)) {
+        if (stored !== undefined && this.#isQuietUpdate(stored, delta.object)) {
           quiet.set(key, delta.object);
           continue;
         }
@@ -282,11 +278,11 @@ export class DeltaFIFO<T extends StoredObject> {
     return { loud, quiet };
   }
 
-  #isQuiet(stored: T, incoming: T): boolean {
+  #isQuietUpdate(stored: T, incoming: T): boolean {
     return (
-      this.#differsQuietly !== undefined &&
+      this.#isQuiet !== undefined &&
       stored.metadata.uid === incoming.metadata.uid &&
-      this.#differsQuietly(stored, incoming) &&
+      this.#isQuiet(stored, incoming) &&
       this.#table.haveSameIndexValues(stored, incoming)
     );
   }
@@ -339,20 +335,26 @@ export class DeltaFIFO<T extends StoredObject> {
         });
         this.#list = undefined;
         this.#indexer.show();
-        if (list instanceof FirstList) this.#unreported = this.#table.size;
+        if (list.bypassesQueue) this.#unreported = this.#table.size;
         if (isFirst) this.#initial = this.depth;
       },
       abort: () => {
-        if (this.#list === list) this.#drop();
+        if (this.#list === list) this.#dropList();
       },
     };
   }
 
-  #drop(): void {
-    if (this.#list === undefined) return;
-    this.#write({}, () => this.#discard());
-    this.#indexer.show();
+  /**
+   * Ends the list in progress, if there is one, and runs `begin` in the transaction that removes its traces. If it was
+   * a first list, it had hidden the objects.
+   */
+  #dropList(begin: () => void = () => {}): void {
+    this.#write({}, () => {
+      this.#discard();
+      begin();
+    });
     this.#list = undefined;
+    this.#indexer.show();
   }
 
   /** Removes all traces of a list that was not committed; called inside a transaction. */

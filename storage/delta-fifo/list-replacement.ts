@@ -33,6 +33,8 @@ export interface ListWriter<T> {
   rolledBack(): void;
   /** Listed states that the commit stores without reporting a change. */
   readonly quiet: ReadonlyMap<Key, T>;
+  /** Whether the objects are stored without being queued, so that they are reported from the table after the commit. */
+  readonly bypassesQueue: boolean;
 }
 
 /**
@@ -41,6 +43,7 @@ export interface ListWriter<T> {
  */
 export class FirstList<T extends StoredObject> implements ListWriter<T> {
   readonly quiet: ReadonlyMap<Key, T> = new Map();
+  readonly bypassesQueue = true;
   readonly #table: ObjectTable<T>;
 
   constructor(table: ObjectTable<T>) {
@@ -67,17 +70,17 @@ type Search =
 
 const wholeSearch: Search = { among: "queued", after: undefined };
 
-/** Number of keys examined per step of the search. */
-const page = 256;
+const keysPerStep = 256;
 
 /**
  * A list for a cache that has already been filled. It waits in the journal, behind the pending deltas, until its
  * commit.
  */
 export class StagedList<T extends StoredObject> implements ListWriter<T> {
+  readonly bypassesQueue = false;
   readonly #journal: Journal;
   readonly #table: ObjectTable<T>;
-  readonly #isQuiet: (stored: T, incoming: T) => boolean;
+  readonly #isQuietUpdate: (stored: T, incoming: T) => boolean;
   readonly #quiet = new Map<Key, T>();
   /** The remaining search; undefined if it is complete. */
   #search: Search | undefined = wholeSearch;
@@ -85,11 +88,11 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
   constructor(deps: {
     readonly journal: Journal;
     readonly table: ObjectTable<T>;
-    readonly isQuiet: (stored: T, incoming: T) => boolean;
+    readonly isQuietUpdate: (stored: T, incoming: T) => boolean;
   }) {
     this.#journal = deps.journal;
     this.#table = deps.table;
-    this.#isQuiet = deps.isQuiet;
+    this.#isQuietUpdate = deps.isQuietUpdate;
   }
 
   get quiet(): ReadonlyMap<Key, T> {
@@ -111,10 +114,13 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
   #list(object: T): void {
     const key = keyOf(object);
     const isPending = this.#journal.newest(key) !== undefined;
-    const stored = isPending ? undefined : this.#table.identity(key);
-    const isUnchanged = stored !== undefined && isSame(stored, identityOf(object));
-    if (isUnchanged || (stored !== undefined && this.#isQuietChange(key, object))) {
-      if (!isUnchanged) this.#quiet.set(key, object);
+    const known = isPending ? undefined : this.#table.identity(key);
+    const isUnchanged = known !== undefined && isSame(known, identityOf(object));
+    // Only an object whose version differs is decoded.
+    const stored = known === undefined || isUnchanged ? undefined : this.#table.get(key);
+    const isQuiet = stored !== undefined && this.#isQuietUpdate(stored, object);
+    if (isUnchanged || isQuiet) {
+      if (isQuiet) this.#quiet.set(key, object);
       this.#journal.markListed(key);
       return;
     }
@@ -140,7 +146,7 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
 
   #stageQueued(after: number | undefined): Search | undefined {
     const { ceiling } = this.#journal;
-    const rows = this.#journal.queuedKeys(after, ceiling, page);
+    const rows = this.#journal.queuedKeys(after, ceiling, keysPerStep);
     for (const { key } of rows) {
       const newest = this.#journal.newest(key);
       // A staged row means that the key was listed, or that its deletion is staged.
@@ -148,18 +154,15 @@ export class StagedList<T extends StoredObject> implements ListWriter<T> {
       this.#journal.put(key, "Deleted", newest, null);
     }
     const last = rows.at(-1);
-    return last === undefined || rows.length < page ? this.#stageStored("") : { among: "queued", after: last.seq };
+    return last === undefined || rows.length < keysPerStep
+      ? this.#stageStored("")
+      : { among: "queued", after: last.seq };
   }
 
   #stageStored(after: Key): Search | undefined {
-    const rows = this.#journal.unmentionedAfter(after, page);
+    const rows = this.#journal.unmentionedAfter(after, keysPerStep);
     for (const { key, uid, version } of rows) this.#journal.put(key, "Deleted", { uid, version }, null);
     const last = rows.at(-1);
-    return last === undefined || rows.length < page ? undefined : { among: "stored", after: last.key };
-  }
-
-  #isQuietChange(key: Key, object: T): boolean {
-    const stored = this.#table.get(key);
-    return stored !== undefined && this.#isQuiet(stored, object);
+    return last === undefined || rows.length < keysPerStep ? undefined : { among: "stored", after: last.key };
   }
 }
