@@ -2,9 +2,9 @@ import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
 import type { ServerHistory, Witness } from "./server-history.ts";
 
-/** Compares the events that the watch must first redeliver; undefined if there are none. */
+/** Where a watch resumes, and how it is verified that the server still has the history of the stored objects. */
 export interface Resumption {
-  /** The resourceVersion. */
+  /** The resourceVersion at which the watch begins: the stored position, or that of an earlier witness. */
   readonly from: string;
   /** Compares the events that the watch must deliver again first; undefined if there are none. */
   readonly replay: Replay | undefined;

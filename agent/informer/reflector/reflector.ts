@@ -2,7 +2,7 @@ import type { Delta, DeltaType, Key } from "../../../storage/object.ts";
 import { type KubeObject, keyOf } from "../../api/meta.ts";
 import { leases, nodes, type Resource, resourceName } from "../../api/resources.ts";
 import type { Ambient } from "../../base/ambient.ts";
-import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../../base/clock.ts";
+import { type Instant, type Millis, nextTurn, sleep } from "../../base/clock.ts";
 import { dispositionOf, sentenceOf } from "../../base/errors.ts";
 import { isOfLink } from "../../client/api-error.ts";
 import type { Unusable } from "../../client/decoding/list-intake.ts";
@@ -14,25 +14,16 @@ import type { Selection } from "../scope.ts";
 import type { WatchHealth, WatchLimits } from "../watch-health.ts";
 import { DeltaGroup, type DeltaSink } from "./delta-group.ts";
 import { FreshnessCheck } from "./freshness-check.ts";
+import { OpenWatch } from "./open-watch.ts";
 import { checkPosition, hasReached } from "./position-checks.ts";
+import { PositionState } from "./position-state.ts";
 import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { reporting } from "./reporting-client.ts";
 import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
-import { guardAgainstStall, IncompleteEventError, StalledError, type StallGuard } from "./stall-guard.ts";
-import { StuckEvents } from "./stuck-events.ts";
-import {
-  castsDoubt,
-  hintFor,
-  isMeaningless,
-  isUnavailable,
-  isUsable,
-  OtherHistoryError,
-  problemOf,
-  ShortWatchError,
-  UnreadableError,
-} from "./watch-errors.ts";
+import { guardAgainstStall, StalledError } from "./stall-guard.ts";
+import { hintFor, isUnavailable, problemOf, ShortWatchError, UnreadableError } from "./watch-errors.ts";
 import { WatchHealthTracker } from "./watch-health-tracker.ts";
 import { type PositionProof, WatchResumption } from "./watch-resumption.ts";
 
@@ -58,7 +49,7 @@ export interface ReflectorDeps<T extends KubeObject> {
   /**
    * The state to assume for an object whose newest state cannot be read. If absent, its last readable state is kept.
    */
-  readonly unread?: ((last: T) => T) | undefined;
+  readonly unread?: ((known: T) => T) | undefined;
   /** False for objects that are not stored. Default: all are. */
   readonly admits?: ((object: T) => boolean) | undefined;
   /** Objects per page of a list. */
@@ -100,21 +91,6 @@ const shortestWatch: Millis = 1000;
 /** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
 const shortestCatchUp: Millis = 900;
 
-/**
- * To what extent the stored position can be used. Failures only make it worse, until a list or the server restores it.
- */
-type PositionState =
-  /** The watch resumes there. */
-  | "usable"
-  /** The last watch failed as at a meaningless position, so the server is first asked whether it knows it. */
-  | "doubted"
-  /** The server no longer has the events after the position. A list of a state no older replaces it. */
-  | "expired"
-  /** The server cannot even list at the position, or has another history. A list of the newest state replaces it. */
-  | "useless";
-
-const severity = { usable: 0, doubted: 1, expired: 2, useless: 3 } as const satisfies Record<PositionState, number>;
-
 const deltaTypes = { ADDED: "Added", MODIFIED: "Updated", DELETED: "Deleted" } as const satisfies Record<
   string,
   DeltaType
@@ -137,21 +113,18 @@ export class Reflector<T extends KubeObject> {
   readonly #deps: ReflectorDeps<T>;
   readonly #rejections: Rejections;
   readonly #health: WatchHealthTracker;
-  /** The events of the last watch that are not stored yet. */
-  #group: DeltaGroup<T> | undefined;
+  /** The open watch, or the last one; undefined before the first. */
+  #lastWatch: OpenWatch<T> | undefined;
   /**
    * The backoffs for a lost connection and for a refused position. A server that refuses the position has responded, so
    * the list that follows does not wait for the connection's backoff.
    */
   readonly #paces: Partial<Record<"connection" | "history", RetryPace>> = {};
-  #position: PositionState = "usable";
+  readonly #position = new PositionState();
   readonly #freshness = new FreshnessCheck();
   readonly #resumption: WatchResumption;
   #lists = 0;
   #watches = 0;
-  /** Number of usable events of the last watch. */
-  #events = 0;
-  readonly #stuck = new StuckEvents();
   /** See ReflectorStats. */
   #problem: string | undefined;
   /** The last logged problem; undefined after an event. A repeated problem is logged as a warning only once. */
@@ -167,7 +140,7 @@ export class Reflector<T extends KubeObject> {
   }
 
   get health(): WatchHealth {
-    return this.#health.health(this.#group?.isEmpty !== false && this.#deps.store.depth === 0);
+    return this.#health.health(this.#lastWatch?.group.isEmpty !== false && this.#deps.store.depth === 0);
   }
 
   /** True once the store includes everything that happened before the current run. */
@@ -180,7 +153,7 @@ export class Reflector<T extends KubeObject> {
       lists: this.#lists,
       watches: this.#watches,
       rejected: this.#rejections.seen,
-      problem: this.#problem ?? this.#stuck.problemAt(this.#deps.store.resourceVersion),
+      problem: this.#problem ?? this.#position.problemAt(this.#deps.store.resourceVersion),
     };
   }
 
@@ -196,14 +169,14 @@ export class Reflector<T extends KubeObject> {
     this.#resumption.broke(store.resourceVersion, undefined);
     while (!signal.aborted) {
       try {
-        if (this.#position === "doubted") {
+        if (this.#position.is === "doubted") {
           await checkPosition(this.#deps, store.resourceVersion, signal);
-          this.#position = "usable";
+          this.#position.known();
         }
-        if (this.#position === "usable" && !(await this.#resumption.prove(store.resourceVersion, signal))) {
-          this.#position = "useless";
+        if (this.#position.is === "usable" && !(await this.#resumption.prove(store.resourceVersion, signal))) {
+          this.#position.discard();
         }
-        if (this.#position !== "usable" || store.resourceVersion === undefined) await this.#list(signal);
+        if (this.#position.is !== "usable" || store.resourceVersion === undefined) await this.#list(signal);
         await this.#watch(signal);
         // After a suspension of this process, the stream that just ended may date from before a restore of the server.
         this.#resumption.interrupted(store.resourceVersion);
@@ -220,16 +193,12 @@ export class Reflector<T extends KubeObject> {
     this.#health.closed();
     const disposition = dispositionOf(error);
     if (disposition === "rebuild" || disposition === "exit") throw error;
-    this.#resumption.broke(this.#deps.store.resourceVersion, error);
-    this.#degradePosition(error);
+    const { resourceVersion: position } = this.#deps.store;
+    this.#resumption.broke(position, error);
+    this.#position.failed(error, { position, events: this.#lastWatch?.events ?? 0 });
     const wait = this.#backoff(error);
     this.#report(error, wait);
     await this.#waitToRetry(error, wait, signal);
-  }
-
-  #degradePosition(error: unknown): void {
-    const position = this.#positionAfter(error);
-    if (severity[position] > severity[this.#position]) this.#position = position;
   }
 
   #backoff(error: unknown): Millis {
@@ -265,30 +234,21 @@ export class Reflector<T extends KubeObject> {
     if (turn !== undefined) await reconnects?.until(turn, signal);
   }
 
-  #positionAfter(error: unknown): PositionState {
-    if (error instanceof OtherHistoryError || isMeaningless(error)) return "useless";
-    if (dispositionOf(error) === "relist") return "expired";
-    if (error instanceof UnreadableError || error instanceof IncompleteEventError) {
-      return this.#stuck.recordFailure(error, this.#deps.store.resourceVersion) ? "expired" : "usable";
-    }
-    return error instanceof ShortWatchError || castsDoubt(error, this.#events) ? "doubted" : "usable";
-  }
-
   /**
    * Lists a state no older than the stored position or, if the server cannot do that, the newest. Never at "0", as
    * client-go does first, because the server would ignore the limit and send everything in one response.
    */
   async #list(signal: AbortSignal): Promise<void> {
     await this.#deps.turns.take(async () => {
-      const last = this.#position === "useless" ? "" : (this.#deps.store.resourceVersion ?? "");
+      const notOlderThan = this.#position.is === "useless" ? "" : (this.#deps.store.resourceVersion ?? "");
       try {
-        await this.#listFrom(last, signal);
+        await this.#listFrom(notOlderThan, signal);
       } catch (error) {
-        if (last === "" || !isUnavailable(error)) throw error;
-        this.#position = "useless";
+        if (notOlderThan === "" || !isUnavailable(error)) throw error;
+        this.#position.discard();
         await this.#listFrom("", signal);
       }
-      this.#position = "usable";
+      this.#position.replaced();
       this.#resumption.listed();
       this.#freshness.done();
       this.#problem = undefined;
@@ -326,55 +286,64 @@ export class Reflector<T extends KubeObject> {
 
   /** One watch. Returns when the server ended it, as it does every few minutes; throws if it failed. */
   async #watch(signal: AbortSignal): Promise<void> {
-    const { resource, selection, client, store, stored, limits } = this.#deps;
-    const { clock, random } = this.#ambient;
-    const what = `watch ${resourceName(resource)}`;
-    const began = clock.now();
-    const ask = (asking: AbortSignal): Promise<boolean> => this.#mayRest(asking);
-    const guard = guardAgainstStall(clock, { limit: limits.stall, parent: signal, what, ask });
+    const watch = this.#newWatch(signal);
+    const { what, guard, group } = watch;
+    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
     const release = this.#resumption.whileOpen(what, guard.abort);
-    const group = new DeltaGroup<T>(clock, { store, stored, failed: guard.abort });
-    this.#group = group;
+    this.#lastWatch = watch;
+    let failure: { readonly error: unknown } | undefined;
+    try {
+      await this.#follow(watch);
+      guard.signal.throwIfAborted();
+    } catch (error) {
+      failure = { error: guard.signal.aborted ? guard.signal.reason : error };
+    }
+    // First nothing can end the watch any more, then its last events are stored, then its end is judged.
+    guard.dispose();
+    release();
+    this.#health.closed();
+    group.flush();
+    if (signal.aborted) throw signal.reason;
+    this.#resumption.ended(watch.age, what);
+    if (failure) throw failure.error;
+    if (watch.events === 0 && watch.age < shortest) {
+      throw new ShortWatchError(`${what}: ended immediately, without an event`);
+    }
+    this.#freshness.ended(this.#resumption.isReplaying ? 0 : watch.silentFor);
+  }
+
+  #newWatch(parent: AbortSignal): OpenWatch<T> {
+    const { resource, store, stored, limits } = this.#deps;
+    const { clock } = this.#ambient;
+    const what = `watch ${resourceName(resource)}`;
+    const ask = (asking: AbortSignal): Promise<boolean> => this.#mayRest(asking);
+    const guard = guardAgainstStall(clock, { limit: limits.stall, parent, what, ask });
+    return new OpenWatch(clock, { what, guard, group: new DeltaGroup(clock, { store, stored, failed: guard.abort }) });
+  }
+
+  /** Opens the watch and receives its events until it ends. */
+  async #follow(watch: OpenWatch<T>): Promise<void> {
+    const { resource, selection, client, store } = this.#deps;
+    const { what, guard, group } = watch;
     const resourceVersion = this.#resumption.from ?? store.resourceVersion;
     const options: WatchOptions = {
       ...selection,
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * random.next()),
+      timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * this.#ambient.random.next()),
       arrived: guard.arrived,
     };
-    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
-    let last = began;
-    this.#events = 0;
-    try {
-      const stream = await client.watch(resource, options, guard.signal);
-      this.#watches++;
-      this.#problem = undefined;
-      guard.touch();
-      if (!this.#resumption.isReplaying) this.#caughtUp();
-      for await (const event of stream) {
-        if (isUsable(event)) this.#events++;
-        guard.touch();
-        last = clock.now();
-        const received = this.#resumption.classify(event, what);
-        if (received === "last") this.#caughtUp();
-        if (received === "new") this.#receive(event, group);
-        if (group.isFull) await this.#write(group, guard);
-      }
-      guard.signal.throwIfAborted();
-    } catch (error) {
-      if (!signal.aborted) this.#resumption.ended(began, clock.now(), what);
-      throw guard.signal.aborted ? guard.signal.reason : error;
-    } finally {
-      guard.dispose();
-      release();
-      this.#health.closed();
-      group.flush();
+    const stream = await client.watch(resource, options, guard.signal);
+    this.#watches++;
+    this.#problem = undefined;
+    watch.opened();
+    if (!this.#resumption.isReplaying) this.#caughtUp();
+    for await (const event of stream) {
+      watch.heard(event);
+      const received = this.#resumption.classify(event, what);
+      if (received === "replay complete") this.#caughtUp();
+      if (received === "new") this.#receive(event, group);
+      if (group.isFull) await this.#write(watch);
     }
-    if (this.#events === 0 && elapsed(began, clock.now()) < shortest) {
-      throw new ShortWatchError(`${what}: ended immediately, without an event`);
-    }
-    this.#resumption.ended(began, clock.now(), what);
-    this.#freshness.ended(this.#resumption.isReplaying ? 0 : elapsed(last, clock.now()));
   }
 
   /**
@@ -436,35 +405,35 @@ export class Reflector<T extends KubeObject> {
   /** Completes a deleted object, of which only the identity was read, with the rest of its last known state. */
   #gone(identity: T, group: DeltaGroup<T>): T {
     group.flush();
-    const last = this.#deps.store.newest(keyOf(identity));
+    const known = this.#deps.store.newest(keyOf(identity));
     const { uid, resourceVersion } = identity.metadata;
-    return last?.metadata.uid === uid ? { ...last, metadata: { ...last.metadata, resourceVersion } } : identity;
+    return known?.metadata.uid === uid ? { ...known, metadata: { ...known.metadata, resourceVersion } } : identity;
   }
 
   /** The delta of an object whose newest state cannot be used; undefined if the stored object remains unchanged. */
   #missed(identity: T | undefined, group: DeltaGroup<T>): Delta<T> | undefined {
     if (identity === undefined) return undefined;
     group.flush();
-    const last = this.#deps.store.newest(keyOf(identity));
+    const known = this.#deps.store.newest(keyOf(identity));
     // The stored object has the same name but another uid, so it must have been deleted.
-    if (last !== undefined && last.metadata.uid !== identity.metadata.uid) return { type: "Deleted", object: last };
+    if (known !== undefined && known.metadata.uid !== identity.metadata.uid) return { type: "Deleted", object: known };
     const object = this.#unread(identity);
-    return object && object !== last ? { type: "Updated", object } : undefined;
+    return object && object !== known ? { type: "Updated", object } : undefined;
   }
 
   /** The state to keep of an object whose newest state cannot be used; undefined if the object is not stored. */
   #unread(identity: KubeObject): T | undefined {
     const { store, unread } = this.#deps;
     const { uid, resourceVersion } = identity.metadata;
-    const last = store.newest(keyOf(identity));
-    if (last?.metadata.uid !== uid) return undefined;
-    if (unread === undefined) return last;
-    const object = unread(last);
+    const known = store.newest(keyOf(identity));
+    if (known?.metadata.uid !== uid) return undefined;
+    if (unread === undefined) return known;
+    const object = unread(known);
     return { ...object, metadata: { ...object.metadata, resourceVersion } };
   }
 
   /** Writes a full group, then waits while too many deltas are pending. */
-  async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
+  async #write({ group, guard }: OpenWatch<T>): Promise<void> {
     group.flush();
     await nextTurn();
     while (this.#deps.store.depth > mostPending && !guard.signal.aborted) {

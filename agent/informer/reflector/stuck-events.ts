@@ -7,18 +7,18 @@ import { problemOf, type UnreadableError } from "./watch-errors.ts";
  * for the link, would fail for ever.
  */
 export class StuckEvents {
-  #last: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
+  #failure: { readonly at: string | undefined; readonly error: UnreadableError | IncompleteEventError } | undefined;
 
   /** Records an event after this position. Returns whether the previous one failed at the same position. */
   recordFailure(error: UnreadableError | IncompleteEventError, position: string | undefined): boolean {
-    const isAgain = this.#last !== undefined && this.#last.at === position;
-    this.#last = { at: position, error };
+    const isAgain = this.#failure !== undefined && this.#failure.at === position;
+    this.#failure = { at: position, error };
     return isAgain;
   }
 
   /** The problem of an event that did not arrive completely; undefined once the position has moved. */
   problemAt(position: string | undefined): string | undefined {
-    const isHere = this.#last?.at === position && this.#last?.error instanceof IncompleteEventError;
-    return isHere ? problemOf(this.#last?.error) : undefined;
+    const isHere = this.#failure?.at === position && this.#failure?.error instanceof IncompleteEventError;
+    return isHere ? problemOf(this.#failure?.error) : undefined;
   }
 }

@@ -1,5 +1,5 @@
 import type { KubeObject } from "../../api/meta.ts";
-import { elapsed, type Instant, type Millis } from "../../base/clock.ts";
+import type { Millis } from "../../base/clock.ts";
 import { isOfLink } from "../../client/api-error.ts";
 import type { WatchEvent } from "../../client/watch-stream.ts";
 import type { ServerHistory } from "../server-history.ts";
@@ -20,6 +20,15 @@ const longestReplay: Millis = 60_000;
  * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
  * there, replayed events are first compared with those received before. Without a PositionProof, the watch resumes at
  * the stored position.
+ *
+ * The Reflector calls it in this order:
+ *
+ * 1. `prove`, before each watch. If it returns false, a list is stored, followed by `listed`.
+ * 2. `whileOpen`, when the watch begins, at `from`. The returned function is called when it ends.
+ * 3. `caughtUp`, once the watch is open, unless it must repeat events first (`isReplaying`).
+ * 4. `classify`, for each event. After "replay complete", `caughtUp`.
+ * 5. `ended`, when the watch ends in whatever way, except with the run.
+ * 6. `interrupted` after a normal end, `broke` after a failure, also one of a list or of step 1. Then 1 again.
  */
 export class WatchResumption {
   readonly #proof: PositionProof | undefined;
@@ -104,10 +113,10 @@ export class WatchResumption {
   }
 
   /**
-   * Classifies an event. again: it was received before. last: it is the last event that was received before. Throws an
+   * Classifies an event. again: it was received before. replay complete: it was, and was the last one. Throws an
    * OtherHistoryError if the replayed events differ from those received before.
    */
-  classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "last" {
+  classify(event: WatchEvent<KubeObject>, what: string): "new" | "again" | "replay complete" {
     const version = versionOf(event);
     if (version === undefined) return "new";
     const { replay } = this.#start;
@@ -119,15 +128,17 @@ export class WatchResumption {
     const step = event.type === "BOOKMARK" ? replay.reached(version) : replay.add(version, ...stepOf(event));
     if (step === "differs")
       throw new OtherHistoryError(`${what}: the server sends different events than before for the same versions`);
-    return step === "done" ? "last" : "again";
+    return step === "done" ? "replay complete" : "again";
   }
 
-  /** A watch has ended. Throws an OtherHistoryError if it had time to deliver all replayed events but did not. */
-  ended(began: Instant, now: Instant, what: string): void {
+  /**
+   * A watch has ended at this age. Throws an OtherHistoryError if it had time to deliver all replayed events but did
+   * not.
+   */
+  ended(age: Millis, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;
-    if (elapsed(began, now) >= longestReplay)
-      throw new OtherHistoryError(`${what}: the server did not send the same events again`);
+    if (age >= longestReplay) throw new OtherHistoryError(`${what}: the server did not send the same events again`);
   }
 }
 

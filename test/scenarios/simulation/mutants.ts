@@ -307,7 +307,7 @@ const list = {
     noticedBy: "cache",
     wishes: { motif: "forgetful API", boards: 3 },
     breaks: one(
-      "agent/informer/reflector/reflector.ts",
+      "agent/informer/reflector/position-state.ts",
       'if (dispositionOf(error) === "relist") return "expired";',
       'if (dispositionOf(error) === "relist") return "usable";',
     ),
