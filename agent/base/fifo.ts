@@ -1,4 +1,7 @@
-/** A queue whose operations take constant time on average. Removed items are freed. */
+/**
+ * A queue whose operations take constant time on average. Removed items stay in memory until they are 64 and half of
+ * all; then the rest is moved to the front.
+ */
 export class Fifo<T> {
   #items: T[] = [];
   #head = 0;

@@ -307,7 +307,7 @@ export class ControlLoop<State, Memory> {
     if (error === undefined || dispositionOf(error) === "done") {
       queue.forget(key);
       // A decision sets the time of the next pass itself, so an earlier delay no longer applies.
-      queue.undelay(key);
+      queue.cancelDelay(key);
     } else this.#react(key, error, queue);
     if (requeueAfter !== undefined) queue.addAfter(key, requeueAfter);
   }

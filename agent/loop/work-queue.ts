@@ -1,16 +1,7 @@
-import { type Clock, elapsed, type Instant, type Millis, type Timer } from "../base/clock.ts";
+import { type Clock, elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { Fifo } from "../base/fifo.ts";
-import { Heap } from "./heap.ts";
+import { DelayedKeys } from "./delayed-keys.ts";
 import { RetryLimiter, type RetryLimits } from "./retry-limiter.ts";
-
-interface Delayed {
-  readonly key: string;
-  /** The time on the monotonic clock at which the key is added again. */
-  readonly due: Millis;
-  readonly order: number;
-}
-
-const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === b.due && a.order < b.order);
 
 /**
  * The keys that a controller must process, as in client-go's workqueue.
@@ -18,33 +9,36 @@ const sooner = (a: Delayed, b: Delayed): boolean => a.due < b.due || (a.due === 
  * A key is never processed by two workers at the same time. A key that is added while it waits has a single entry; a
  * key that is added while it is being processed is queued again after `done`. No added key is lost before the shutdown.
  * Keys are taken in the order in which they became ready, preferred ones first.
+ *
+ * Between two calls:
+ *
+ * - A key is in `#dirty` from `add` until it is taken, and in `#processing` from then until `done`. It waits to be taken
+ *   while it is in `#dirty` and not in `#processing`.
+ * - Each waiting key has an entry in `#urgent`, or else in `#ready`. A key that is preferred while it waits has both; any
+ *   entry of a key that does not wait is stale, and is skipped by `#skipToNext`.
+ * - A key in `#delayedWhileProcessing` is in `#processing`.
+ * - If there are `#waiters`, no key waits.
  */
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #limiter: RetryLimiter;
   readonly #ready = new Fifo<string>();
-  /** Keys that precede those in `#ready`. A key that is also in `#ready` remains there, and is skipped later. */
+  /** Preferred keys, which are taken before those in `#ready`. */
   readonly #urgent = new Fifo<string>();
   readonly #preferred = new Set<string>();
-  /**
-   * Keys that need processing, and when each was added. Those that are not being processed are in `#urgent` or
-   * `#ready`.
-   */
+  /** Keys that need processing, and when each was added. */
   readonly #dirty = new Map<string, Instant>();
   readonly #processing = new Set<string>();
-  /** Keys delayed during processing; the worker may have missed the change that caused it. */
-  readonly #delayedMeanwhile = new Set<string>();
+  readonly #delayed: DelayedKeys;
+  /** The worker may have missed the change that caused the delay. */
+  readonly #delayedWhileProcessing = new Set<string>();
   readonly #waiters = new Set<(key: string | undefined) => void>();
-  /** The time at which a delayed key is added again. Heap entries with another time are outdated. */
-  readonly #due = new Map<string, Millis>();
-  #agenda = new Heap<Delayed>(sooner);
-  #order = 0;
-  #timer: Timer | undefined;
   #closed = false;
 
   constructor({ clock }: { readonly clock: Clock }, { retry }: { readonly retry?: RetryLimits } = {}) {
     this.#clock = clock;
     this.#limiter = new RetryLimiter(retry);
+    this.#delayed = new DelayedKeys(clock, (key) => this.add(key));
   }
 
   /** Number of keys that are ready to be taken. */
@@ -56,12 +50,12 @@ export class WorkQueue {
 
   /** Number of keys that will be added again after a delay. */
   get delayed(): number {
-    return this.#due.size;
+    return this.#delayed.size;
   }
 
   /** How long the key that is taken next has been waiting; undefined if none waits. */
   oldestWait(now: Instant): Millis | undefined {
-    const first = this.#nextFifo()?.peek();
+    const first = this.#skipToNext()?.peek();
     const since = first === undefined ? undefined : this.#dirty.get(first);
     return since && elapsed(since, now);
   }
@@ -86,13 +80,8 @@ export class WorkQueue {
       this.add(key);
       return;
     }
-    if (this.#processing.has(key)) this.#delayedMeanwhile.add(key);
-    const due = this.#clock.now().mono + delay;
-    if (due >= (this.#due.get(key) ?? Number.POSITIVE_INFINITY)) return;
-    this.#due.set(key, due);
-    this.#agenda.push({ key, due, order: this.#order++ });
-    if (this.#agenda.size > 2 * this.#due.size + 64) this.#dropOutdated();
-    if (this.#agenda.peek()?.due === due) this.#arm();
+    if (this.#processing.has(key)) this.#delayedWhileProcessing.add(key);
+    this.#delayed.delay(key, delay);
   }
 
   /** Adds the key again after its backoff, but no sooner than after `least`. */
@@ -102,8 +91,8 @@ export class WorkQueue {
   }
 
   /** Cancels the key's delay, unless it was set after the key was taken. */
-  undelay(key: string): void {
-    if (!this.#delayedMeanwhile.has(key)) this.#due.delete(key);
+  cancelDelay(key: string): void {
+    if (!this.#delayedWhileProcessing.has(key)) this.#delayed.cancel(key);
   }
 
   /** Resets the key's failures and preference. Does not remove the key from the queue. */
@@ -122,7 +111,7 @@ export class WorkQueue {
    */
   take(signal: AbortSignal): Promise<string | undefined> {
     if (signal.aborted) return Promise.resolve(undefined);
-    if (this.#nextFifo() !== undefined || this.#closed) return Promise.resolve(this.#next());
+    if (this.#skipToNext() !== undefined || this.#closed) return Promise.resolve(this.#next());
     return new Promise((resolve) => {
       const leave = (): void => answer(undefined);
       const answer = (key: string | undefined): void => {
@@ -136,21 +125,19 @@ export class WorkQueue {
   }
 
   done(key: string): void {
-    this.#delayedMeanwhile.delete(key);
+    this.#delayedWhileProcessing.delete(key);
     if (this.#processing.delete(key) && this.#dirty.has(key)) this.#enter(key);
   }
 
   /** Refuses new keys and drops delayed ones. `take` still returns the ready keys, and then undefined. */
   shutDown(): void {
     this.#closed = true;
-    this.#timer?.cancel();
-    this.#due.clear();
-    this.#agenda = new Heap(sooner);
+    this.#delayed.clear();
     for (const answer of [...this.#waiters]) answer(undefined);
   }
 
   #next(): string | undefined {
-    const key = this.#nextFifo()?.shift();
+    const key = this.#skipToNext()?.shift();
     if (key === undefined) return undefined;
     this.#dirty.delete(key);
     this.#processing.add(key);
@@ -166,8 +153,8 @@ export class WorkQueue {
     return this.#dirty.has(key) && !this.#processing.has(key);
   }
 
-  /** The Fifo with the next key; undefined if no key is waiting. */
-  #nextFifo(): Fifo<string> | undefined {
+  /** Drops stale entries until the next key is at the head of a Fifo, and returns that; undefined if no key waits. */
+  #skipToNext(): Fifo<string> | undefined {
     for (const line of [this.#urgent, this.#ready]) {
       for (let key = line.peek(); key !== undefined; key = line.peek()) {
         if (this.#isWaiting(key)) return line;
@@ -179,33 +166,8 @@ export class WorkQueue {
 
   #handOut(): void {
     for (const answer of this.#waiters) {
-      if (this.#nextFifo() === undefined) return;
+      if (this.#skipToNext() === undefined) return;
       answer(this.#next());
     }
-  }
-
-  #arm(): void {
-    this.#timer?.cancel();
-    const first = this.#agenda.peek();
-    this.#timer = first && this.#clock.after(first.due - this.#clock.now().mono, () => this.#addDue());
-  }
-
-  #addDue(): void {
-    const now = this.#clock.now().mono;
-    for (let first = this.#agenda.peek(); first && first.due <= now; first = this.#agenda.peek()) {
-      this.#agenda.pop();
-      if (this.#due.get(first.key) !== first.due) continue;
-      this.#due.delete(first.key);
-      this.add(first.key);
-    }
-    this.#arm();
-  }
-
-  #dropOutdated(): void {
-    const kept = new Heap<Delayed>(sooner);
-    for (let entry = this.#agenda.pop(); entry; entry = this.#agenda.pop()) {
-      if (this.#due.get(entry.key) === entry.due) kept.push(entry);
-    }
-    this.#agenda = kept;
   }
 }

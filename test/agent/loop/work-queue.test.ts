@@ -229,7 +229,7 @@ describe("a key whose delay is cancelled", () => {
     queue.addAfter("x", 50);
     queue.add("x");
     expect(await queue.take(abort.signal)).toBe("x");
-    queue.undelay("x");
+    queue.cancelDelay("x");
     queue.done("x");
     await clock.advance("1m");
     expect([queue.size, queue.delayed]).toEqual([0, 0]);
@@ -241,12 +241,12 @@ describe("a key whose delay is cancelled", () => {
     queue.add("x");
     expect(await queue.take(abort.signal)).toBe("x");
     queue.addAfter("x", 70);
-    queue.undelay("x");
+    queue.cancelDelay("x");
     queue.done("x");
     await clock.advance("1m");
     expect(queue.size).toBe(1);
     expect(await queue.take(abort.signal)).toBe("x");
-    queue.undelay("x");
+    queue.cancelDelay("x");
     queue.done("x");
     await clock.advance("1m");
     expect([queue.size, queue.delayed]).toEqual([0, 0]);
