@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import Sqlite from "better-sqlite3";
 import { kindOf, StorageError } from "../errors.ts";
 import { type DatabaseFile, ErrorTranslator, firstProblem } from "./error-translator.ts";
-import { hasShape, migrate } from "./migrations.ts";
+import { hasSchema, migrate } from "./migrations.ts";
 import { type SqliteDriver, Statement } from "./statement.ts";
 
 export interface Pragmas {
@@ -60,7 +60,7 @@ export class Database {
     try {
       database.#configure();
       database.#migrate();
-      database.#checkShape();
+      database.#checkSchema();
     } catch (error) {
       database.#driver.close();
       throw error;
@@ -207,8 +207,8 @@ export class Database {
   }
 
   /** Throws unless the tables are those that the migrations create. */
-  #checkShape(): void {
-    if (this.#errors.translating(() => hasShape(this.#driver, this.#options.migrations))) return;
+  #checkSchema(): void {
+    if (this.#errors.translating(() => hasSchema(this.#driver, this.#options.migrations))) return;
     throw this.damaged(new Error("its tables are not those that this version creates"));
   }
 

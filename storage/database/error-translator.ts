@@ -1,5 +1,5 @@
 import { isOfSqlite, kindOf, StorageError } from "../errors.ts";
-import { hasShape, type Migration } from "./migrations.ts";
+import { hasSchema, type Migration } from "./migrations.ts";
 import type { SqliteDriver } from "./statement.ts";
 
 export interface DatabaseFile {
@@ -57,7 +57,7 @@ export class ErrorTranslator {
   #examine(): boolean {
     if (this.#isSound) return true;
     try {
-      this.#isSound = hasShape(this.#driver, this.#file.migrations) && firstProblem(this.#driver) === undefined;
+      this.#isSound = hasSchema(this.#driver, this.#file.migrations) && firstProblem(this.#driver) === undefined;
     } catch {
       return false;
     }

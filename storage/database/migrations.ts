@@ -24,14 +24,17 @@ export interface MigratedDatabase {
   readonly driver: SqliteDriver;
   transaction(work: () => void): void;
   /** The error for a file that is damaged, or newer than this program. */
-  error(kind: "damaged" | "newer", cause: unknown): StorageError;
+  readonly error: (kind: "damaged" | "newer", cause: unknown) => StorageError;
 }
 
 /** The `application_id` of our SQLite files: "site" in ASCII. */
 const applicationId = 0x73697465;
 
-/** Format numbers are below this bound. */
-const formats = 2 ** 16;
+/** `user_version` holds the format in its lower half and `readableFrom` in its upper half. */
+const half = 2 ** 16;
+
+/** The highest number of a step, because SQLite stores `user_version` as a signed 32-bit number. */
+const mostSteps = 2 ** 15 - 1;
 
 /** Runs the missing steps, each in one transaction that also stores its number. Returns whether there were any. */
 export function migrate(database: MigratedDatabase, migrations: readonly Migration[]): boolean {
@@ -49,25 +52,30 @@ export function migrate(database: MigratedDatabase, migrations: readonly Migrati
       try {
         driver.exec(sql);
       } catch (error) {
-        // The step conflicts with tables that this program did not create.
-        throw kindOf(error) === undefined ? database.error("damaged", error) : error;
+        // A full disk, for example, is reported as such.
+        if (kindOf(error) !== undefined) throw error;
+        // SQLite does not blame the disk, so the step conflicts with tables that this program did not create.
+        throw database.error("damaged", new Error(`migration step ${number} failed`, { cause: error }));
       }
       driver.exec(`PRAGMA application_id = ${applicationId}`);
-      driver.exec(`PRAGMA user_version = ${oldest * formats + number}`);
+      driver.exec(`PRAGMA user_version = ${oldest * half + number}`);
     });
   }
   return found < known;
 }
 
-/** Whether the file has the tables that the migrations create; a newer file may have more. */
-export function hasShape(driver: SqliteDriver, migrations: readonly Migration[]): boolean {
-  const [wanted, found] = [shapeAfter(migrations), shapeOf(driver)];
+/** Whether the file has the tables and indices that the migrations create; a newer file may have more. */
+export function hasSchema(driver: SqliteDriver, migrations: readonly Migration[]): boolean {
+  const [wanted, found] = [schemaAfter(migrations), schemaOf(driver)];
   const isNewer = versionOf(driver).format > latestOf(migrations);
-  return isNewer ? wanted.every((table) => found.includes(table)) : wanted.join() === found.join();
+  if (!isNewer && found.length !== wanted.length) return false;
+  const sqlOf = new Map(found.map(({ name, sql }) => [name, sql]));
+  return wanted.every(({ name, sql }) => sqlOf.get(name) === sql);
 }
 
 /** Throws if the steps break the rules of `Migration`, which would be a mistake in this program. */
 function checkSteps(migrations: readonly Migration[]): void {
+  if (migrations.length > mostSteps) throw new Error(`there are more than ${mostSteps} migration steps`);
   let oldest = 1;
   for (const [index, { number, readableFrom = number }] of migrations.entries()) {
     if (number !== index + 1) throw new Error(`migration step ${index + 1} has the number ${number}`);
@@ -84,7 +92,7 @@ function checkSteps(migrations: readonly Migration[]): void {
 function checkOwner({ driver, error }: MigratedDatabase, version: number): void {
   const id = numberOf(driver, "application_id");
   const isForeign = id !== applicationId && id !== 0;
-  if (isForeign || (version === 0 && shapeOf(driver).length > 0)) {
+  if (isForeign || (version === 0 && schemaOf(driver).length > 0)) {
     throw error("damaged", new Error("it belongs to another program"));
   }
 }
@@ -94,9 +102,9 @@ function checkOwner({ driver, error }: MigratedDatabase, version: number): void 
  * ours.
  */
 function tooNew({ driver, error }: MigratedDatabase, migrations: readonly Migration[], found: number): StorageError {
-  const known = namesIn(shapeAfter(migrations));
-  const tables = namesIn(shapeOf(driver));
-  if (tables.length > 0 && !tables.some((name) => known.includes(name))) {
+  const known = schemaAfter(migrations).map(({ name }) => name);
+  const tables = schemaOf(driver);
+  if (tables.length > 0 && !tables.some(({ name }) => known.includes(name))) {
     return error("damaged", new Error("it has none of the expected tables"));
   }
   return error(
@@ -109,7 +117,7 @@ const latestOf = (migrations: readonly Migration[]): number => migrations.at(-1)
 
 function versionOf(driver: SqliteDriver): { readonly format: number; readonly readableFrom: number } {
   const version = numberOf(driver, "user_version");
-  return { format: version % formats, readableFrom: Math.floor(version / formats) };
+  return { format: version % half, readableFrom: Math.floor(version / half) };
 }
 
 function numberOf(driver: SqliteDriver, pragma: "application_id" | "user_version"): number {
@@ -117,22 +125,24 @@ function numberOf(driver: SqliteDriver, pragma: "application_id" | "user_version
   return row?.[pragma] ?? 0;
 }
 
-/** The CREATE statements of the tables and indices of a file, as SQLite stores them. */
-const shapeOf = (driver: SqliteDriver): readonly string[] =>
+/** A table or an index, with its CREATE statement as SQLite stores it. */
+interface SchemaEntry {
+  readonly name: string;
+  readonly sql: string;
+}
+
+/** The tables and indices of a file, except those that SQLite creates itself. */
+const schemaOf = (driver: SqliteDriver): readonly SchemaEntry[] =>
   driver
-    .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name")
-    .all()
-    .map((row) => JSON.stringify(row));
+    .prepare("SELECT name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    .all() as readonly SchemaEntry[];
 
-const namesIn = (shape: readonly string[]): readonly string[] =>
-  shape.map((row) => (JSON.parse(row) as { name: string }).name);
-
-/** The shape of a new file after these steps. */
-function shapeAfter(migrations: readonly { readonly sql: string }[]): readonly string[] {
+/** The schema of a new file after these steps. */
+function schemaAfter(migrations: readonly { readonly sql: string }[]): readonly SchemaEntry[] {
   const blank = new Sqlite(":memory:", { timeout: 0 });
   try {
     for (const { sql } of migrations) blank.exec(sql);
-    return shapeOf(blank);
+    return schemaOf(blank);
   } finally {
     blank.close();
   }

@@ -27,7 +27,15 @@ test("a migration step that fails leaves the file at the previous step", () => {
   using folder = scratch();
   const file = folder.file("x.db");
   const broken = [...migrations, { number: 2, sql: "CREATE TABLE more (id INTEGER); CREATE TABLE facts (oops)" }];
-  expect(() => Database.open({ file, migrations: broken, pragmas })).toThrow("damaged");
+  expect(() => Database.open({ file, migrations: broken, pragmas })).toThrow(
+    expect.objectContaining({
+      kind: "damaged",
+      cause: expect.objectContaining({
+        message: "migration step 2 failed",
+        cause: expect.objectContaining({ message: "table facts already exists" }),
+      }),
+    }),
+  );
   const again = Database.open({ file, migrations: later, pragmas });
   expect(rowsOf(again, "more")).toBe(0);
   again.close();
@@ -92,7 +100,11 @@ const step = (number: number, readableFrom?: number): Migration => ({
   ...(readableFrom !== undefined && { readableFrom }),
 });
 
+/** As many steps as SQLite's `user_version` can number, and one more. */
+const tooMany = Array.from({ length: 2 ** 15 }, (_, index) => step(index + 1));
+
 test.each<[what: string, steps: readonly Migration[], message: string]>([
+  ["are more than a file can number", tooMany, "there are more than 32767 migration steps"],
   ["do not begin with 1", [step(2)], "step 1 has the number 2"],
   ["begin with 0", [step(0), step(1)], "step 1 has the number 0"],
   ["have a gap", [step(1), step(2), step(4)], "step 3 has the number 4"],
