@@ -1,28 +1,32 @@
-import type { Instant } from "../base/clock.ts";
-import { elapsed, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 import { fullBucket, type TokenBucket, take } from "../base/token-bucket.ts";
 import type { EventAction } from "./actions.ts";
 
 export interface EventLimits {
-  /** Number of Events that an object may cause in a burst; after that, one per `refill`. */
+  /** Number of Events of any kind that an object may cause in a burst; after that, one per `refill`. */
   readonly burst: number;
   readonly refill: Millis;
-  /** From this many on, Events within `similarWindow` that differ only in their message are combined into one. */
+  /** From the message with this number on, Events that differ only in their message are combined into one. */
   readonly similar: number;
+  /** After this time without a similar Event, messages are counted anew. */
   readonly similarWindow: Millis;
   /** Maximum number of objects remembered. */
   readonly objects: number;
-  readonly messagesPerObject: number;
+  /** Maximum number of an object's kinds of Events that are remembered, and of its written Events. */
+  readonly perObject: number;
 }
 
-/** The limits of client-go, except that fewer objects and messages are remembered. */
+/**
+ * The limits of client-go, except that it remembers 4096 objects, kinds and written Events each. 256 objects with six
+ * Events of three kinds take about 1 MB.
+ */
 const eventLimits: EventLimits = {
   burst: 25,
   refill: 300_000,
   similar: 10,
   similarWindow: 600_000,
   objects: 256,
-  messagesPerObject: 16,
+  perObject: 16,
 };
 
 /** An Event that was written to the API server. */
@@ -43,12 +47,21 @@ interface Subject {
   bucket: TokenBucket;
   /** By `Correlation.key`. */
   readonly written: Map<string, WrittenEvent>;
-  /** The distinct messages for each severity and reason, and the start of their collection. */
-  readonly reasons: Map<string, { since: Instant; readonly messages: Set<string> }>;
+  /** By severity and reason. */
+  readonly kinds: Map<string, Kind>;
+}
+
+/** Similar Events of an object, which differ at most in their message. */
+interface Kind {
+  /** When the last one was recorded. */
+  readonly last: Instant;
+  /** The messages that are not combined: the first distinct ones. */
+  readonly messages: Set<string>;
 }
 
 /**
- * Finds Events that repeat or exceed a limit. Remembers only the objects with the most recent Events.
+ * Finds Events that repeat or exceed a limit. Remembers only the objects with the most recent Events. As in client-go,
+ * an object has one allowance for all its Events, and the window of similar Events begins again with each of them.
  *
  * An Event passes through these methods, in this order:
  *
@@ -67,15 +80,16 @@ export class EventCorrelator {
   }
 
   correlate({ about, severity, reason, message }: EventAction, now: Instant): Correlation {
-    const { similar, similarWindow, messagesPerObject } = this.#limits;
-    const { reasons } = this.#subject(about.uid, now);
-    const kind = `${severity} ${reason}`;
-    let seen = reasons.get(kind);
-    if (!seen || elapsed(seen.since, now) > similarWindow) seen = { since: now, messages: new Set() };
-    remember(reasons, kind, seen, messagesPerObject);
-    if (seen.messages.size < similar) seen.messages.add(message);
-    const prefix = `${about.uid} ${kind}`;
-    if (seen.messages.size < similar) return { message, key: `${prefix} ${message}` };
+    const { similar, similarWindow, perObject } = this.#limits;
+    const { kinds } = this.#subject(about.uid, now);
+    const name = `${severity} ${reason}`;
+    const before = kinds.get(name);
+    const isOver = before === undefined || elapsed(before.last, now) > similarWindow;
+    const { messages } = isOver ? { messages: new Set<string>() } : before;
+    remember(kinds, name, { last: now, messages }, perObject);
+    if (messages.size < similar - 1) messages.add(message);
+    const prefix = `${about.uid} ${name}`;
+    if (messages.has(message)) return { message, key: `${prefix} ${message}` };
     return { message: `(combined from similar events): ${message}`, key: `${prefix} *` };
   }
 
@@ -93,7 +107,7 @@ export class EventCorrelator {
   }
 
   recordWritten({ about }: EventAction, key: string, written: WrittenEvent, now: Instant): void {
-    remember(this.#subject(about.uid, now).written, key, written, this.#limits.messagesPerObject);
+    remember(this.#subject(about.uid, now).written, key, written, this.#limits.perObject);
   }
 
   forgetWritten({ about }: EventAction, key: string): void {
@@ -104,7 +118,7 @@ export class EventCorrelator {
     const subject = this.#subjects.get(uid) ?? {
       bucket: fullBucket(now, this.#limits.burst),
       written: new Map(),
-      reasons: new Map(),
+      kinds: new Map(),
     };
     remember(this.#subjects, uid, subject, this.#limits.objects);
     return subject;

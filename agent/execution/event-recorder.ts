@@ -10,14 +10,25 @@ import { jitter } from "../base/random.ts";
 import { cleaned } from "../base/text/terminal-text.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
-import { EventCorrelator } from "./event-correlator.ts";
-import type { Events, Writer } from "./executor.ts";
+import { EventCorrelator, type WrittenEvent } from "./event-correlator.ts";
+import type { Events, Write, Writer } from "./executor.ts";
 import { fence, type Term } from "./fence.ts";
 
 const component = "siteward";
+
+/** client-go queues 1000, which a board with little memory cannot afford. Beyond this many, new Events are dropped. */
 const longestQueue = 200;
+
+/**
+ * client-go tries twelve times. Here, Events are sent one at a time, so after half a minute without an answer, those
+ * behind are worth more than this one.
+ */
 const attempts = 4;
+
+/** Between two attempts, as in client-go. */
 const pause: Millis = 10_000;
+
+/** The API server's limit for the message (`note`) of an events.k8s.io/v1 Event; core/v1 has none. */
 const longestMessage = 1024;
 
 /** An Event that has not been sent yet, with the number of its repetitions until then. */
@@ -108,27 +119,39 @@ export class EventRecorder implements Events {
   }
 
   async #send(pending: Pending, signal: AbortSignal): Promise<void> {
-    const guard = fence(this.#ambient.clock, pending.term);
+    const { event, key, term } = pending;
+    const guard = fence(this.#ambient.clock, term);
     guard();
-    const write = { signal, guard, lane: "events" } as const;
-    const { event, key, last, message } = pending;
-    const written = this.#correlator.lastWritten(event, key);
-    const at = { namespace: namespaceOf(event), name: written?.name ?? this.#newName(event) };
-    const count = (written?.count ?? 0) + pending.count;
-    if (written) {
-      try {
-        const patch = { count, lastTimestamp: timestamp(last), message: cut(message) };
-        await this.#client.patch(events, at, "merge", patch, { ...write, metadataOnly: true });
-      } catch (error) {
-        if (!isNotFound(error)) throw error;
-        this.#correlator.forgetWritten(event, key);
-        await this.#send(pending, signal);
-        return;
-      }
-    } else {
-      await this.#client.create(events, at.namespace, this.#body(pending, at), write);
+    const write: Write = { signal, guard, lane: "events" };
+    const last = this.#correlator.lastWritten(event, key);
+    const written = (last && (await this.#repeat(last, pending, write))) ?? (await this.#create(pending, write));
+    this.#correlator.recordWritten(event, key, written, this.#ambient.clock.now());
+  }
+
+  /** Adds to the count of a written Event; undefined if it no longer exists, since API servers keep Events for an hour by default. */
+  async #repeat(
+    last: WrittenEvent,
+    { event, key, last: lastTime, message, count }: Pending,
+    write: Write,
+  ): Promise<WrittenEvent | undefined> {
+    const at = { namespace: namespaceOf(event), name: last.name };
+    const patch = { count: last.count + count, lastTimestamp: timestamp(lastTime), message: cut(message) };
+    try {
+      await this.#client.patch(events, at, "merge", patch, { ...write, metadataOnly: true });
+      return { name: last.name, count: patch.count };
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      this.#correlator.forgetWritten(event, key);
+      return undefined;
     }
-    this.#correlator.recordWritten(event, key, { name: at.name, count }, this.#ambient.clock.now());
+  }
+
+  /** Writes a new Event. If it replaces one that no longer exists, its count starts again; in client-go, it goes on. */
+  async #create(pending: Pending, write: Write): Promise<WrittenEvent> {
+    const { event, count } = pending;
+    const at = { namespace: namespaceOf(event), name: this.#newName(event) };
+    await this.#client.create(events, at.namespace, this.#body(pending, at), write);
+    return { name: at.name, count };
   }
 
   #newName({ about }: EventAction): string {

@@ -89,7 +89,7 @@ describe("an Event", () => {
     expect(recorder.stats()).toEqual({ queued: 0, sent: 2, dropped: 0 });
   });
 
-  test("that was deleted is created again", async () => {
+  test("that was deleted is created again, and its count starts again", async () => {
     const { clock, api, say } = setUp();
     say(board("pi-3"));
     await clock.settle();
@@ -97,6 +97,7 @@ describe("an Event", () => {
     say(board("pi-3"));
     await clock.settle();
     expect(api.requests.map(({ verb }) => verb)).toEqual(["create", "patch", "create"]);
+    expect(api.requests[2]?.body).toMatchObject({ count: 1 });
   });
 
   test("with an overlong name or message is truncated", async () => {
