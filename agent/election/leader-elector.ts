@@ -88,7 +88,8 @@ export class LeaderElector {
   #termRun: TermRun | undefined;
   /** Resolves when `#termRun` has ended and its Lease is released, for `handOver` to wait for. */
   #leading: Promise<unknown> = Promise.resolve();
-  #error: ElectionFailure | undefined;
+  /** The failure of the last attempt to acquire the Lease; undefined if there was none, or another board was faster. */
+  #failure: ElectionFailure | undefined;
   /** If the election has made no progress by this instant, it hangs. */
   #progressDue: Instant | "idle" = "idle";
 
@@ -126,7 +127,7 @@ export class LeaderElector {
   view(): ElectorView {
     const { identity, timing } = this.#deps;
     const [observer, candidacy, termRun] = [this.#observer, this.#candidacy, this.#termRun];
-    const parts = { identity, timing, observer, candidacy, termRun, failure: this.#error };
+    const parts = { identity, timing, observer, candidacy, termRun, failure: this.#failure };
     return electorView(parts, this.#ambient.clock.now());
   }
 
@@ -197,8 +198,8 @@ export class LeaderElector {
       const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
       const reading = this.#observer.asCandidate(found);
       const { step, seen } = reading;
-      const hadFailed = this.#error !== undefined;
-      this.#error = undefined;
+      const hadFailed = this.#failure !== undefined;
+      this.#failure = undefined;
       const written = seen.changedAt;
       if (found) onRead?.({ lease: found.uid, annotations: found.annotations, written });
       const began = clock.now();
@@ -272,7 +273,7 @@ export class LeaderElector {
     const termRun = new TermRun(this.#ambient, deps, won, before);
     const { term } = termRun;
     const now = clock.now();
-    // The next attempt reads the Lease again.
+    // If the answer arrived too late, the next attempt reads the Lease again.
     if (!term.standsAt(now)) return this.#candidacy.noteLateAnswer(now);
     this.#termRun = termRun;
     this.#candidacy.noteTermBegun();
@@ -301,9 +302,9 @@ export class LeaderElector {
       log.debug("another board was faster", { error });
       return this.#pace.afterOvertaken(period);
     }
-    const isFirst = this.#error === undefined;
+    const isFirst = this.#failure === undefined;
     if (isFirst) log[isOfLink(error) ? "debug" : "warn"]("lease not taken", { error, hint: hintOf(error) });
-    this.#error = { error, at: clock.now() };
+    this.#failure = { error, at: clock.now() };
     return this.#pace.afterFailure(period, { isFirst });
   }
 }
