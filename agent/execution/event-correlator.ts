@@ -69,7 +69,8 @@ interface Kind {
  *    sent, that one takes its message and count, and it goes no further.
  * 2. `admits`, once, before it is queued: takes a token. Without one, the Event is dropped.
  * 3. `lastWritten`, when it is sent: the Event that its key wrote before is patched, or else a new one is created.
- * 4. `recordWritten`, after the answer. If the Event to be patched no longer exists: `forgetWritten`, and 3 again.
+ * 4. `recordWritten`, after the answer. If the Event to be patched no longer exists: `forgetWritten`, and a new
+ *    one is created.
  */
 export class EventCorrelator {
   readonly #limits: EventLimits;

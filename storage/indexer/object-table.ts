@@ -98,8 +98,6 @@ export class ObjectTable<T extends StoredObject> {
     return this.#size ?? 0;
   }
 
-  // The methods below are for the DeltaFIFO.
-
   identity(key: Key): Identity | undefined {
     const quiet = this.#quiet.get(key);
     if (quiet !== undefined) return identityOf(quiet);
