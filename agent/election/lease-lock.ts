@@ -92,7 +92,7 @@ export class LeaseLock implements LeaderLock {
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
     const { doubts = 0 } = this.#history ?? {};
     const created = await this.#client.create(leases, this.#at.namespace, lease, write);
-    this.#history?.wrote(undefined, witnessOf(created), doubts);
+    this.#history?.wrote(undefined, witnessOf(created), doubts, now);
     return recordOf(created);
   }
 
@@ -154,7 +154,7 @@ export class LeaseLock implements LeaderLock {
     const { doubts = 0 } = this.#history ?? {};
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
     const witness = { uid: metadata.uid, version: metadata.resourceVersion, renewal: renewalMark(microTimestamp(now)) };
-    this.#history?.wrote(resourceVersion, witness, doubts);
+    this.#history?.wrote(resourceVersion, witness, doubts, now);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }

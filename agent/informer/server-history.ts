@@ -3,12 +3,13 @@ import { keyOf } from "../api/meta.ts";
 import { compareVersions } from "../api/resource-version.ts";
 import { leases } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
-import { type Millis, sleep } from "../base/clock.ts";
+import { type Instant, type Millis, sleep } from "../base/clock.ts";
 import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import type { HasDisposition } from "../base/errors.ts";
 import { ApiError, isGone } from "../client/api-error.ts";
 import type { HttpRequest } from "../client/transport/transport.ts";
 import type { InformerClient } from "./informer-client.ts";
+import { OwnRenewals } from "./own-renewals.ts";
 import { untilAborted } from "./until-aborted.ts";
 
 /** Identifies one state of the site's Lease (a "version"), so that a later read can recognise it. */
@@ -97,6 +98,8 @@ export class ServerHistory {
   readonly #deps: ServerHistoryDeps;
   readonly #bell: WakeSignal;
   readonly #lists: WakeSignal;
+  /** This board's writes of the Lease in the current chain. */
+  readonly renewals = new OwnRenewals();
   /** Rejects when a restore is found. */
   readonly #restoreFound = Promise.withResolvers<never>();
   /** The newest version of the current chain; undefined before the first. */
@@ -196,9 +199,9 @@ export class ServerHistory {
   /**
    * Takes note of the Lease that this board has just written. The write was based on version `from`, which the server
    * therefore had; `from` is undefined if the Lease was created. `doubts`: the number of doubts when the write was
-   * sent. Throws if the version proves a restore.
+   * sent; `sentAt`: when that was. Throws if the version proves a restore.
    */
-  wrote(from: string | undefined, written: Witness, doubts: number): void {
+  wrote(from: string | undefined, written: Witness, doubts: number, sentAt: Instant): void {
     const before = this.#latest;
     this.#compare(written, before);
     this.#latest = written;
@@ -207,6 +210,7 @@ export class ServerHistory {
       this.#known = written;
       this.#answered = Math.max(this.#answered, doubts);
       if (this.#answered === this.#doubts) this.#steady = written;
+      this.renewals.add({ version: written.version, sentAt, answeredAt: this.#ambient.clock.now() });
     }
   }
 
@@ -421,6 +425,7 @@ export class ServerHistory {
   }
 
   #newChain(): string {
+    this.renewals.clear();
     return Math.floor(this.#ambient.random.next() * 2 ** 40).toString(36);
   }
 }

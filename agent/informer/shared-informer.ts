@@ -6,7 +6,7 @@ import type { Change, Key } from "../../storage/object.ts";
 import { UnusableObjects } from "../../storage/unusable-objects.ts";
 import { parserOf } from "../api/exact-integers.ts";
 import type { KubeObject } from "../api/meta.ts";
-import type { Resource } from "../api/resources.ts";
+import { leases, type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { elapsed, type Instant, type Millis, nextTurn, sleep } from "../base/clock.ts";
 import { TaskGroup } from "../base/concurrency/tasks.ts";
@@ -118,6 +118,11 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
       unread: kind.unread,
       rejections: new UnusableObjects(database, name),
       proof: history && this.#trail && { history, trail: this.#trail },
+      ...(history &&
+        resourceName(kind.resource) === resourceName(leases) && {
+          deliveredUpTo: (version: string, now: Instant) =>
+            history.renewals.deliveredUpTo(version, deps.limits.blip, now),
+        }),
       store: this.#intake(this.#fifo),
       stored: () => this.#work.ring(),
     });

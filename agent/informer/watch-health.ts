@@ -1,4 +1,4 @@
-import { elapsed, type Instant, isAfter, type Millis } from "../base/clock.ts";
+import { elapsed, type Instant, isAfter, laterOf, type Millis } from "../base/clock.ts";
 
 /**
  * The health of one watch, as a value that the Reflector replaces. A board's silence is real only while this shows that
@@ -12,10 +12,10 @@ export interface WatchHealth {
    */
   readonly lastReceived: Instant | undefined;
   /**
-   * The moment up to which everything has been received: when the last proof arrived; undefined if none has. An event
-   * of a flowing stream is a proof once it is in the cache, and so is a bookmark whose resourceVersion moved. A
-   * bookmark that repeats the previous resourceVersion proves nothing, because a server that has lost its etcd keeps
-   * sending such bookmarks.
+   * The moment up to which everything has been received: when the last proof arrived, or, if that was late, how far it
+   * reaches (see OwnRenewals); undefined if none has. An event of a flowing stream is a proof once it is in the cache, and
+   * so is a bookmark whose resourceVersion moved. A bookmark that repeats the previous resourceVersion proves nothing,
+   * because a server that has lost its etcd keeps sending such bookmarks.
    */
   readonly lastProof: Instant | undefined;
   /** When the watch last became live again after an interruption longer than `blip`; undefined if it never has. */
@@ -114,8 +114,11 @@ export const renewed = (health: WatchHealth, now: Instant): WatchHealth => ({
   newslessSince: undefined,
 });
 
-/** The health after a proof that arrived at that instant and is now in the cache. */
-export const proven = (health: WatchHealth, at: Instant): WatchHealth => ({ ...health, lastProof: at });
+/** The health after a proof for the time up to that instant, which is now in the cache. */
+export const proven = (health: WatchHealth, upTo: Instant): WatchHealth => ({
+  ...health,
+  lastProof: laterOf(health.lastProof, upTo),
+});
 
 const isPaused = ({ lastReceived }: WatchHealth, { blip }: WatchLimits, now: Instant): boolean =>
   lastReceived === undefined || elapsed(lastReceived, now) > blip;

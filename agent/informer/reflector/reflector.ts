@@ -33,7 +33,7 @@ import {
   ShortWatchError,
   UnreadableError,
 } from "./watch-errors.ts";
-import { WatchHealthTracker } from "./watch-health-tracker.ts";
+import { type DeliveredUpTo, WatchHealthTracker } from "./watch-health-tracker.ts";
 import { type PositionProof, WatchResumption } from "./watch-resumption.ts";
 
 /** The part of a DeltaFIFO that a Reflector uses. */
@@ -71,6 +71,8 @@ export interface ReflectorDeps<T extends KubeObject> {
   readonly proof?: PositionProof | undefined;
   /** Schedules when the streams reconnect to a lost server; without it, each follows its own backoff. */
   readonly reconnects?: ReconnectScheduler | undefined;
+  /** How late the watch is, by the versions of what arrives; without it, everything is taken as just made. */
+  readonly deliveredUpTo?: DeliveredUpTo | undefined;
   /** Called when the store has new deltas. */
   readonly stored: () => void;
 }
@@ -159,7 +161,7 @@ export class Reflector<T extends KubeObject> {
 
   constructor(ambient: Ambient, deps: ReflectorDeps<T>) {
     this.#ambient = ambient;
-    this.#health = new WatchHealthTracker(ambient.clock, deps.limits);
+    this.#health = new WatchHealthTracker(ambient.clock, deps.limits, deps.deliveredUpTo);
     const client = reporting(deps.client, this.#health, (...refusal) => this.#report(...refusal));
     this.#deps = { ...deps, client };
     this.#rejections = new Rejections(deps.rejections);
@@ -399,7 +401,7 @@ export class Reflector<T extends KubeObject> {
       case "MODIFIED":
       case "DELETED": {
         this.#logged = undefined;
-        this.#health.event();
+        this.#health.event(event.object.metadata.resourceVersion);
         this.#rejections.accept(keyOf(event.object));
         const object = this.#trimmed(
           event.type === "DELETED" && event.isBare ? this.#gone(event.object, group) : event.object,
@@ -413,7 +415,7 @@ export class Reflector<T extends KubeObject> {
       case "BOOKMARK":
         group.flush();
         this.#logged = undefined;
-        this.#health.bookmark(event.resourceVersion !== this.#deps.store.resourceVersion);
+        this.#health.bookmark(event.resourceVersion, event.resourceVersion !== this.#deps.store.resourceVersion);
         this.#deps.store.bookmark(event.resourceVersion);
         this.#freshness.done();
         return;

@@ -173,8 +173,8 @@ describe("a leader that renews", () => {
   test("advances with each of its writes and reads nothing", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
-    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts);
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts, clock.now());
+    history.wrote("410", { uid: "uid-1", version: "425", renewal: 3 }, history.doubts, clock.now());
     await history.prove(never);
     expect(history.known?.version).toBe("425");
     expect(store.requests).toEqual(["get"]);
@@ -183,10 +183,10 @@ describe("a leader that renews", () => {
   test("keeps knowledge from before a lost connection apart from its writes since", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
-    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts, clock.now());
     const { doubts } = history;
     history.doubt();
-    history.wrote("410", witnessOf(store.put(420, evening)), doubts);
+    history.wrote("410", witnessOf(store.put(420, evening)), doubts, clock.now());
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "420"]);
   });
 
@@ -194,7 +194,7 @@ describe("a leader that renews", () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     history.doubt();
-    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts);
+    history.wrote("400", witnessOf(store.put(410, noon)), history.doubts, clock.now());
     await history.prove(never);
     expect([history.steady?.version, history.known?.version]).toEqual(["410", "410"]);
     expect(store.requests).toEqual(["get"]);
@@ -205,7 +205,7 @@ describe("a leader that renews", () => {
     await history.prove(never);
     const { doubts } = history;
     history.doubt();
-    history.wrote("400", witnessOf(store.put(410, noon)), doubts);
+    history.wrote("400", witnessOf(store.put(410, noon)), doubts, clock.now());
     await history.prove(never);
     expect(store.requests).toEqual(["get", "get"]);
   });
@@ -220,9 +220,9 @@ describe("a leader that renews", () => {
     await history.prove(never);
     history.confirmCluster();
     store.states = [];
-    expect(() => history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts)).toThrow(
-      ServerRestoredError,
-    );
+    expect(() =>
+      history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts, clock.now()),
+    ).toThrow(ServerRestoredError);
     await expect(history.untilRestored(never)).rejects.toThrow(/went back from version 400 to 300/);
     expect(noticed).toHaveLength(1);
   });
@@ -231,7 +231,7 @@ describe("a leader that renews", () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     store.states = [];
-    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts);
+    history.wrote(undefined, witnessOf(store.put(300, noon, "uid-2")), history.doubts, clock.now());
     expect(noticed).toEqual([]);
     expect(() => history.confirmCluster()).toThrow(ServerRestoredError);
   });
@@ -251,7 +251,7 @@ describe("a leader that renews", () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     await history.prove(never);
     history.observe(witnessOf(store.put(450, noon)));
-    history.wrote("450", witnessOf(store.put(460, evening)), history.doubts);
+    history.wrote("450", witnessOf(store.put(460, evening)), history.doubts, clock.now());
     expect(history.known?.version).toBe("400");
     await history.prove(never);
     expect(history.known?.version).toBe("460");
@@ -261,7 +261,7 @@ describe("a leader that renews", () => {
   test("is not misled by a response older than its last write", async () => {
     const history = historyWith(witnessOf(store.put(400, morning)));
     const asked = history.prove(never);
-    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts);
+    history.wrote("400", { uid: "uid-1", version: "410", renewal: 2 }, history.doubts, clock.now());
     await asked;
     expect(history.known?.version).toBe("410");
     expect(noticed).toEqual([]);
@@ -300,7 +300,7 @@ describe("after a restore, while API servers may serve older data from their cac
   const loseConnection = (history: ServerHistory): void => {
     for (let stream = 0; stream < 3; stream++) history.doubt();
     const from = history.known?.version;
-    history.wrote(from, { uid: "uid-1", version: String(Number(from) + 10), renewal: 2 }, history.doubts);
+    history.wrote(from, { uid: "uid-1", version: String(Number(from) + 10), renewal: 2 }, history.doubts, clock.now());
   };
 
   test("a lost connection begins a new chain, although the Lease proves the history", async () => {

@@ -143,12 +143,12 @@ test("events and moving bookmarks are news; repeated bookmarks and a watch that 
   const first = clock.now().mono;
   expect(news()).toEqual([undefined, first]);
   await clock.advance("60s");
-  tracker.bookmark(false);
+  tracker.bookmark("1", false);
   expect(news()).toEqual([undefined, first]);
   tracker.closed();
   tracker.opened();
   expect(news()).toEqual([undefined, first]);
-  tracker.bookmark(true);
+  tracker.bookmark("2", true);
   const moved = clock.now().mono;
   expect(news()).toEqual([moved, undefined]);
   await clock.advance("60s");
@@ -156,6 +156,6 @@ test("events and moving bookmarks are news; repeated bookmarks and a watch that 
   tracker.opened();
   expect(news()).toEqual([moved, clock.now().mono]);
   await clock.advance("60s");
-  tracker.event();
+  tracker.event("3");
   expect(news()).toEqual([clock.now().mono, undefined]);
 });

@@ -1,13 +1,13 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { witnessAnnotation } from "../../agent/witness/announcement.ts";
-import { until } from "../support/agent-process.ts";
-import { boardsOnly } from "../support/boards-only.ts";
-import { missingAssets } from "../support/kube/kube-cluster.ts";
-import { boardName } from "../support/load.ts";
-import { NetworkedSite } from "../support/network/networked-site.ts";
-import { SiteNetwork } from "../support/network/site-network.ts";
-import { rest } from "../support/rest.ts";
-import { siteward } from "../support/siteward-command.ts";
+import { witnessAnnotation } from "../../../agent/witness/announcement.ts";
+import { until } from "../../support/agent-process.ts";
+import { boardsOnly } from "../../support/boards-only.ts";
+import { missingAssets } from "../../support/kube/kube-cluster.ts";
+import { boardName } from "../../support/load.ts";
+import { NetworkedSite } from "../../support/network/networked-site.ts";
+import { SiteNetwork } from "../../support/network/site-network.ts";
+import { rest } from "../../support/rest.ts";
+import { siteward } from "../../support/siteward-command.ts";
 
 const whyNot = missingAssets() ?? SiteNetwork.whyNot();
 if (whyNot !== undefined) console.warn(`skipped: boards in networks of their own, because ${whyNot}`);
