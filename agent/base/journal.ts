@@ -5,7 +5,10 @@ export interface JournalSink {
   readonly level: LogLevel;
   /** SYSLOG_IDENTIFIER of every entry. Without it, the journal would use the name of the service's start script. */
   readonly identifier: string;
-  /** Sends one datagram to the journal; returns false if it was not accepted. Undefined if there is only the stream. */
+  /**
+   * Sends one datagram to the journal; returns false if it was not accepted. Undefined if the journal's socket is
+   * unavailable; entries then go to `write`.
+   */
   readonly send: ((entry: Uint8Array) => boolean) | undefined;
   /** Writes a line to the standard stream that the journal reads. */
   readonly write: (line: string) => void;

@@ -38,8 +38,8 @@ export const writtenSeconds = (duration: Millis): number => Math.floor(duration 
 export const trustedFor = (seconds: number): Millis => seconds * 1000 - Math.max(seconds * 100, 2000);
 
 /**
- * How long a renewal lets the leader trust its Lease. Counted from the start of the attempt, before any board can have
- * seen the renewal.
+ * The instant until which the leader may rely on its Lease. Counted from the start of the renewal, before any board can
+ * have seen it.
  */
 export const trustedUntil = (attempt: Instant, duration: Millis): Instant =>
   shifted(attempt, trustedFor(writtenSeconds(duration)));

@@ -24,9 +24,7 @@ interface Expected {
   readonly version: string | undefined;
   /** When the write succeeded. */
   readonly at: Instant;
-  /**
-   * How often the API has confirmed that the object exists, and when it last did; undefined if it has not been asked.
-   */
+  /** Number of reads that confirmed the object, and the time of the last; undefined before the first such read. */
   readonly confirmed?: { readonly times: number; readonly at: Instant };
 }
 

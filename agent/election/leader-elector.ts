@@ -241,7 +241,7 @@ export class LeaderElector {
     const { lock, identity, timing } = this.#deps;
     const guard = (): void => {
       if (elapsed(began, clock.now()) > longestRequest(timing))
-        throw new FencedError("the request to take the Lease was delayed for too long");
+        throw new FencedError("the request to acquire the Lease was delayed for too long");
     };
     const durationSeconds = writtenSeconds(timing.duration);
     const write = { signal, guard };

@@ -114,9 +114,8 @@ export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
 
 /**
- * The board whose freeze stops the action; undefined if none does. A freeze stops what removes pods because of our
- * verdict or of a kubelet's report: deletions, and the taint that leads to them. It stops nothing that an operator
- * ordered.
+ * The board whose freeze blocks the action; undefined if no freeze can. A freeze blocks deletions of pods, and the taints
+ * that lead to them, if they follow from our verdict or a kubelet's report. It never blocks an operator's order.
  */
 export function boardToFreeze(action: Action): string | undefined {
   const isTaint = action.do === "patch" && action.target.resource.kind === "Node";

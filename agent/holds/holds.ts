@@ -129,8 +129,8 @@ export function confirmedBy(
 const digestLength = 6;
 
 /**
- * A digest of what identifies a board's sign of life. Only digests are stored, because the Lease must have room for all
- * boards of a zone.
+ * The digest of a board's last heartbeat, from the texts that identify it. Only digests are stored, because the Lease
+ * must have room for all boards of a zone.
  */
 export const digestOfSign = (sign: readonly string[]): string =>
   createHash("sha256").update(JSON.stringify(sign)).digest("base64url").slice(0, digestLength);

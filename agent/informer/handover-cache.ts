@@ -80,7 +80,7 @@ export class HandoverCache<T extends KubeObject> implements Lister<T> {
     return this.#present().size;
   }
 
-  /** The held objects that are wanted, in key order, decoded one at a time. */
+  /** The held objects that match, in key order, decoded one at a time. */
   *#found(isWanted: (held: Held) => boolean): IterableIterator<T> {
     const wanted = [...this.#present()].filter(([, held]) => isWanted(held)).map(([key]) => key);
     for (const key of wanted.sort()) {

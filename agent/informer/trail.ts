@@ -2,7 +2,7 @@ import { compareVersions } from "../api/resource-version.ts";
 import { recordIn } from "../base/json.ts";
 import type { ServerHistory, Witness } from "./server-history.ts";
 
-/** Compares the events that the watch must first redeliver; undefined if there are none. */
+/** Where a watch resumes, and the events to replay first. */
 export interface Resumption {
   /** The resourceVersion. */
   readonly from: string;

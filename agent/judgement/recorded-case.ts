@@ -18,7 +18,7 @@ import { decideAgain, type RepeatedDecision } from "./ruling.ts";
 
 const family = "decision";
 
-/** In characters. The texts of records are shorter. */
+/** A text of a case, at most 1024 characters; the texts of records are shorter. */
 const words = text({ most: 1024 });
 const mostTaints = 1000;
 const ms = whole({ min: 0 });
@@ -51,7 +51,10 @@ function hasAll<T extends object>(value: T, names: readonly (keyof T & string)[]
 
 type GivenSilence = Partial<SilenceFacts>;
 
-/** The facts about a silence. With evidence, the verdict follows from it, and is derived when the case is decided. */
+/**
+ * The facts about a silence. If the case has measurements (silentMs, graceMs), its verdict is computed from them when
+ * the case is replayed; until then it is `unknown`.
+ */
 function silenceOf(facts: GivenSilence, problems: SchemaProblems): SilenceFacts | undefined {
   const isMeasured = facts.silentMs !== undefined || facts.graceMs !== undefined;
   if (!hasAll(facts, isMeasured ? ["silentMs", "graceMs"] : ["verdict", "rule"], problems)) return undefined;

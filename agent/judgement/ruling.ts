@@ -214,7 +214,7 @@ export interface RepeatedDecision {
   readonly rule?: string;
 }
 
-/** Decides again by the facts of a record: first the verdict, from its evidence, then the act. */
+/** Re-evaluates a record from its facts: first the verdict from its evidence, then the act. */
 export function decideAgain(grounds: Grounds): RepeatedDecision {
   const { because } = grounds;
   switch (because.kind) {

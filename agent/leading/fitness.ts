@@ -145,7 +145,7 @@ export class Fitness {
     return why;
   }
 
-  /** Forgets broken terms once the current one has lasted. */
+  /** Resets the count of broken terms once this term has lasted `termHolds`, or ends cleanly before that. */
   async duringTerm(signal: AbortSignal): Promise<void> {
     await sleep(this.#ambient.clock, termHolds, signal);
     this.#forgetBroken();

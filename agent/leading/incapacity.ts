@@ -43,7 +43,7 @@ export class Incapacity {
     const link = linkOf(watches, limits, now);
     failing.forget(({ since }) => isOutdated(link, since, limits, now));
     const [first] = failing.list(now);
-    // Counted up to the last failure, because there may have been no request of this kind since.
+    // The failing period ends at the last failure, not now, because there may have been no request of this kind since.
     if (!this.#connections.renewIfDue(first?.since, first?.last ?? now)) return;
     this.#ambient.log.warn("requests of one kind fail, so the next requests open a new connection", {
       requests: first?.kind,

@@ -102,7 +102,7 @@ export class StandbySearch {
     }
   }
 
-  /** Reads some Nodes of the cache, until one stands by or the signal aborts. */
+  /** Reads the next few Nodes that the cache knows from the API, until one is on standby or the signal aborts. */
   async #read(signal: AbortSignal): Promise<Peer | undefined> {
     const { client } = this.#deps;
     for (const name of this.#turn()) {

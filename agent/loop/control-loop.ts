@@ -198,7 +198,7 @@ export class ControlLoop<State, Memory> {
     this.#queue = queue;
     this.#state = "starting";
     this.#memories = this.#kept?.load(clock.now(), this.#log) ?? new Map();
-    // Objects with a stored memory may no longer exist, in which case a sweep would not find their keys.
+    // Objects with a stored memory may no longer exist, in which case a resync would not find their keys.
     for (const key of this.#memories.keys()) queue.add(key);
     const unsubscribe = mapper.listen();
     try {

@@ -192,7 +192,7 @@ export class SiteClaims {
     const rank = found.findIndex(({ key }) => key === own);
     this.#deps.ranked?.(rank < 0 ? undefined : { rank, of: found.length });
     const older = olderClaims(found, own, (lease, error) =>
-      this.#ambient.log.warn("the selector of another site cannot be read", { lease, error }),
+      this.#ambient.log.warn("the selector of another site cannot be parsed", { lease, error }),
     );
     const named = await this.#namesOf(older, signal);
     const isSame =

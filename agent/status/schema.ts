@@ -188,8 +188,9 @@ const valve = record({
   kept: optional(count),
   /** The namespaces whose pods used most of the acts since this board leads. */
   usedBy: optional(list(record({ namespace: text, acts: count }))),
-  /** Boards that are tainted because they are silent, and how many may be. */
+  /** Number of boards that are tainted because they are silent. */
   boards: count,
+  /** The limit of `boards`. */
   mostBoards: count,
   /** Set if not all acts of the last hour are known, in which case no act is permitted. */
   isUnknown: optional(yesNo),

@@ -74,7 +74,7 @@ test("state written in the meantime is carried back, the messages that waited on
   back.closeWithoutCheckpoint();
 });
 
-test("unreadable state is left out, and then nothing is carried back over it", () => {
+test("unreadable state is not copied, and is not overwritten on return", () => {
   using place = scratch();
   const [at, of] = [place.file("run/makeshift"), place.file("state")];
   mkdirSync(path.join(of, "state.db"), { recursive: true });

@@ -11,8 +11,8 @@ import { boardNamed, isEffect } from "./places.ts";
 /** Boards whose write of unknown effect is remembered: each needs a further order, and those are rare. */
 const mostRemembered = 64;
 /**
- * How long a write without an answer may still arrive (docs/late-writes.md). The Node of a board that runs changes within
- * five minutes, that of a silent one perhaps never.
+ * How long a write without a response may still be applied (docs/late-writes.md). It is void once the Node changes,
+ * which a running kubelet causes within five minutes; the Node of a silent board may never change.
  */
 const latest: Millis = 20 * 60_000;
 

@@ -154,9 +154,9 @@ function evidenceOf(
 }
 
 /**
- * A digest of a board's last sign of life, for confirmations that the board is dead. `lease`: the resourceVersion of
- * its Lease. For a board that has never reported, marking it silent sets its creation time as heartbeat, so the two
- * count as the same sign.
+ * The digest of a board's last heartbeat that an operator's confirmation of its death is stored with. `lease`: the
+ * resourceVersion of its Lease. A board that never reported has no heartbeat time until the write of Ready=Unknown sets
+ * it to the creation time, so that time is used from the start: the digest stays the same.
  */
 export const lastSignOf = (node: Node, lease: string | undefined): string => {
   const { uid, creationTimestamp = "" } = node.metadata;

@@ -82,8 +82,8 @@ function decidePodReadiness(
 }
 
 /**
- * Keys of pods that were just bound to a board that is not ready, or that just appeared on one. Older pods are marked
- * by the monitor pass or by a living kubelet.
+ * Keys of pods that were deleted, were just bound to a board that is not ready, or just appeared on one. Older pods are
+ * marked by the monitor pass or by a running kubelet.
  */
 function keysOfNew(
   { key, before, after }: Seen<Pod>,

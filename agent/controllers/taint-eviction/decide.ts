@@ -417,8 +417,8 @@ function evict(
   if (timer.sentAt !== undefined && elapsed(timer.sentAt, now) < patience) {
     return { actions: [], memory: timer, requeueAfter: elapsed(now, shifted(timer.sentAt, patience)) };
   }
-  // The taint may be gone, so it is read from the API first, with the pod. Until then the story of a held-back eviction
-  // continues.
+  // The taint may be gone, so it is read from the API first, with the pod. Until then the decision record of a withheld
+  // eviction stays open.
   if (!isCertain) {
     const due = dueOn(pod, grounds, undefined);
     return { actions: [], memory: { ...timer, doubted: true }, requeueAfter: 0, due };

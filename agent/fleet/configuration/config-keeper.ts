@@ -35,8 +35,9 @@ export interface ConfigKeeperDeps {
   /** The faults of the stored settings that are not in force. */
   readonly leftOut: () => readonly Fault[];
   /**
-   * Applies the stored settings. "begins": this agent stops, and a new one starts with the settings in the same
-   * process.
+   * Applies the stored settings. begins: this agent stops, and a new one starts with the settings in the same process.
+   * taken: they took effect in the running agent. unchanged: they were in force already. refused: they would be invalid
+   * here, or fewer would be in force than before, so nothing changes.
    */
   readonly reload: () => "begins" | "taken" | "unchanged" | "refused";
   readonly vitals: () => Vitals;

@@ -25,7 +25,7 @@ export class WatchResumption {
   readonly #proof: PositionProof | undefined;
   /** True if the watch was interrupted or has not begun, so that the server may have another history by now. */
   #isBroken = true;
-  /** Where the next watch begins, and which events it must first repeat. Empty if it begins at the stored position. */
+  /** Where the next watch begins, and which events it must replay first. Empty if it begins at the stored position. */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {

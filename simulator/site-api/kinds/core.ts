@@ -72,7 +72,7 @@ function taintProblems(taint: JsonValue, others: readonly JsonValue[], i: number
   ];
 }
 
-/** Copies a single pod range into the list of ranges, as its first entry. */
+/** Sets podCIDRs to `[podCIDR]`, unless it already begins with podCIDR or there is none. */
 function withCidrs(node: JsonObject): JsonObject {
   const spec = objectAt(node, "spec");
   const [one, all] = [textAt(spec, "podCIDR"), itemsAt(spec, "podCIDRs")];

@@ -20,7 +20,7 @@ const renewed = (health: WriteHealth, began: number, now = began): WriteHealth =
   succeeded(begun(health, at(began)), at(began), blip, at(now));
 
 describe("failed renewals", () => {
-  test("a single one is an interruption if it is older than a blip", () => {
+  test("one failed renewal is an interruption once it is older than link.blip", () => {
     const health = refused(quick, 100);
     expect([110, 110.001].map((second) => isInterrupted(health, blip, at(second)))).toEqual([false, true]);
   });

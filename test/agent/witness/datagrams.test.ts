@@ -50,7 +50,7 @@ describe("a question", () => {
 
 describe("an answer", () => {
   test.each([{ is: "ok" }, { is: "unknown" }, { is: "down", forMs: 0 }, { is: "down", forMs: 901_000 }] as const)(
-    "is read as it was written: %o",
+    "round-trips: %o",
     (kubelet) => {
       expect(decodeAnswer(encodeAnswer({ nonce, boot, kubelet, signature }))).toEqual({
         nonce,

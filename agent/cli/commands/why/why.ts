@@ -87,7 +87,7 @@ function none(io: Io, about: string | undefined, answer: Answer): number {
   } else if (leads(leading)) {
     const since = leader?.since === undefined ? "" : ` (${times.status(leader.since)})`;
     const what =
-      about === undefined ? "nothing was done or held back" : `nothing was done to ${about} or held back for it`;
+      about === undefined ? "no harmful act was done or withheld" : `no harmful act on ${about} was done or withheld`;
     stderr.line(`siteward: ${what} since this board, ${known.board}, began to lead${since}`);
     if (now) stderr.line(`  now: ${about}: ${now.text}`);
   } else {

@@ -14,7 +14,7 @@ export interface QueuedBoard {
  * function returns the new queue, or the same one if nothing changed.
  */
 export interface EvictionQueue {
-  /** The waiting boards, in order of arrival. */
+  /** The waiting boards, in the order in which they are served. */
   readonly waiting: ReadonlyMap<string, QueuedBoard>;
   /** Boards added so far. Until a board is removed it cannot be added again, not even after its turn. */
   readonly seen: ReadonlySet<string>;
@@ -57,7 +57,7 @@ export function removeAll(queue: EvictionQueue, names: readonly string[]): Evict
   return { ...queue, waiting, seen };
 }
 
-/** Moves the waiting ones among these boards ahead of all others. */
+/** Moves those of `names` that are queued to the front of the queue. */
 export function putFirst(queue: EvictionQueue, names: readonly string[]): EvictionQueue {
   const due = firstEligible(queue, () => true)?.due;
   const entries = names.flatMap((name) => queue.waiting.get(name) ?? []);

@@ -48,7 +48,7 @@ describe("a cache that is behind", () => {
     expect(site.site.api.find(pods, "default/on-n1")?.metadata.ownerReferences).toBeUndefined();
   });
 
-  test("the waiting pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
+  test("the unbound (Pending) pod of a Node that left the site is deleted, but not that of a deleted Node", async () => {
     const site = new DaemonSite();
     const waiting = podOf(set(), "n2", { name: "waiting" });
     const { nodeName: _, ...unbound } = waiting.spec ?? { containers: [] };

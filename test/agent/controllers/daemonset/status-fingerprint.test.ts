@@ -41,7 +41,7 @@ test("the echo of our own status write does not cause another count of the board
   expect(decide(work(echoed, false), afterFirstPass(), now).actions).toEqual([]);
 });
 
-test("any other change of the set, or of one of its pods, causes another count", () => {
+test("any other change of the set, or of one of its pods, makes the controller count again", () => {
   const touched = { ...echoed, metadata: { ...echoed.metadata, resourceVersion: "3" } };
   expect(decide(work(touched, false), afterFirstPass(), now).actions).toMatchObject([
     { patch: { status: { desiredNumberScheduled: 0, numberMisscheduled: 1 } } },

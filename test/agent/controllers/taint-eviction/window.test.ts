@@ -41,12 +41,12 @@ describe("the time that a pod may stay on a board with a taint", () => {
 });
 
 test.each([
-  ["no window", [], forever],
-  ["one window without a limit", [forever], forever],
-  ["the shorter of two windows", [1000, 2000], 1000],
-  ["one of two windows without a limit", [1000, forever], 1000],
-  ["two windows in either order", [forever, 1000], 1000],
-])("the shortest of several windows counts: %s", (_name, lengths, least) => {
+  ["none", [], forever],
+  ["one without a limit", [forever], forever],
+  ["two limits", [1000, 2000], 1000],
+  ["one limit of two", [1000, forever], 1000],
+  ["the same in either order", [forever, 1000], 1000],
+])("the shortest toleration time applies: %s", (_name, lengths, least) => {
   expect(shortest(lengths.map((length) => ({ taint: a, length })))).toBe(least);
 });
 

@@ -343,7 +343,7 @@ test("an agent that stops is STOPPING, not STARTING", async () => {
 test("the last outage is shown with its cause", async () => {
   const outage = { number: 1, from: at(3000), to: at(3060), boardsHeld: 0, podsHeld: 0 };
   written({ api: { ...api, lastOutage: { ...outage, why: "credentials" } } });
-  expect((await status()).out).toContain("(1m): no usable credentials for the API server; nothing needed to be held");
+  expect((await status()).out).toContain("(1m): no usable credentials for the API server; no eviction was due");
   written({ api: { ...api, lastOutage: outage } });
   expect((await status()).out).toContain("(1m): no response from the API server;");
 });
