@@ -53,7 +53,8 @@ const roomOfMade: Readonly<Record<string, number>> = {
 export const mostLabelsOf = ({ plural }: { readonly plural: string }): number => maxLabels + (roomOfMade[plural] ?? 0);
 
 /** Whether controllers create objects of this kind from other objects. */
-export const isMade = ({ plural }: { readonly plural: string }): boolean => roomOfMade[plural] !== undefined;
+export const isControllerCreated = ({ plural }: { readonly plural: string }): boolean =>
+  roomOfMade[plural] !== undefined;
 
 export function hasTooManyLabels(map: unknown, most = maxLabels): boolean {
   if (!isFields(map)) return false;

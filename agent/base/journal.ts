@@ -1,5 +1,5 @@
 import { FieldLogger, type LogFields, type LogLevel, plainValue, priorities, sentenceWith, takerOf } from "./logger.ts";
-import { cleaned } from "./text/terminal-text.ts";
+import { cleanText } from "./text/terminal-text.ts";
 
 export interface JournalSink {
   readonly level: LogLevel;
@@ -38,7 +38,7 @@ export function journalEntry(identifier: string, level: LogLevel, message: strin
   const own = Object.entries(fields).flatMap(([name, value]): readonly [string, string][] => {
     const text = textOf(plainValue(value));
     // Cleaned, because journalctl shows only the size of a field that contains control characters.
-    return text === undefined ? [] : [[fieldName(name), cleaned(text)]];
+    return text === undefined ? [] : [[fieldName(name), cleanText(text)]];
   });
   const entries: readonly (readonly [string, string])[] = [
     ["MESSAGE", sentenceWith(message, fields)],

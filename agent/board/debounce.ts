@@ -1,7 +1,7 @@
 import { elapsed, type Instant, type Millis } from "../base/clock.ts";
 
 /** A sign of trouble that may come and go, filtered over time. It is in effect only while it lasts or recurs. */
-export interface Sign {
+export interface DebouncedSymptom {
   /** When a sample last showed the sign; undefined if none has. */
   readonly seen: Instant | undefined;
   /** When the sign took effect; undefined while it is not in effect. */
@@ -18,7 +18,7 @@ export interface Sign {
   readonly isNow: boolean;
 }
 
-export const unseen: Sign = {
+export const unseen: DebouncedSymptom = {
   seen: undefined,
   since: undefined,
   stood: undefined,
@@ -36,7 +36,7 @@ const mostPatience = 32;
  * recurs slowly soon stays in effect without interruption. After an absence of `mostPatience` times `within`, the
  * patience is 1 again.
  */
-export function updated(sign: Sign, isSeen: boolean, now: Instant, within: Millis): Sign {
+export function recordSample(sign: DebouncedSymptom, isSeen: boolean, now: Instant, within: Millis): DebouncedSymptom {
   const stands = sign.since !== undefined && isWithin(sign.patience * within, sign.seen, now);
   if (!isSeen) return { ...sign, since: stands ? sign.since : undefined, isNow: false };
   const times = sign.times + (sign.isNow ? 0 : 1);

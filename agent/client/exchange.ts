@@ -4,10 +4,10 @@ import { type Resource, resourceName } from "../api/resources.ts";
 import type { Ambient } from "../base/ambient.ts";
 import { deadline, type Millis, sleep } from "../base/clock.ts";
 import type { Lane } from "../base/concurrency/lanes.ts";
-import { Permits } from "../base/concurrency/permits.ts";
+import { PrioritySemaphore } from "../base/concurrency/priority-semaphore.ts";
 import { ApiError, type Attempt, isTooLargeResourceVersion } from "./api-error.ts";
 import { CredentialsError } from "./credentials/credentials-error.ts";
-import { crowdIn } from "./decoding/crowded.ts";
+import { exceededLimit } from "./decoding/crowded.ts";
 import { type MemberFilter, reducedHead } from "./decoding/reduce.ts";
 import type { FailingRequests } from "./failing-requests.ts";
 import { BodyTooLarge } from "./json-text.ts";
@@ -85,8 +85,8 @@ const longestHead = 65_536;
 export class Exchange {
   readonly #ambient: Ambient;
   readonly #deps: ExchangeDeps;
-  readonly #large = new Permits(mostLarge);
-  readonly #largeAnswers = new Permits(mostLarge);
+  readonly #large = new PrioritySemaphore(mostLarge);
+  readonly #largeAnswers = new PrioritySemaphore(mostLarge);
 
   constructor(ambient: Ambient, deps: ExchangeDeps) {
     this.#ambient = ambient;
@@ -124,7 +124,7 @@ export class Exchange {
       const text = bytes.toString();
       // Four times a watch's limit, because the response to our own write includes fields added by the server, and must
       // still be readable.
-      if (bytes.length < longestAnswer && crowdIn(text, 4) === undefined) return parserOf(call.resource)(text);
+      if (bytes.length < longestAnswer && exceededLimit(text, 4) === undefined) return parserOf(call.resource)(text);
       throw unreadable(call, "the response has too many fields");
     } finally {
       if (isLarge) this.#largeAnswers.release(call.lane);

@@ -2,7 +2,7 @@ import { copyFileSync } from "node:fs";
 import path from "node:path";
 import { replaceDurably } from "./durable-file.ts";
 import { isMissing, readText } from "./read-text.ts";
-import { blank, decodeRecord, encodeRecord, type RemoteRecord, started } from "./remote-record.ts";
+import { blank, decodeRecord, encodeRecord, type RemoteRecord, recordStart } from "./remote-record.ts";
 
 const fileIn = (folder: string): string => path.join(folder, "remote.json");
 /** A copy of the file, written before it: both are damaged only if the card fails twice. */
@@ -44,7 +44,7 @@ export function writeRemote(folder: string, record: RemoteRecord): void {
  */
 export function startRemote(folder: string): StartedRemote {
   const { record, isDamaged, isAbsent } = found(folder);
-  const next = started(record);
+  const next = recordStart(record);
   if (next === record && !isDamaged && !isAbsent) return { record, setAside: undefined, isRestored: false };
   const setAside = isDamaged ? keepDamaged(folder) : undefined;
   try {

@@ -1,4 +1,4 @@
-import { isRecord, pointerStep, pointerSteps } from "../base/json.ts";
+import { isRecord, jsonPointerToken, jsonPointerTokens } from "../base/json.ts";
 import type { Fault } from "./remote-record.ts";
 import type { Entries, Section } from "./schema.ts";
 import { settings } from "./settings.ts";
@@ -73,7 +73,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
   const isLocked = matcherOf(locked?.split(",").map((key) => key.trim()) ?? []);
   const isBoardOnly = matcherOf(boardOnly);
   const visit = (section: Section<Entries>, written: unknown, path: readonly string[]): void => {
-    const pointer = path.map(pointerStep).join("");
+    const pointer = path.map(jsonPointerToken).join("");
     if (!isRecord(written)) {
       faults.push({ path: pointer, code: "schema", message: "must be a section" });
       return;
@@ -81,7 +81,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
     for (const [name, value] of Object.entries(written)) {
       const at = [...path, name];
       const key = at.join(".");
-      const here = pointer + pointerStep(name);
+      const here = pointer + jsonPointerToken(name);
       const entry = Object.hasOwn(section.entries, name) ? section.entries[name] : undefined;
       if (!entry) faults.push({ path: here, code: "unknown-key" });
       else if (isBoardOnly(key)) faults.push({ path: here, code: "unsupported" });
@@ -104,7 +104,7 @@ export function judgeRemote(config: unknown, locked: string | undefined): readon
 
 /** Whether a board may lead without the faulty setting; if its path is "", without any fleet settings. */
 export const mayLeadWithout = ({ path }: Fault): boolean =>
-  path !== "" && !matcherOf(leaderScope)(pointerSteps(path).join("."));
+  path !== "" && !matcherOf(leaderScope)(jsonPointerTokens(path).join("."));
 
 const mostFaults = 20;
 

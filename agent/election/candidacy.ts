@@ -7,7 +7,7 @@ import type { Candidate } from "./lease-rules.ts";
 import type { TermEnding } from "./term.ts";
 
 /** A period in which this board does not stand for election. */
-export interface Rest {
+export interface CandidacyBackoff {
   readonly until: Instant;
   readonly why: string;
   /** An operator ordered it. */
@@ -27,9 +27,9 @@ export interface CandidacyDeps {
    * Stores the rest for this board's next process (`formerRest`); called before the Lease is released. `undefined`
    * deletes the stored rest.
    */
-  readonly rememberRest?: (rest: Rest | undefined) => void;
+  readonly rememberRest?: (rest: CandidacyBackoff | undefined) => void;
   /** The rest stored by an earlier process of this board; undefined if there is none. */
-  readonly formerRest?: Rest | undefined;
+  readonly formerRest?: CandidacyBackoff | undefined;
 }
 
 /** Decides whether this board stands for election: not while it rests, nor while `whyNotToStand` objects. */
@@ -38,7 +38,7 @@ export class Candidacy {
   readonly #deps: CandidacyDeps;
   readonly #fruitless: FruitlessClaims;
   /** `isStored`: whether later processes of this board observe the rest too. */
-  #rest: (Rest & { readonly isStored: boolean }) | undefined;
+  #rest: (CandidacyBackoff & { readonly isStored: boolean }) | undefined;
   /** When this board first found the Lease free to claim; undefined if it was not free at the last read. */
   #freeSince: Instant | undefined;
   /**
@@ -142,8 +142,8 @@ export class Candidacy {
    * Makes this board not stand for `duration`, even after a restart. If the rest cannot be stored, throws without
    * beginning it.
    */
-  storeRest(why: string, duration: Millis, ordered: Pick<Rest, "isOrdered"> = {}): void {
-    const rest: Rest = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
+  storeRest(why: string, duration: Millis, ordered: Pick<CandidacyBackoff, "isOrdered"> = {}): void {
+    const rest: CandidacyBackoff = { until: shifted(this.#ambient.clock.now(), duration), why, ...ordered };
     this.#deps.rememberRest?.(rest);
     this.#rest = { ...rest, isStored: true };
   }

@@ -21,9 +21,9 @@ import {
 import type { LeaderLock } from "./lease-lock.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
+import { type LeaseRenewalHealth, neverWritten } from "./lease-renewal-health.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
 import { longestClaim, longestRequest, withTimeout } from "./request-bound.ts";
-import { neverWritten, type WriteHealth } from "./write-health.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
@@ -126,7 +126,7 @@ export class LeaderElector {
   }
 
   /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
-  get writes(): WriteHealth {
+  get writes(): LeaseRenewalHealth {
     return this.#leadership?.writes ?? neverWritten;
   }
 

@@ -110,7 +110,7 @@ export type Action = Common &
  * Whether the action says or concludes that a board is silent, or evicts because its kubelet reports it as not ready: an
  * outage since the site was read makes it void.
  */
-export const restsOnHearing = ({ cause, grounds }: Action): boolean =>
+export const dependsOnLiveWatch = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
 
 /**

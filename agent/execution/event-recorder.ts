@@ -7,11 +7,11 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { Fifo } from "../base/fifo.ts";
 import { jitter } from "../base/random.ts";
-import { cleaned } from "../base/text/terminal-text.ts";
+import { cleanText } from "../base/text/terminal-text.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { EventAction } from "./actions.ts";
 import { EventCorrelator } from "./event-correlator.ts";
-import type { Events, Writer } from "./executor.ts";
+import type { EventSink, Writer } from "./executor.ts";
 import { fence, type Term } from "./fence.ts";
 
 const component = "siteward";
@@ -36,7 +36,7 @@ interface Pending {
  * Writes Events (core/v1) in the background, one at a time; they are merged, and limited per object. No pass waits for
  * them, and nothing depends on them: Events that exceed the queue or cannot be written are dropped and counted.
  */
-export class EventRecorder implements Events {
+export class EventRecorder implements EventSink {
   readonly #ambient: Ambient;
   readonly #client: Pick<Writer, "create" | "patch">;
   readonly #host: string;
@@ -166,4 +166,4 @@ export class EventRecorder implements Events {
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
 /** The message within its limit, without characters that could control a terminal or reorder text. */
-const cut = (message: string): string => cleaned(message.slice(0, longestMessage));
+const cut = (message: string): string => cleanText(message.slice(0, longestMessage));

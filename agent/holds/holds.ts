@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../base/json.ts";
 import { isoTime } from "../base/time/iso-time.ts";
 
 /** An operator's order that lasts for a while. */
@@ -12,7 +12,7 @@ export interface Hold {
   /** The reason that the operator gave. */
   readonly reason: string | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 /** The scope of a freeze. `target`: the name of the zone in the status, or of the board's Node. */
@@ -49,7 +49,7 @@ export interface Holds {
   readonly release: Hold | undefined;
   /** How often operators have changed the holds. The copy with more changes is the newer one. */
   readonly changes: number;
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 export const noHolds: Holds = {
@@ -168,7 +168,7 @@ const latest = (freezes: readonly Freeze[]): Freeze | undefined =>
   );
 
 /** The holds that still have an effect. */
-export function pruned(holds: Holds, now: Instant): Holds {
+export function prune(holds: Holds, now: Instant): Holds {
   const running = <T extends Hold>(holds: ReadonlyMap<string, T>, endOf: (hold: T) => Instant) =>
     new Map([...holds].filter(([, hold]) => isAfter(endOf(hold), now)));
   const freezes = running(holds.freezes, ({ slowEnd }) => slowEnd);
@@ -222,14 +222,14 @@ export function encodeHolds(
   const encoded = (
     { end, by, reason, foreign }: Hold,
     left = Math.max(0, Math.floor((elapsed(now, end) - stands) / 1000)),
-  ): Foreign => ({
+  ): UnknownFields => ({
     ...foreign,
     left,
     until: isoTime(Math.round((now.wall + elapsed(now, end)) / 1000) * 1000),
     by,
     ...(reason !== undefined && { reason }),
   });
-  const restriction = (hold: Hold): Foreign => encoded(hold, secondsUntil(hold.end, now));
+  const restriction = (hold: Hold): UnknownFields => encoded(hold, secondsUntil(hold.end, now));
   const frozen = [...freezes].map(([key, freeze]) => {
     const { end, slowEnd } = freeze;
     return [key, { ...restriction(freeze), slow: secondsUntil(slowEnd, isRunning(freeze, now) ? end : now) }];
@@ -273,7 +273,10 @@ export const fits = (holds: Holds, now: Instant): boolean =>
   [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= mostHolds) &&
   Buffer.byteLength(encodeHolds(holds, now)) <= longestWritten;
 
-function entriesOf<T>(value: unknown, read: (entry: Foreign, key: string) => T | undefined): ReadonlyMap<string, T> {
+function entriesOf<T>(
+  value: unknown,
+  read: (entry: UnknownFields, key: string) => T | undefined,
+): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
   for (const [key, entry] of Object.entries(asRecord(value)).slice(0, mostHolds)) {
     const hold = read(asRecord(entry), key);
@@ -282,7 +285,7 @@ function entriesOf<T>(value: unknown, read: (entry: Foreign, key: string) => T |
   return found;
 }
 
-function holdOf({ left, by, reason, until: _, ...foreign }: Foreign, written: Instant): Hold | undefined {
+function holdOf({ left, by, reason, until: _, ...foreign }: UnknownFields, written: Instant): Hold | undefined {
   const rest = duration(left);
   if (rest === undefined) return undefined;
   return {
@@ -293,14 +296,14 @@ function holdOf({ left, by, reason, until: _, ...foreign }: Foreign, written: In
   };
 }
 
-function freezeOf({ slow, ...entry }: Foreign, key: string, written: Instant): Freeze | undefined {
+function freezeOf({ slow, ...entry }: UnknownFields, key: string, written: Instant): Freeze | undefined {
   const hold = holdOf(entry, written);
   const scope = scopeOf(key);
   return hold && scope && { ...hold, ...scope, slowEnd: shifted(hold.end, duration(slow) ?? 0) };
 }
 
 /** Undefined for an entry written by an older program, which does not say which boards were silent. */
-function confirmationOf({ lastSigns, ...entry }: Foreign, written: Instant): Confirmation | undefined {
+function confirmationOf({ lastSigns, ...entry }: UnknownFields, written: Instant): Confirmation | undefined {
   const hold = holdOf(entry, written);
   if (hold === undefined || typeof lastSigns !== "string") return undefined;
   const signs = new Set<string>();

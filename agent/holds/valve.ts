@@ -1,5 +1,5 @@
 import { elapsed, type Instant, laterOf, type Millis, shifted } from "../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../base/json.ts";
 
 /** The acts counted within the minute that begins at `at`. */
 export interface CountedActs {
@@ -24,7 +24,7 @@ export interface Valve {
    */
   readonly unknown: Instant | undefined;
   /** Unknown fields, written by a newer program; passed on unchanged. */
-  readonly foreign: Foreign;
+  readonly foreign: UnknownFields;
 }
 
 export const newValve: Valve = { acts: [], admitted: 0, total: 0, unknown: undefined, foreign: {} };

@@ -146,7 +146,7 @@ export const recordedCase = record({
 export type RecordedCase = TypeOf<typeof recordedCase>;
 
 /** A case as it is written. */
-export interface WrittenCase {
+export interface ExportedCase {
   readonly id: string;
   readonly family: typeof family;
   readonly note: string;
@@ -161,8 +161,8 @@ export interface WrittenCase {
  */
 export function caseOf(
   { act, board, because, gate, state, restraints }: DecisionRecord,
-  { id, note }: Pick<WrittenCase, "id" | "note">,
-): WrittenCase | undefined {
+  { id, note }: Pick<ExportedCase, "id" | "note">,
+): ExportedCase | undefined {
   if (gate === undefined) return undefined;
   const held = state === "held" || state === "lapsed" ? restraints.at(-1)?.why : undefined;
   const facts = because.kind === "silence" ? because : "silence" in because ? because.silence : undefined;
@@ -201,7 +201,7 @@ export interface DecisionDifference {
 }
 
 /** Decides the case again, by the rules that controllers follow, and compares the result with the expected one. */
-export function replayed({ given, expect = {} }: RecordedCase): {
+export function replayCase({ given, expect = {} }: RecordedCase): {
   readonly decision: RepeatedDecision;
   readonly differences: readonly DecisionDifference[];
 } {

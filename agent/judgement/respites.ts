@@ -75,7 +75,7 @@ export function missedSince(
   { link, gracePeriod }: { readonly link: Link; readonly gracePeriod: Millis },
 ): Missed | undefined {
   const present = respites.at(-1);
-  if (present === undefined || present.heard === 0 || !isPresent(present, link)) return undefined;
+  if (present === undefined || present.heard === 0 || !isCurrentRespite(present, link)) return undefined;
   const length = respites
     .slice(0, -1)
     .filter((respite) => isAfter(respite.since, probe) && isLongEnough(respite, gracePeriod))
@@ -84,8 +84,10 @@ export function missedSince(
 }
 
 /** Whether no outage has ended since the respite began. */
-export const isPresent = ({ since }: Pick<Respite, "since">, { restoredAt }: Pick<Link, "restoredAt">): boolean =>
-  restoredAt === undefined || !isAfter(restoredAt, since);
+export const isCurrentRespite = (
+  { since }: Pick<Respite, "since">,
+  { restoredAt }: Pick<Link, "restoredAt">,
+): boolean => restoredAt === undefined || !isAfter(restoredAt, since);
 
 /** The link flaps if this many of the last respites were all shorter than a grace period. */
 const flaps = 4;

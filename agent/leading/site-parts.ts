@@ -6,7 +6,7 @@ import type { NodeHealth } from "../controllers/node-lifecycle/health.ts";
 import type { BoardRecord, SiteMemory } from "../controllers/node-lifecycle/memory.ts";
 import { taintedBoards } from "../controllers/node-lifecycle/tainted-boards.ts";
 import { zoneName } from "../controllers/node-lifecycle/zones/zones.ts";
-import { mostTainted, type ValveNow } from "../controllers/safety-valve.ts";
+import { maxTaintedBoards, type ValveNow } from "../controllers/safety-valve.ts";
 import type { DecisionBook } from "../decisions/decision-book.ts";
 import type { Restraint } from "../decisions/grounds.ts";
 import type { Executor } from "../execution/executor.ts";
@@ -41,7 +41,7 @@ export interface ValveLimits extends ActLimits {
 
 export interface ReportedSite {
   readonly config: Config;
-  readonly current: Pick<CurrentTerm, "site" | "timers" | "leaving">;
+  readonly current: Pick<CurrentTerm, "site" | "timers" | "podsAwaitingEviction">;
   readonly executor: Pick<Executor, "acts">;
   readonly decisions: Pick<DecisionBook, "heldCounts" | "boardsHeldBy">;
   /** The safety valve and its limits; undefined if there is none. */
@@ -229,7 +229,7 @@ function valvePart(
     kept: keptForTaints(limit),
     ...(usedBy.length > 0 && { usedBy }),
     boards: taintedBoards(boards),
-    mostBoards: mostTainted({ shut: undefined, boards: limits.boards }, boards.size),
+    mostBoards: maxTaintedBoards({ shut: undefined, boards: limits.boards }, boards.size),
     ...(isUnknown && { isUnknown }),
     ...(heldSince && {
       heldSince,
@@ -290,7 +290,7 @@ function boardsPart({ boards }: SiteMemory, { config, current }: ReportedSite, n
       else silent.push({ ...board, ...(confirmedBy !== undefined && { confirmedBy }) });
     }
   }
-  const leaving = current.leaving(new Set(off.map(({ name }) => name)));
+  const leaving = current.podsAwaitingEviction(new Set(off.map(({ name }) => name)));
   return {
     lost: named(silent),
     ...(cutOff.length > 0 && { cutOff: named(cutOff) }),

@@ -41,11 +41,11 @@ export function highestOf({ keys, floor }: SiteCounters, fingerprint: string): n
 }
 
 /** The counters after one more has been used. */
-export const raised = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
-  merged(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
+export const raiseCounter = (counters: SiteCounters, fingerprint: string, counter: number): SiteCounters =>
+  mergeCounters(counters, { keys: new Map([[nameOf(fingerprint), counter]]), floor: belowAll });
 
 /** The higher counter of each key. The result does not depend on the order or number of merges. */
-export function merged(a: SiteCounters, b: SiteCounters): SiteCounters {
+export function mergeCounters(a: SiteCounters, b: SiteCounters): SiteCounters {
   const all = new Map(a.keys);
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
   const floor = Math.max(a.floor, b.floor);
@@ -87,5 +87,5 @@ export function decodeCounters(text: string): SiteCounters {
   }
   const floor = found.get(floorName) ?? belowAll;
   found.delete(floorName);
-  return merged(noCounters, { keys: found, floor });
+  return mergeCounters(noCounters, { keys: found, floor });
 }

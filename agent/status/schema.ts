@@ -1,5 +1,5 @@
 import {
-  dotted,
+  dottedPath,
   list,
   number,
   optional,
@@ -361,5 +361,5 @@ export function readStatus(source: string): Status | string {
   const found = read(status, value);
   if ("value" in found) return found.value;
   const { problem } = found;
-  return `${dotted(["status", ...problem.path])} is not ${"expects" in problem ? problem.expects : "readable"}`;
+  return `${dottedPath(["status", ...problem.path])} is not ${"expects" in problem ? problem.expects : "readable"}`;
 }

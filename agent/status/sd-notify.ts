@@ -7,7 +7,7 @@ export interface Notifier {
   send(message: string): void;
 }
 
-export interface NotifierEdges {
+export interface NotifierDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly write?: (fd: number, text: string) => void;
@@ -19,7 +19,7 @@ export interface NotifierEdges {
  * The notifier for this process: a descriptor that it inherited or, without one, the program systemd-notify, because Node
  * cannot send to Unix datagram sockets. Without systemd it does nothing.
  */
-export function notifierOf(edges: NotifierEdges): Notifier {
+export function notifierOf(edges: NotifierDeps): Notifier {
   const { env, pid, write = writeText, start = startProgram } = edges;
   const fd = passedSocket("notify", env, pid) ?? numberIn(env.SITEWARD_NOTIFY_FD);
   if (fd !== undefined) return { send: (message) => write(fd, message) };
@@ -34,7 +34,7 @@ export function notifierOf(edges: NotifierEdges): Notifier {
  * The descriptor of a socket that the service manager opened under a name (`OpenFile=`, sd_listen_fds_with_names(3));
  * undefined if there is none.
  */
-export function passedSocket(name: string, env: NotifierEdges["env"], pid: number): number | undefined {
+export function passedSocket(name: string, env: NotifierDeps["env"], pid: number): number | undefined {
   const { LISTEN_PID: ofPid, LISTEN_FDNAMES: names = "" } = env;
   if (numberIn(ofPid) !== pid) return undefined;
   const at = names.split(":").indexOf(name);

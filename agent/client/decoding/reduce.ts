@@ -18,10 +18,10 @@ const mostPieces = 100_000;
  * The JSON text of an object without the members that are not kept, in linear time and without parsing it; undefined if
  * the text is malformed or has too many stretches. The dropped members are not checked.
  */
-export const reduced = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).all(kept);
+export const keepMembers = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).all(kept);
 
 /**
- * Like `reduced`, for a text that may be cut off anywhere: keeps its complete members, and adds the missing brackets.
+ * Like `keepMembers`, for a text that may be cut off anywhere: keeps its complete members, and adds the missing brackets.
  */
 export const reducedHead = (text: string, kept: MemberFilter): string | undefined => new Reducer(text).beginning(kept);
 

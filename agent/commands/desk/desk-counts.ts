@@ -92,7 +92,7 @@ export class DeskCounts {
     if ("error" in outcome) this.#count(outcome.code, outcome.error);
   }
 
-  rejected({ code, error, message }: Refusal, name: string): void {
+  recordRejection({ code, error, message }: Refusal, name: string): void {
     const { clock, log } = this.#ambient;
     const now = clock.now();
     const found = this.#count(code, error);

@@ -6,13 +6,13 @@ import {
   type LastingEnd,
   lastingEnd,
   lastingEndText,
-  left,
   type Moment,
   readLastingEnd,
+  remainingTime,
 } from "../../base/time/lasting-end.ts";
 import { longestLife, skewAllowance } from "./checks.ts";
 import type { Envelope } from "./envelope.ts";
-import { type Refusal, rejected } from "./refusal.ts";
+import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest } from "./request.ts";
 
 export interface Accepted {
@@ -101,7 +101,7 @@ export class Ledger {
   /** The refusal of a command because the log cannot be read or written. */
   unavailable(error: unknown): Refusal {
     this.#ambient.log.warn("the command log cannot be used", { error });
-    return rejected(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
+    return rejection(507, "journal-unavailable", error instanceof Error ? error.message : String(error));
   }
 
   begin(id: string): void {
@@ -136,7 +136,7 @@ export class Ledger {
     const moment = this.moment();
     return this.#log.forget((text) => {
       const keep = readLastingEnd(text);
-      return keep === undefined || left(keep, moment) <= 0;
+      return keep === undefined || remainingTime(keep, moment) <= 0;
     });
   }
 
@@ -167,7 +167,7 @@ export class Ledger {
 
   /** Time left until `end`, never negative; 0 without an end. */
   leftOf(end: LastingEnd | undefined): Millis {
-    return end === undefined ? 0 : Math.max(0, left(end, this.moment()));
+    return end === undefined ? 0 : Math.max(0, remainingTime(end, this.moment()));
   }
 
   /**

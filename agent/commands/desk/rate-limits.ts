@@ -91,7 +91,7 @@ export function mayCheck(rates: DeskRates, now: Instant): readonly [RateDecision
 }
 
 /** Counts a signature check that led to nothing. */
-export const checkedInVain = (rates: DeskRates, now: Instant): DeskRates => ({
+export const recordWastedCheck = (rates: DeskRates, now: Instant): DeskRates => ({
   ...rates,
   checks: take(rates.checks, checkLimit, now)[1],
 });

@@ -10,7 +10,7 @@ import { effectOf } from "../../execution/executor.ts";
 import type { Term } from "../../execution/fence.ts";
 import { type Author, done, type Effect, refused } from "../desk/controls.ts";
 import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
-import { failed, notLeading } from "./effects.ts";
+import { failedEffect, notLeading } from "./effects.ts";
 import { lastSignInCache, notSilent } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
@@ -89,7 +89,7 @@ export async function changeNode(
     } catch (error) {
       if (isNotFound(error)) return refused(404, "unknown-board", `there is no Node ${name}`, { board: name });
       if (dispositionOf(error) === "refresh" && tries < mostTries) continue;
-      return failed(error, { board: name });
+      return failedEffect(error, { board: name });
     }
   }
 }

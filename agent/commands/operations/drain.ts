@@ -9,7 +9,7 @@ import { type Author, type Draining, done, type Effect, refused } from "../desk/
 import type { Cordons } from "./cordons.ts";
 import { emitCommandEvent, type OperationsDeps } from "./deps.ts";
 import { type DrainablePod, DrainablePods } from "./drainable-pods.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 
 export interface DrainOptions {
   readonly timeout: Millis;
@@ -125,7 +125,7 @@ export class BoardDrain {
     try {
       return await this.#perform(bound.signal);
     } catch (error) {
-      return bound.signal.aborted ? this.#unfinished() : this.#ended(failed(error, this.#result()));
+      return bound.signal.aborted ? this.#unfinished() : this.#ended(failedEffect(error, this.#result()));
     } finally {
       bound.dispose();
     }

@@ -25,7 +25,7 @@ import {
 import { CachedSiteView } from "../../loop/site-view.ts";
 import { type Author, done, type Effect, type FreezeScope, refused } from "../desk/controls.ts";
 import { emitCommandEvent, type OperationsDeps, type OrderBounds } from "./deps.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 import { isEffect, scopeNamed, zoneNamed } from "./places.ts";
 
 /** The holds before an order, and when its turn came. */
@@ -194,7 +194,7 @@ export class HoldControls {
     try {
       turn = await holds.change(edit, how);
     } catch (error) {
-      return error instanceof TooManyHoldsError ? tooMany : failed(error, result(expected));
+      return error instanceof TooManyHoldsError ? tooMany : failedEffect(error, result(expected));
     }
     if (turn.isChange) emitEvent();
     return done(result(turn));

@@ -17,9 +17,9 @@ import {
 } from "../desk/controls.ts";
 import { confirmBoardDead } from "./board-acts.ts";
 import { Cordons } from "./cordons.ts";
-import { attributed, type OperationsDeps } from "./deps.ts";
+import { type OperationsDeps, withAuthor } from "./deps.ts";
 import { BoardDrain, type DrainOptions } from "./drain.ts";
-import { failed } from "./effects.ts";
+import { failedEffect } from "./effects.ts";
 import { HoldControls } from "./hold-controls.ts";
 import { boardNamed, isEffect } from "./places.ts";
 
@@ -104,12 +104,12 @@ export class AgentSiteControls implements SiteControls {
         ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, longestTakeover(config.leader)) }),
       };
       if (dryRun) return done(result);
-      const message = attributed(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
+      const message = withAuthor(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);
       try {
         if (await elector.handOver(`asked to step down by ${author.by}`, { rest: holdOff, to, message }))
           return done(result);
       } catch (error) {
-        return failed(error, result);
+        return failedEffect(error, result);
       }
       const unreleased =
         "this board no longer leads, but the Lease was not released, so other boards must wait until it expires";
@@ -181,7 +181,7 @@ export class AgentSiteControls implements SiteControls {
       const why = isReady ? "is not a standby" : "is not Ready";
       return refused(409, "not-ready", `${to} ${why}`, { to, ready: isReady, standby });
     } catch (error) {
-      return failed(error, { to });
+      return failedEffect(error, { to });
     }
   }
 }

@@ -62,7 +62,7 @@ export const keyOfPort = ({ protocol, port }: HostPort): string => `${protocol} 
 /**
  * Why a pod can never run on a board, regardless of what else runs there, in kube-scheduler's wording; empty if it can.
  */
-export function unsuited({ spec }: Pod, node: Node): readonly string[] {
+export function unschedulableReasons({ spec }: Pod, node: Node): readonly string[] {
   const tolerations = spec?.tolerations ?? [];
   const refusing = taintsOf(node).filter(
     (taint) => taint.effect !== "PreferNoSchedule" && !tolerations.some((toleration) => tolerates(toleration, taint)),

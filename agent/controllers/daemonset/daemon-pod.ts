@@ -1,6 +1,6 @@
 import type { DaemonSet, Pod } from "../../api/core.ts";
 import type { NewObject } from "../../api/meta.ts";
-import { pinned, pinnedTo } from "../../api/node-affinity.ts";
+import { pinnedTo, pinTo } from "../../api/node-affinity.ts";
 import { controlledBy } from "../../api/owners.ts";
 import { boardOf } from "../../api/pods.ts";
 import { daemonSets } from "../../api/resources.ts";
@@ -38,7 +38,7 @@ export function daemonPods(set: DaemonSet, hash: string): (board: string) => New
   };
   const tolerations = daemonTolerations(spec);
   return (board) => {
-    const affinity = pinned(spec?.affinity, board);
+    const affinity = pinTo(spec?.affinity, board);
     const object = { apiVersion: "v1", kind: "Pod", metadata, spec: { ...spec, affinity, tolerations } };
     return object;
   };
@@ -63,7 +63,7 @@ export function bareDaemonPod(pod: Pod): Pod {
       labels: Object.fromEntries(kept),
       ...(creationTimestamp !== undefined && { creationTimestamp }),
     },
-    spec: { ...spec, ...(pin !== undefined && { affinity: pinned(undefined, pin) }) },
+    spec: { ...spec, ...(pin !== undefined && { affinity: pinTo(undefined, pin) }) },
   };
 }
 

@@ -10,7 +10,7 @@ import { nextRespites, respiteSince } from "../../judgement/respites.ts";
 import { isSilent, permitsHarm } from "../../judgement/verdict.ts";
 import type { Decision } from "../../loop/controller.ts";
 import { markGrounds } from "./grounds.ts";
-import { deservesUnknown, type Examined, examine, silentConditions } from "./health.ts";
+import { type Examined, examine, needsUnknownCondition, silentConditions } from "./health.ts";
 import type { SiteMemory } from "./memory.ts";
 import { confirmedDeadBy } from "./out-of-service.ts";
 import { endOf, outcomeRound } from "./outcome-round.ts";
@@ -143,7 +143,7 @@ function monitor(
       examined,
       pods,
       inherited,
-      forgotten: new Set(state.missing.keys()),
+      removedBoards: new Set(state.missing.keys()),
       taintRemovals: back,
       written: new Map(),
       toRetry: new Set(),
@@ -186,7 +186,7 @@ function retry(
 function writesOf(examined: readonly Examined[], now: Instant): readonly Action[] {
   const time = timestamp(now);
   return examined
-    .filter(deservesUnknown)
+    .filter(needsUnknownCondition)
     .map((board) =>
       writeConditions(board.sighting.node, silentConditions(board.sighting.node, time), markGrounds(board)),
     );

@@ -13,7 +13,7 @@ import type { Judged } from "./judge.ts";
 import type { BoardRecord, SiteMemory, ZoneRecord } from "./memory.ts";
 import type { NodeLifecycleSettings } from "./settings.ts";
 import { restraintOfValve } from "./tainted-boards.ts";
-import { deservedBy } from "./taints.ts";
+import { desiredTaintFor } from "./taints.ts";
 import { zoneName } from "./zones/zones.ts";
 
 /** What a taint depends on, besides its board and zone. */
@@ -105,7 +105,7 @@ export function dueTaints({ boards, zones }: SiteMemory, known: TaintCircumstanc
   const held: DueAct[] = [];
   const waiting: DueAct[] = [];
   for (const [name, record] of boards) {
-    if (record.taint || record.unwritten || deservedBy(record.ready) === undefined) continue;
+    if (record.taint || record.unwritten || desiredTaintFor(record.ready) === undefined) continue;
     const zone = zones.get(record.zone);
     const isQueued = zone?.queue.waiting.has(name) === true;
     // Thousands of boards may be held, such as in a dark zone.

@@ -7,7 +7,7 @@ import { type JsonRecord, recordIn } from "../../base/json.ts";
 import type { Confirmed } from "../../decisions/grounds.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
 import { longestBy } from "../../holds/holds.ts";
-import { type Controller, wake } from "../../loop/controller.ts";
+import { type Controller, enqueueOn } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { nodeEvent } from "./pass.ts";
 
@@ -76,7 +76,7 @@ const checkPeriod: Millis = 5000;
 export const outOfServiceBoards: Controller<OutOfService, undefined> = {
   name: "out-of-service",
   reads: [nodes, leases],
-  wakes: [wake(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
+  mappings: [enqueueOn(nodes, ({ key, after }) => (after && markOf(after) ? [key] : []))],
   initialMemory: undefined,
   observe(name, site) {
     const node = site.lister(nodes).get(name);

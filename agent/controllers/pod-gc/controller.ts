@@ -23,7 +23,7 @@ import {
   type Orphans,
   remember,
 } from "./decide.ts";
-import { firstToGo } from "./ended.ts";
+import { podsToCollect } from "./ended.ts";
 import { alternatingNamespaces, type MissingBoard, missingBoards } from "./missing-boards.ts";
 
 export interface PodGcDeps {
@@ -60,7 +60,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
   name: "pod-gc",
   reads: [nodes, leases, pods],
   restsOn: [nodes, pods],
-  wakes: [],
+  mappings: [],
   firstKeys: [siteKey],
   initialMemory: firstGcMemory,
   async observe(_key, site, memory) {
@@ -95,7 +95,7 @@ export const podGC = ({ verdictDeps, terminatedThreshold }: PodGcDeps): Controll
     };
   },
   decide,
-  remember,
+  decideAfterWrites: remember,
 });
 
 const dueSince = ({ waiting }: GcMemory, board: string): Millis => waiting.get(board)?.mono ?? 0;
@@ -202,7 +202,7 @@ function* endedPods(site: SiteView, threshold: number, allowance: PodAllowance):
   const cached = site.lister(pods);
   if (threshold === 0 || cached.countByIndex("byEnd", "ended") <= threshold) return [];
   const found: Pod[] = [];
-  const first = firstToGo(() => cached.byIndex("byEnd", "ended"), { threshold, most: mostPods });
+  const first = podsToCollect(() => cached.byIndex("byEnd", "ended"), { threshold, most: mostPods });
   for (const key of yield* first) {
     const pod = cached.get(key);
     // The index was read in several steps, so the key may belong to another pod by now.

@@ -8,8 +8,8 @@ import { leaseNamespaces } from "../../config/claim-settings.ts";
 import type { Config } from "../../config/settings.ts";
 import { olderClaims, type SiteLease, siteLeaseOf, siteSelector } from "../../site/site-lease.ts";
 import type { ApiProbe } from "../api-probe.ts";
+import { type CheckResult, fail, gravest, ok, skip, unreached, warn } from "../check-result.ts";
 import { configOf, type Patient } from "../patient.ts";
-import { type CheckVerdict, fail, gravest, ok, skip, unreached, warn } from "../verdict.ts";
 
 /** Maximum number of boards, and of sites in a namespace, that are read. */
 const most = 500;
@@ -44,7 +44,7 @@ export interface Surroundings {
  * has no Lease and all other sites are older. The annotations of Nodes can be trusted, because tenants cannot write
  * them.
  */
-export async function nodeSite(patient: Patient): Promise<CheckVerdict> {
+export async function nodeSite(patient: Patient): Promise<CheckResult> {
   const { api } = patient;
   const config = configOf(patient);
   if (!api || !config) return skip("the configuration cannot be read");
@@ -54,7 +54,7 @@ export async function nodeSite(patient: Patient): Promise<CheckVerdict> {
     if (status !== 200 || !Array.isArray(body?.items)) return skip(`the Nodes cannot be listed (HTTP ${status})`);
     const boards = body.items.flatMap(boardOf);
     const isWhole = (asRecord(body.metadata).continue ?? "") === "";
-    return siteVerdict({ boards, isWhole, ...(await sitesIn(api, leaseNamespaces(config.leader))) }, config);
+    return checkSelection({ boards, isWhole, ...(await sitesIn(api, leaseNamespaces(config.leader))) }, config);
   } catch {
     return unreached;
   }
@@ -92,7 +92,7 @@ type Settings = {
 };
 
 /** The verdict on boards of other sites. */
-export function siteVerdict(around: Surroundings, { site, leader, board }: Settings): CheckVerdict {
+export function checkSelection(around: Surroundings, { site, leader, board }: Settings): CheckResult {
   const own = `${leader.namespace}/siteward-${site.name}`;
   const claims = olderClaims(around.sites, own, () => {});
   const byLease = new Map<string, string[]>();
@@ -116,7 +116,7 @@ function foreign(
   names: readonly string[],
   { sites, unread }: Surroundings,
   leader: Settings["leader"],
-): CheckVerdict {
+): CheckResult {
   const [namespace = "", name = ""] = lease.split("/");
   const isOne = names.length === 1;
   const boards = `${counted(names.length, "board")} that this site selects`;

@@ -1,4 +1,4 @@
-import { pointerSteps } from "../../base/json.ts";
+import { jsonPointerTokens } from "../../base/json.ts";
 import { listed } from "../../base/text/listed.ts";
 import { type LeftOut, whyNotToLeadWithout } from "../../config/remote-fit.ts";
 import type { Fault, RemoteRejection } from "../../config/remote-record.ts";
@@ -80,4 +80,4 @@ const faultText = ({ path, code, message }: Fault): string =>
     .slice(0, longestFault);
 
 /** Converts "/log/level" to "log.level", the form in which users know the setting. */
-const settingOf = (pointer: string): string => pointerSteps(pointer).join(".");
+const settingOf = (pointer: string): string => jsonPointerTokens(pointer).join(".");

@@ -209,7 +209,7 @@ export class Reports {
     more: () => JsonRecord = () => ({}),
   ): void {
     const text = JSON.stringify(document);
-    const limits = { gap: mqtt.minInterval, heartbeat: mqtt.heartbeat };
+    const limits = { minInterval: mqtt.minInterval, heartbeat: mqtt.heartbeat };
     if (!isDue(this.#sent.get(name), text, now, limits)) return;
     this.#sent.set(name, { text, at: now });
     this.#put(topic, { ...document, ...more() }, now, 3 * mqtt.heartbeat);

@@ -19,7 +19,7 @@ import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { reporting } from "./reporting-client.ts";
-import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
+import { nextWait, pauseAfter, type RetryPace, spreadOut } from "./retry-pace.ts";
 import { guardAgainstStall, IncompleteEventError, StalledError, type StallGuard } from "./stall-guard.ts";
 import { StuckEvents } from "./stuck-events.ts";
 import {
@@ -260,7 +260,7 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#ambient;
     const { reconnects, isUrgent } = this.#deps;
     const turn = isOfLink(error) ? reconnects?.lost(wait) : undefined;
-    const least = turn === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
+    const least = turn === undefined && isUrgent?.() === false ? spreadOut(wait, random) : wait;
     await sleep(clock, Math.max(least, pauseAfter(error)), signal);
     if (turn !== undefined) await reconnects?.until(turn, signal);
   }

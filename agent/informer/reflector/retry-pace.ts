@@ -18,7 +18,7 @@ const resetAfter: Millis = 120_000;
 const calmSpread: Millis = 30_000;
 
 /** The wait of a board that does not lead: its own backoff, or a longer random one. */
-export const calmly = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
+export const spreadOut = (wait: Millis, random: Random): Millis => Math.max(wait, random.next() * calmSpread);
 
 /**
  * The wait after a failure: random in [d, 2d) for d = 0.8 s, 1.6 s, … 30 s, so that boards that lost the same server do

@@ -4,7 +4,7 @@ import { problems } from "../../../agent/status/health.ts";
 import { judgeProblem } from "../../../agent/status/judge-problems.ts";
 import type { HoldsPart, MqttPart, Parts } from "../../../agent/status/parts.ts";
 import { readStatus } from "../../../agent/status/schema.ts";
-import { snapshot, substance } from "../../../agent/status/snapshot.ts";
+import { significantState, snapshot } from "../../../agent/status/snapshot.ts";
 import { at, healthy } from "../../support/site-status.ts";
 
 const mqtt: MqttPart = {
@@ -109,9 +109,9 @@ describe("an operator's hold", () => {
     const one = snapshot(healthy({ holds }), undefined);
     const later = snapshot(healthy({ holds }, at(3630)), one);
     expect(later.holds?.freezes[0]?.until).toBe(one.holds?.freezes[0]?.until);
-    expect(substance(later)).toBe(substance(one));
+    expect(significantState(later)).toBe(significantState(one));
     const ended = snapshot(healthy({ holds: { ...holds, freezes: [] } }), one);
-    expect(substance(ended)).not.toBe(substance(one));
+    expect(significantState(ended)).not.toBe(significantState(one));
   });
 });
 

@@ -1,5 +1,5 @@
 import { elapsed, type Instant, shifted } from "../../../base/clock.ts";
-import { asRecord, type Foreign, recordIn } from "../../../base/json.ts";
+import { asRecord, recordIn, type UnknownFields } from "../../../base/json.ts";
 import { evictionsWithin, type SiteMemory } from "../memory.ts";
 import type { Budget, RunningTaint, ZoneBudget } from "./budget.ts";
 import { levelAt } from "./eviction-queue.ts";
@@ -47,7 +47,7 @@ export function encodeBudget({ zones, boards, foreign }: SiteMemory, now: Instan
 }
 
 /** The first entries, up to `mostOfEach`. */
-function fitting(entries: readonly (readonly [name: string, value: object])[]): Foreign {
+function fitting(entries: readonly (readonly [name: string, value: object])[]): UnknownFields {
   let rest = mostOfEach;
   return Object.fromEntries(
     entries.filter((entry) => {
@@ -79,12 +79,12 @@ export function decodeBudget(text: string | undefined, now: Instant): Budget | u
   };
 }
 
-function zoneBudget({ state, level, evictions, ...foreign }: Foreign): ZoneBudget | undefined {
+function zoneBudget({ state, level, evictions, ...foreign }: UnknownFields): ZoneBudget | undefined {
   if (!isState(state) || !isAmount(level)) return undefined;
   return { state, level: Math.min(1, level), evictions: isAmount(evictions) ? Math.floor(evictions) : 0, foreign };
 }
 
-function runningTaint({ s, added, ...foreign }: Foreign, now: Instant): RunningTaint | undefined {
+function runningTaint({ s, added, ...foreign }: UnknownFields, now: Instant): RunningTaint | undefined {
   if (!isAmount(s)) return undefined;
   return { added: typeof added === "string" ? added : undefined, since: shifted(now, -s * 1000), foreign };
 }

@@ -1,5 +1,5 @@
 import type { Instant } from "../../../base/clock.ts";
-import { filled, nextToken, type Rate, type TokenBucket, take } from "../../../base/token-bucket.ts";
+import { nextToken, type Rate, refill, type TokenBucket, take } from "../../../base/token-bucket.ts";
 
 /** A board waiting for its NoExecute taint. */
 export interface QueuedBoard {
@@ -34,7 +34,7 @@ export const newQueue = (rate: number, bucket: TokenBucket): EvictionQueue => ({
 const rateOf = ({ rate }: EvictionQueue): Rate => ({ perSecond: rate, burst: 1 });
 
 /** The level of the bucket, between 0 and 1. */
-export const levelAt = (queue: EvictionQueue, now: Instant): number => filled(queue.bucket, rateOf(queue), now).level;
+export const levelAt = (queue: EvictionQueue, now: Instant): number => refill(queue.bucket, rateOf(queue), now).level;
 
 /** Adds boards at the end. Takes a list, because every change copies the queue. */
 export function addAll(queue: EvictionQueue, names: readonly string[], now: Instant): EvictionQueue {

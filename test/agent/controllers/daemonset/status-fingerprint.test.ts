@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { decide, remember } from "../../../../agent/controllers/daemonset/decide.ts";
+import { decide, decideAfterWrites } from "../../../../agent/controllers/daemonset/decide.ts";
 import { firstMemory, type SetMemory } from "../../../../agent/controllers/daemonset/memory.ts";
 import type { SetState } from "../../../../agent/controllers/daemonset/pass.ts";
 import type { Outcome } from "../../../../agent/execution/actions.ts";
@@ -34,7 +34,7 @@ function afterFirstPass(ok = true): SetMemory {
   const outcomes = first.actions.map(
     (action): Outcome => (ok ? { action, ok: true, object: echoed } : { action, ok: false, error: new Error("no") }),
   );
-  return remember(first, outcomes, now).memory;
+  return decideAfterWrites(first, outcomes, now).memory;
 }
 
 test("the echo of our own status write does not cause another count of the boards", () => {

@@ -822,6 +822,6 @@ test("a taint enqueues the pods of its board without reading them", () => {
     recordOf: () => "no judge",
   });
   const change = { key: "pi", before: node("pi"), after: tainted };
-  const keys = controller.wakes.filter(({ on }) => on === nodes).flatMap((wake) => [...wake.keys(change, site)]);
+  const keys = controller.mappings.filter(({ on }) => on === nodes).flatMap((wake) => [...wake.keys(change, site)]);
   expect([keys.sort(), reads.count]).toEqual([["default/cron", "default/web"], 0]);
 });

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { bootClock, bootId } from "../../../../../agent/board/facts.ts";
 import { readFact } from "../../../../../agent/board/read-fact.ts";
-import { judged, type ReadingBoard } from "../../../../../agent/cli/commands/status/status-reader.ts";
+import { judgeFreshness, type ReadingBoard } from "../../../../../agent/cli/commands/status/status-reader.ts";
 import { dispatch } from "../../../../../agent/cli/dispatch.ts";
 import type { Parts } from "../../../../../agent/status/parts.ts";
 import type { Status } from "../../../../../agent/status/schema.ts";
@@ -241,7 +241,7 @@ test("freshness depends only on boot, process and boot clock", () => {
     { ...reader, bootMs: undefined },
     { ...reader, isAlive: () => false },
     { ...reader, bootId: "boot-2" },
-  ].map((one) => judged(last, one).kind);
+  ].map((one) => judgeFreshness(last, one).kind);
   expect(kinds).toEqual(["fresh", "fresh", "stale", "fresh", "stale", "stale", "stale"]);
 });
 

@@ -5,17 +5,17 @@ import { WakeSignal } from "../../base/concurrency/wake-signal.ts";
 import type { JsonRecord } from "../../base/json.ts";
 import type { Effect } from "../../commands/desk/controls.ts";
 import {
-  committed,
+  commitTrial,
   type Fault,
   inForce,
   type Kept,
   ownFiles,
   type RemoteRecord,
   type RemoteRejection,
-  rejected,
-  returned,
-  rolledBack,
-  tried,
+  recordRejection,
+  recordTrial,
+  returnTo,
+  rollBack,
   type Vitals,
 } from "../../config/remote-record.ts";
 import type { ConfigPart, ProblemPart } from "../../status/parts.ts";
@@ -59,7 +59,7 @@ const notePause: Millis = 300_000;
  * Handles the settings that the fleet wants: they are validated as a whole, applied on trial, then kept or rolled back.
  * Each step is stored before the next begins, so a restart resumes at the right one.
  */
-export class ConfigKeeper {
+export class FleetConfigRollout {
   readonly #ambient: Ambient;
   readonly #deps: ConfigKeeperDeps;
   readonly #bell: WakeSignal;
@@ -149,7 +149,8 @@ export class ConfigKeeper {
     const { trial, verdict } = this.#record;
     const isKnown =
       verdict?.hash === hash && verdict.version === version && verdict.faults[0]?.message === fault.message;
-    if (!trial && !isKnown) this.#note(rejected(this.#record, { version, hash, state: "rejected", faults: [fault] }));
+    if (!trial && !isKnown)
+      this.#note(recordRejection(this.#record, { version, hash, state: "rejected", faults: [fault] }));
   }
 
   /** The content of `config/reported`; undefined if the fleet has never sent settings. */
@@ -209,7 +210,7 @@ export class ConfigKeeper {
   }
 
   async rollback(toVersion: number | undefined, dryRun: boolean): Promise<Effect> {
-    const next = returned(this.#record, toVersion);
+    const next = returnTo(this.#record, toVersion);
     if (next === undefined) {
       const good = this.#record.good.map(({ version }) => version);
       const versions = [...good, `${ownFiles} (this board's own files alone)`].join(", ");
@@ -227,16 +228,16 @@ export class ConfigKeeper {
     const { version, hash, config } = document;
     const faults = this.#deps.judge(document);
     if (faults.length > 0) {
-      this.#keep(rejected(record, { version, hash, state: "rejected", faults }));
+      this.#keep(recordRejection(record, { version, hash, state: "rejected", faults }));
       this.#reportEvent("config.rejected", "warning", { version, errors: faults });
       return;
     }
     if (JSON.stringify(record.current?.config) === JSON.stringify(config)) {
       // The settings are the same as those in force, so only the version number changes.
-      this.#keep(committed(record, document), true);
+      this.#keep(commitTrial(record, document), true);
       return;
     }
-    this.#keep(tried(record, { document, canaryMs, before: this.#deps.vitals() }), true);
+    this.#keep(recordTrial(record, { document, canaryMs, before: this.#deps.vitals() }), true);
   }
 
   /** Waits for the end of the trial. Every part that was healthy before the trial must be healthy at its end. */
@@ -280,7 +281,7 @@ export class ConfigKeeper {
       return;
     }
     const { version } = document;
-    this.#keep(committed(this.#record, document));
+    this.#keep(commitTrial(this.#record, document));
     this.#ambient.log.info("the fleet's new settings have passed their trial and are kept", { version });
     this.#reportEvent("config.applied", "info", { version });
   }
@@ -291,7 +292,7 @@ export class ConfigKeeper {
 
   #goBack(why: string, isInForce: boolean): void {
     const version = this.#record.trial?.document.version;
-    this.#keep(rolledBack(this.#record, why), isInForce);
+    this.#keep(rollBack(this.#record, why), isInForce);
     this.#ambient.log.error("the fleet's new settings were rolled back", { version, why });
     this.#reportEvent("config.rolled-back", "critical", { version, why });
   }

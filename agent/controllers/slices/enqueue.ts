@@ -4,7 +4,7 @@ import { isSameJson } from "../../api/json.ts";
 import { endpointSlices } from "../../api/resources.ts";
 import type { Millis } from "../../base/clock.ts";
 import type { Steps } from "../../base/steps.ts";
-import { type Seen, type SiteView, wake } from "../../loop/controller.ts";
+import { enqueueOn, type ObjectChange, type SiteView } from "../../loop/controller.ts";
 import { pick } from "../service/map-patch.ts";
 import { managedByLabel } from "./slice.ts";
 
@@ -83,13 +83,13 @@ const correctionPause: Millis = 1000;
  * only of annotations or owners do not enqueue anything, as in kube-controller-manager, and are corrected at the next
  * change of another kind.
  */
-export const sliceWake = (controller: string, batch: Millis) => {
-  const keysOf = ({ before, after }: Seen<EndpointSlice>): readonly string[] => {
+export const enqueueOnSlice = (controller: string, batch: Millis) => {
+  const keysOf = ({ before, after }: ObjectChange<EndpointSlice>): readonly string[] => {
     if (isSameContent(before, after)) return [];
     const concerned = [before, after].filter((slice) => isManagedBy(slice, controller));
     return concerned.flatMap((slice) => (slice && serviceOf(slice)) ?? []);
   };
-  return wake(endpointSlices, keysOf, Math.max(correctionPause, batch));
+  return enqueueOn(endpointSlices, keysOf, Math.max(correctionPause, batch));
 };
 
 /** Whether generation and labels are equal. Not every API server increments the generation when labels change. */

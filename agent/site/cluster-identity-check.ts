@@ -31,7 +31,7 @@ function difference(recorded: string | undefined, found: string): string {
 
 const isUid = (identity: string): boolean => identity.startsWith("uid:");
 
-export interface HomeClusterDeps {
+export interface ClusterIdentityDeps {
   readonly client: Pick<KubeClient, "get">;
   /** Identifies the cluster if its uid cannot be read: a hash of the server's address and CA certificates. */
   readonly address: () => Promise<string>;
@@ -47,11 +47,11 @@ const retries = { first: 500, most: 15_000 } as const;
  * without an error, although the cached objects are not that cluster's. The uid of the kube-system namespace identifies
  * a cluster.
  */
-export class HomeCluster {
+export class ClusterIdentityCheck {
   readonly #ambient: Ambient;
-  readonly #deps: HomeClusterDeps;
+  readonly #deps: ClusterIdentityDeps;
 
-  constructor(ambient: Ambient, deps: HomeClusterDeps) {
+  constructor(ambient: Ambient, deps: ClusterIdentityDeps) {
     this.#ambient = ambient;
     this.#deps = deps;
   }
