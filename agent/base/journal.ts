@@ -31,7 +31,7 @@ export class JournalLogger extends FieldLogger {
 }
 
 /** Maximum length of a value, in characters. Longer ones are cut, so that the entry fits into a datagram. */
-const longestValue = 16_384;
+const maxValueLength = 16_384;
 
 /** An entry in the journal's native protocol (systemd.io/JOURNAL_NATIVE_PROTOCOL). MESSAGE repeats the fields. */
 export function journalEntry(identifier: string, level: LogLevel, message: string, fields: LogFields): Uint8Array {
@@ -46,7 +46,7 @@ export function journalEntry(identifier: string, level: LogLevel, message: strin
     ["SYSLOG_IDENTIFIER", identifier],
     ...own,
   ];
-  return Buffer.concat(entries.map(([name, value]) => fieldOf(name, value.slice(0, longestValue))));
+  return Buffer.concat(entries.map(([name, value]) => fieldOf(name, value.slice(0, maxValueLength))));
 }
 
 const textOf = (value: unknown): string | undefined =>

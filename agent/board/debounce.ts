@@ -27,13 +27,13 @@ export const unseen: DebouncedSymptom = {
   isNow: false,
 };
 
-const mostPatience = 32;
+const maxPatience = 32;
 
 /**
  * The sign after a sample. It takes effect once two samples within `within` have shown it, and stays in effect until no
  * sample has shown it for `within` times its patience, so a single spike is ignored, and a flickering sign counts as
- * one continuous sign. Each time it takes effect again, the patience doubles, up to `mostPatience`, so that a sign that
- * recurs slowly soon stays in effect without interruption. After an absence of `mostPatience` times `within`, the
+ * one continuous sign. Each time it takes effect again, the patience doubles, up to `maxPatience`, so that a sign that
+ * recurs slowly soon stays in effect without interruption. After an absence of `maxPatience` times `within`, the
  * patience is 1 again.
  */
 export function recordSample(sign: DebouncedSymptom, isSeen: boolean, now: Instant, within: Millis): DebouncedSymptom {
@@ -43,8 +43,8 @@ export function recordSample(sign: DebouncedSymptom, isSeen: boolean, now: Insta
   const seen = { ...sign, seen: now, times, isNow: true };
   if (stands) return { ...seen, stood: now };
   if (!isWithin(within, sign.seen, now)) return { ...seen, since: undefined };
-  const isBack = isWithin(mostPatience * within, sign.stood, now);
-  return { ...seen, since: sign.seen, stood: now, patience: isBack ? Math.min(2 * sign.patience, mostPatience) : 1 };
+  const isBack = isWithin(maxPatience * within, sign.stood, now);
+  return { ...seen, since: sign.seen, stood: now, patience: isBack ? Math.min(2 * sign.patience, maxPatience) : 1 };
 }
 
 const isWithin = (time: Millis, at: Instant | undefined, now: Instant): boolean =>

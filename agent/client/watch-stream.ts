@@ -36,7 +36,7 @@ export type WatchEvent<T> =
  * Maximum length of a line, in bytes. Only the beginning of a longer line is kept, which contains the object's
  * identity; etcd's own limit is 1.5 MiB by default.
  */
-const longestLine = 8 * 1024 * 1024;
+const maxLineLength = 8 * 1024 * 1024;
 /**
  * In characters. If a line is too long, only this much at its beginning is searched for the event's type and the
  * object's identity.
@@ -77,7 +77,7 @@ export async function* watchEvents<T extends KubeObject>(
     }
     if (skipped !== undefined) continue;
     scratch.append(bytes.subarray(from));
-    if (scratch.length > longestLine) {
+    if (scratch.length > maxLineLength) {
       skipped = scratch.text(0, headOfLine);
       scratch.clear();
     }
@@ -152,7 +152,7 @@ function ownEvent<T extends KubeObject>(type: unknown, object: unknown, { resour
 }
 
 const tooLong = <T extends KubeObject>(head: string, watched: WatchTarget<T>): WatchEvent<T> =>
-  unusable(`an event of more than ${longestLine} bytes`, reducedHead(head, identityInEvent), watched);
+  unusable(`an event of more than ${maxLineLength} bytes`, reducedHead(head, identityInEvent), watched);
 
 /** The event of a line that is not parsed as a whole. `text`: its type and the object's identity, if they were found. */
 function unusable<T extends KubeObject>(

@@ -13,7 +13,7 @@ const asideIn = (folder: string): string => path.join(folder, "remote.json.damag
 /**
  * In bytes: ten times the maximum size of the documents in the file. A larger file counts as damaged and is not read.
  */
-const largest = 4 * 1024 * 1024;
+const maxFileBytes = 4 * 1024 * 1024;
 
 /** What a new process found in the state folder. */
 export interface StartedRemote {
@@ -73,7 +73,7 @@ function found(folder: string): {
 /** The record in a file or, as a sentence, why it cannot be read; undefined if there is no file. */
 function readFrom(file: string): RemoteRecord | string | undefined {
   if (isMissing(file)) return undefined;
-  const source = readText(file, largest);
+  const source = readText(file, maxFileBytes);
   if ("problem" in source) return `${file} ${source.problem}`;
   return decodeRecord(source.text) ?? `${file} is damaged`;
 }

@@ -38,7 +38,7 @@ const dropAfter: Millis = 300_000;
  */
 const checks = { first: 2000, most: 300_000 } as const;
 /** Maximum number of requests to the API in one pass. */
-const mostRequests = 16;
+const maxRequests = 16;
 
 /** How soon to check again while something is expected, even without a change. */
 export const expectationRecheck: Millis = checks.first;
@@ -82,7 +82,7 @@ export async function outstanding<T extends KubeObject>(
   const left = new Map<string, Expected>();
   let requests = 0;
   for (const [uid, one] of await site.inTurns(unmet(expected, resource, site))) {
-    if (!isDue(one, site.now) || requests === mostRequests) {
+    if (!isDue(one, site.now) || requests === maxRequests) {
       left.set(uid, one);
       continue;
     }

@@ -79,7 +79,7 @@ interface Renewal {
 const releaseTime: Millis = 3000;
 
 /** Shortest pause between two attempts to renew, regardless of how long they take. */
-const shortestPause: Millis = 500;
+const minPause: Millis = 500;
 
 /**
  * One term, from the acquired Lease to the end of the term's work. Renews the Lease, and releases it at the end if it
@@ -247,7 +247,7 @@ export class Leadership {
       if (this.#ending) return this.#ending;
       // The pause counts from the start of the last attempt, so it includes the duration of that attempt.
       const period = this.#writes.failures > 0 ? Math.min(timing.retry, this.#deps.blip / 4) : timing.retry;
-      const longest = Math.max(shortestPause, period - elapsed(attempt, clock.now()));
+      const longest = Math.max(minPause, period - elapsed(attempt, clock.now()));
       const pause = Math.min(longest, Math.max(0, rest()));
       this.#progressDue = shifted(clock.now(), pause);
       await this.#bell.wait(leaving, pause);

@@ -15,10 +15,10 @@ import type { EventSink, Writer } from "./executor.ts";
 import { fence, type Term } from "./fence.ts";
 
 const component = "siteward";
-const longestQueue = 200;
+const maxQueueLength = 200;
 const attempts = 4;
 const pause: Millis = 10_000;
-const longestMessage = 1024;
+const maxMessageLength = 1024;
 
 /** An Event that has not been sent yet, with the number of its repetitions until then. */
 interface Pending {
@@ -66,7 +66,7 @@ export class EventRecorder implements EventSink {
       Object.assign(pending, { message, last: now, count: pending.count + 1, term });
       return;
     }
-    if (this.#queue.size >= longestQueue || !this.#correlator.admits(event, now)) {
+    if (this.#queue.size >= maxQueueLength || !this.#correlator.admits(event, now)) {
       this.#dropped++;
       return;
     }
@@ -166,4 +166,4 @@ export class EventRecorder implements EventSink {
 const namespaceOf = ({ about }: EventAction): string => about.namespace ?? "default";
 
 /** The message within its limit, without characters that could control a terminal or reorder text. */
-const cut = (message: string): string => cleanText(message.slice(0, longestMessage));
+const cut = (message: string): string => cleanText(message.slice(0, maxMessageLength));

@@ -198,11 +198,11 @@ export function nextEnd(holds: Holds, now: Instant): Instant | undefined {
  * Lease could not be renewed. A command that would exceed the limits is refused; a longer text was not written by
  * siteward.
  */
-const mostHolds = 100;
-const longestText = 64 * 1024;
-const longestWritten = 48 * 1024;
+const maxHolds = 100;
+const maxTextLength = 64 * 1024;
+const maxWrittenLength = 48 * 1024;
 /** Maximum length of a hold; a longer one, which must have been written by hand, is cut to it. */
-const longestHold: Millis = 7 * 86_400_000;
+const maxHold: Millis = 7 * 86_400_000;
 export const longestBy = 128;
 export const longestReason = 256;
 
@@ -255,7 +255,7 @@ const secondsUntil = (end: Instant, now: Instant): number => Math.max(0, Math.ce
  * text, or if it has another version.
  */
 export function decodeHolds(text: string | undefined, written: Instant): Holds | undefined {
-  const found = recordIn(text ?? "", longestText) ?? {};
+  const found = recordIn(text ?? "", maxTextLength) ?? {};
   const { v: version, freezes, pauses, confirmed, release, changes, ...foreign } = found;
   if (version !== 1) return undefined;
   return {
@@ -270,15 +270,15 @@ export function decodeHolds(text: string | undefined, written: Instant): Holds |
 
 /** Whether the holds fit into the annotation, so that the next leader can read it. */
 export const fits = (holds: Holds, now: Instant): boolean =>
-  [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= mostHolds) &&
-  Buffer.byteLength(encodeHolds(holds, now)) <= longestWritten;
+  [holds.freezes, holds.pauses, holds.confirmed].every(({ size }) => size <= maxHolds) &&
+  Buffer.byteLength(encodeHolds(holds, now)) <= maxWrittenLength;
 
 function entriesOf<T>(
   value: unknown,
   read: (entry: UnknownFields, key: string) => T | undefined,
 ): ReadonlyMap<string, T> {
   const found = new Map<string, T>();
-  for (const [key, entry] of Object.entries(asRecord(value)).slice(0, mostHolds)) {
+  for (const [key, entry] of Object.entries(asRecord(value)).slice(0, maxHolds)) {
     const hold = read(asRecord(entry), key);
     if (hold !== undefined) found.set(key, hold);
   }
@@ -320,4 +320,4 @@ function scopeOf(key: string): HoldScope | undefined {
 }
 
 const duration = (seconds: unknown): Millis | undefined =>
-  typeof seconds === "number" && seconds >= 0 ? Math.min(seconds * 1000, longestHold) : undefined;
+  typeof seconds === "number" && seconds >= 0 ? Math.min(seconds * 1000, maxHold) : undefined;

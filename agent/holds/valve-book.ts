@@ -67,7 +67,7 @@ const patience: Millis = 40_000;
 /** An act that is held is due again within this time. */
 const retriedWithin: Millis = 90_000;
 /** Maximum number of uncertain acts that are recognised when they are repeated; others are counted twice. */
-const mostUncertain = 256;
+const maxUncertain = 256;
 
 /**
  * The safety valve while this board leads: counts harmful acts, and admits no more than the limit permits. An act is on
@@ -337,7 +337,7 @@ export class ValveBook {
     this.#valve = withAct(this.#valve, now);
     if (effect === "done") return;
     const [oldest] = this.#uncertain.keys();
-    if (this.#uncertain.size >= mostUncertain && oldest !== undefined) this.#uncertain.delete(oldest);
+    if (this.#uncertain.size >= maxUncertain && oldest !== undefined) this.#uncertain.delete(oldest);
     this.#uncertain.set(act, now);
   }
 

@@ -70,7 +70,7 @@ const restoreMemory: Millis = 3_600_000;
  * Maximum number of lost connections that cause lists while a restore is remembered; without a limit, an agent with an
  * unstable link would do nothing but list.
  */
-const mostListingDoubts = 8;
+const maxListingDoubts = 8;
 
 /**
  * Checks whether the API server's store still has the history from which the cache was filled. A watch position cannot
@@ -133,7 +133,7 @@ export class ServerHistory {
     this.#known = this.#latest = deps.known?.leaseVersion;
     this.#chain = deps.wasRestored ? this.#newChain() : (deps.known?.chain ?? this.#newChain());
     this.#mayBeFormer = deps.wasRestored;
-    this.#listingDoubts = deps.wasRestored ? mostListingDoubts : 0;
+    this.#listingDoubts = deps.wasRestored ? maxListingDoubts : 0;
     this.#restoreFound.promise.catch(() => {});
   }
 

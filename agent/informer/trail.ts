@@ -32,7 +32,7 @@ interface Sum {
  * If more events than this arrived since the last Lease version, they are not compared, and a list replaces the stored
  * objects.
  */
-const mostSteps = 4096;
+const maxSteps = 4096;
 
 /**
  * Proves the position of one watch. A version of the site's Lease proves the events received before it was
@@ -77,7 +77,7 @@ export class Trail {
       this.#gap = this.#earlier.until;
       this.#earlier = undefined;
     }
-    if (this.#steps.length === mostSteps) this.#gap = this.#steps.shift()?.version;
+    if (this.#steps.length === maxSteps) this.#gap = this.#steps.shift()?.version;
     this.#steps.push({ version, mark: markOf(version, uid, isDeletion) });
   }
 

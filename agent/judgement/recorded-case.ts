@@ -20,7 +20,7 @@ const family = "decision";
 
 /** A text of a case, at most 1024 characters; the texts of records are shorter. */
 const words = text({ most: 1024 });
-const mostTaints = 1000;
+const maxTaints = 1000;
 const ms = whole({ min: 0 });
 const yes = simple<true>({ const: true }, "true", (value) => value === true);
 const verdict = word("alive", "unknown", "unproven", "cut-off", "unmanaged", "self-isolated", "dead");
@@ -65,7 +65,7 @@ const because = mapped(
   record({
     kind: word("silence", "reported", "taints", "node-deleted", "out-of-service"),
     ...silenceMembers,
-    taints: optional(list(words, mostTaints)),
+    taints: optional(list(words, maxTaints)),
     toleratedMs: optional(ms),
     ranMs: optional(ms),
     silence: optional(mapped(record(silenceMembers), silenceOf)),

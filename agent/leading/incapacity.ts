@@ -15,7 +15,7 @@ export interface IncapacityDeps {
 }
 
 /** Fewer failures may be chance. */
-const leastFailures = 3;
+const minFailures = 3;
 
 /**
  * A leader is unable to act if it renews its Lease and receives heartbeats, but all its requests of a kind needed for
@@ -69,6 +69,6 @@ export class Incapacity {
   }
 
   #lasts({ since, last, count }: Failures): boolean {
-    return count >= leastFailures && elapsed(since, last) >= minTroubleDuration(this.#deps.leader);
+    return count >= minFailures && elapsed(since, last) >= minTroubleDuration(this.#deps.leader);
   }
 }

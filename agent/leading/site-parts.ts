@@ -210,7 +210,7 @@ function evictionPart(site: SiteMemory, of: ReportedSite, now: Instant): Evictio
 function awaited({ boards }: SiteMemory, since: Instant): NonNullable<EvictionPart["held"]>["awaited"] {
   const hasReported = ({ reportedAt }: NodeHealth): boolean => reportedAt !== undefined && !isAfter(since, reportedAt);
   const names = [...boards].flatMap(([name, { health }]) => (hasReported(health) ? [] : [name]));
-  return { count: names.length, some: names.sort(inTextOrder).slice(0, mostNamed) };
+  return { count: names.length, some: names.sort(inTextOrder).slice(0, maxNamed) };
 }
 
 function valvePart(
@@ -221,7 +221,7 @@ function valvePart(
   if (valve === undefined || limits === undefined) return undefined;
   const limit = limits.acts(now);
   const { acts, isUnknown } = valve.view(limits, now);
-  const usedBy = valve.mostUsed(mostNamed, now);
+  const usedBy = valve.mostUsed(maxNamed, now);
   const heldSince = valve.holdingSince;
   return {
     acts,
@@ -234,7 +234,7 @@ function valvePart(
     ...(heldSince && {
       heldSince,
       held: decisions.heldCounts().find(({ why }) => why === "valve")?.now ?? 0,
-      heldOn: decisions.boardsHeldBy("valve").slice(0, mostNamed),
+      heldOn: decisions.boardsHeldBy("valve").slice(0, maxNamed),
     }),
   };
 }
@@ -313,7 +313,7 @@ const lastReport = ({ reportedAt, probe }: NodeHealth): Omit<NamedBoard, "name">
 function named(boards: NamedBoard[]): NamedBoards {
   const rank = ({ neverHeard }: NamedBoard): number => (neverHeard ? 0 : 1);
   boards.sort((a, b) => rank(a) - rank(b) || a.since.mono - b.since.mono || (a.name < b.name ? -1 : 1));
-  return { count: boards.length, some: boards.slice(0, mostNamed) };
+  return { count: boards.length, some: boards.slice(0, maxNamed) };
 }
 
-const mostNamed = 3;
+const maxNamed = 3;

@@ -57,7 +57,7 @@ export class StalledWatchDetector {
 }
 
 /** A watch that ends sooner, without news, was never useful. */
-const shortest: Millis = 1000;
+const minWatchDuration: Millis = 1000;
 
 /**
  * When the leader became deaf; undefined if it is not. `before`: the result of the last check. Deafness counts from the
@@ -79,7 +79,7 @@ function deafSince(
 function hasWorked(watch: WatchHealth, before: Instant, limits: WatchLimits, now: Instant): boolean {
   const { lastNews, lastReceived, notLiveSince, resumedAt } = watch;
   if (lastNews !== undefined && isAfter(lastNews, before)) return true;
-  if (isLive(watch, limits, now)) return resumedAt === undefined || elapsed(resumedAt, now) >= shortest;
+  if (isLive(watch, limits, now)) return resumedAt === undefined || elapsed(resumedAt, now) >= minWatchDuration;
   return lastReceived === undefined && notLiveSince === undefined;
 }
 

@@ -35,7 +35,7 @@ interface PassResult<Memory> {
 }
 
 /** Maximum number of rounds of one pass. A controller that decides more often would probably never end. */
-const mostRounds = 10;
+const maxRounds = 10;
 
 class TooManyRoundsError extends Error implements HasDisposition {
   override readonly name = "TooManyRoundsError";
@@ -93,8 +93,8 @@ export class Passes<State, Memory> {
         ? await turns.run(steps, lane, term.signal)
         : controller.decideAfterWrites(decision, outcomes, now);
       if (decision.actions.length === 0 || !term.standsAt(this.#clock.now())) return { decision, errors };
-      if (round === mostRounds) {
-        errors.push(new TooManyRoundsError(`${controller.name} is still deciding actions after ${mostRounds} rounds`));
+      if (round === maxRounds) {
+        errors.push(new TooManyRoundsError(`${controller.name} is still deciding actions after ${maxRounds} rounds`));
         return { decision, errors };
       }
     }

@@ -62,7 +62,7 @@ export interface SiteClaimsDeps {
 }
 
 const pageSize = 500;
-const mostNamed = 3;
+const maxNamed = 3;
 const retries = { first: 1000, most: 30_000 } as const;
 
 /**
@@ -123,7 +123,7 @@ export class SiteClaims {
       const conflict = found.get(claim.lease) ?? { boards: 0, claim, some: [] };
       found.set(claim.lease, conflict);
       conflict.boards++;
-      if (conflict.some.length < mostNamed) conflict.some.push(metadata.name);
+      if (conflict.some.length < maxNamed) conflict.some.push(metadata.name);
     }
     return this.#older.flatMap((claim): readonly SiteConflict[] => {
       const { site, lease } = claim;
@@ -286,7 +286,7 @@ function sharedNamespaces(names: Iterable<string>): SharedNamespaces | undefined
   let count = 0;
   for (const name of names) {
     count++;
-    if (some.length < mostNamed) some.push(name);
+    if (some.length < maxNamed) some.push(name);
   }
   return count === 0 ? undefined : { count, some };
 }

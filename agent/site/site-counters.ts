@@ -61,7 +61,7 @@ export function mergeCounters(a: SiteCounters, b: SiteCounters): SiteCounters {
  * Maximum length of the text that is read, in characters; `mostKeys` entries need less. Of a longer text, which
  * siteward did not write, only the beginning counts.
  */
-const longestText = 4096;
+const maxTextLength = 4096;
 const floorName = "*";
 const entryPattern = /^(\*|[A-Za-z0-9_-]{16})=([0-9]{1,16})$/;
 
@@ -79,7 +79,7 @@ export function encodeCounters({ keys, floor }: SiteCounters): string {
  */
 export function decodeCounters(text: string): SiteCounters {
   const found = new Map<string, number>();
-  for (const entry of text.slice(0, longestText).split(" ")) {
+  for (const entry of text.slice(0, maxTextLength).split(" ")) {
     const [, name, digits] = entryPattern.exec(entry) ?? [];
     const counter = Number(digits);
     if (name === undefined || !Number.isSafeInteger(counter)) continue;

@@ -290,10 +290,10 @@ function valveProblem(
 
 /** The boards on which acts are held; there may be more than are named. */
 const heldText = (heldOn: readonly string[]): string =>
-  heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < mostHeldNamed ? "" : " and perhaps others"}`;
+  heldOn.length === 0 ? "" : ` on ${heldOn.join(", ")}${heldOn.length < maxHeldNamed ? "" : " and perhaps others"}`;
 
 /** So many boards are named at most. */
-const mostHeldNamed = 3;
+const maxHeldNamed = 3;
 
 const usageTexts = (usedBy: NonNullable<ValvePart["usedBy"]>): readonly string[] =>
   usedBy.length === 0 ? [] : [usedBy.map(({ namespace, acts }) => `${namespace} ${acts}`).join(", ")];

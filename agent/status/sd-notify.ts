@@ -48,7 +48,7 @@ export const numberIn = (text: string | undefined): number | undefined =>
 const firstPassed = 3;
 
 /** Maximum number of messages that wait while the program hangs; the oldest are dropped. */
-const mostWaiting = 8;
+const maxWaiting = 8;
 
 /** Sends messages in order. Those that arrive while the program runs are sent together by its next run. */
 function oneAtATime(start: (message: string, ended: () => void) => void): Notifier {
@@ -64,7 +64,7 @@ function oneAtATime(start: (message: string, ended: () => void) => void): Notifi
   return {
     send(message) {
       waiting.push(message);
-      if (waiting.length > mostWaiting) waiting.shift();
+      if (waiting.length > maxWaiting) waiting.shift();
       if (!isRunning) next();
     },
   };

@@ -18,14 +18,14 @@ export interface Announcement {
 
 /** Maximum number of a board's addresses on its LAN; questions are sent to each of them. */
 export const mostAddresses = 8;
-const longestText = 1024;
+const maxTextLength = 1024;
 
 export const announcementText = ({ key, port, addresses }: Announcement): string =>
   JSON.stringify({ v: 1, key, port, addresses: addresses.slice(0, mostAddresses) });
 
 /** Parses the annotation; undefined if it is unusable. Addresses that no board can have are left out. */
 export function parseAnnouncement(text: string): Announcement | undefined {
-  const { key, port, addresses } = recordIn(text, longestText) ?? {};
+  const { key, port, addresses } = recordIn(text, maxTextLength) ?? {};
   if (typeof key !== "string" || !isPublicText(key)) return undefined;
   if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) return undefined;
   const found = Array.isArray(addresses) ? addresses.slice(0, mostAddresses).filter(isBoardAddress) : [];

@@ -31,7 +31,7 @@ interface Asked {
   readonly at: Instant;
   /** Whether it was answered. */
   isAnswered: boolean;
-  /** Number of answers with a wrong signature. Once there are `mostForged`, no more answers are checked. */
+  /** Number of answers with a wrong signature. Once there are `maxForged`, no more answers are checked. */
   forged: number;
 }
 
@@ -39,12 +39,12 @@ const period: Millis = 5000;
 /**
  * Maximum number of boards asked at the same time. If more are in doubt, those that were asked longest ago come first.
  */
-const mostAsked = 200;
+const maxAsked = 200;
 /**
  * Maximum number of wrong answers checked per question, because each costs a signature check, and anyone who sees the
  * questions could send any number of them.
  */
-const mostForged = 8;
+const maxForged = 8;
 
 /**
  * Asks silent boards on the LAN while this board leads, and keeps their words. While no board is in doubt, it sends
@@ -111,9 +111,9 @@ export class Questioner {
   }
 
   #next(boards: readonly string[]): readonly string[] {
-    if (boards.length <= mostAsked) return boards;
+    if (boards.length <= maxAsked) return boards;
     const askedAt = (board: string): number => this.#asked.get(board)?.at.mono ?? Number.NEGATIVE_INFINITY;
-    return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, mostAsked);
+    return [...boards].sort((a, b) => askedAt(a) - askedAt(b)).slice(0, maxAsked);
   }
 
   async #open(signal: AbortSignal): Promise<LanPort | undefined> {
@@ -162,7 +162,7 @@ export class Questioner {
     const board = answer && this.#byNonce.get(Buffer.from(answer.nonce).toString("hex"));
     const asked = board === undefined ? undefined : this.#asked.get(board);
     if (answer === undefined || board === undefined || asked === undefined) return;
-    if (asked.isAnswered || asked.forged >= mostForged) return;
+    if (asked.isAnswered || asked.forged >= maxForged) return;
     const { question, key, at, reportedBoot } = asked;
     if (!isSigned(signedBytes(question, answer), answer.signature, key)) {
       asked.forged++;

@@ -6,7 +6,7 @@ import { readText } from "../../config/read-text.ts";
 import { type RecordedCase, recordedCase, replayCase } from "../../judgement/recorded-case.ts";
 
 /** Maximum number of problems of a file that are printed. */
-const mostProblems = 10;
+const maxProblems = 10;
 
 /** `siteward replay FILE`: re-evaluates a recorded decision, and compares the result with the recorded one. */
 export const run: Run = async (io, { words }) => {
@@ -33,7 +33,7 @@ function caseIn(file: string): RecordedCase | { readonly problems: readonly stri
   if ("problem" in source) return { problems: [source.problem] };
   const value = recordIn(source.text);
   if (value === undefined) return { problems: ["is not a JSON object, as siteward why --export writes it"] };
-  const problems = new SchemaProblems(mostProblems);
+  const problems = new SchemaProblems(maxProblems);
   const found = recordedCase.read(value, problems);
   return found ?? { problems: problems.found.map((problem) => `${dottedPath(problem.path)} ${predicateOf(problem)}`) };
 }

@@ -16,7 +16,7 @@ export const mostTexts = 2 * mostMembers;
  * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, and an
  * annotation may be 256 KiB long.
  */
-const mostValues = 400_000;
+const maxValues = 400_000;
 
 /**
  * The scale of `exceededLimit` for objects of a kind. Objects that controllers create (pods, revisions, slices) have the
@@ -61,7 +61,7 @@ export function reduceIfCrowded(
  * takes just as much memory. `scale` multiplies the limits.
  */
 export function exceededLimit(text: string, scale = 1): string | undefined {
-  const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * mostValues];
+  const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * maxValues];
   // The shortest counted item is an empty object with its comma, so a short text cannot exceed the limit.
   if (text.length < members * emptyLength) return undefined;
   // A quote after a backslash belongs to a string that itself contains JSON.

@@ -238,7 +238,7 @@ const preconditions: Check = ({ envelope }, { standing, configVersion, bootId })
   );
 };
 
-const mostRunning = 32;
+const maxRunning = 32;
 
 const busy: Check = ({ definition, envelope }, { running }) => {
   if (!isMutating(definition)) return undefined;
@@ -246,7 +246,7 @@ const busy: Check = ({ definition, envelope }, { running }) => {
   if (other && envelope.dryRun !== true) {
     return { ...rejection(409, "busy", `${other.id} is still running`), result: { runningId: other.id } };
   }
-  return running.length >= mostRunning ? rejection(409, "busy", "too many commands are running") : undefined;
+  return running.length >= maxRunning ? rejection(409, "busy", "too many commands are running") : undefined;
 };
 
 const unwritable: Check = ({ definition, envelope }, { obstacle }) => {

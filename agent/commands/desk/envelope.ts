@@ -41,7 +41,7 @@ export const envelopeSchema = record({
 export type Envelope = TypeOf<typeof envelopeSchema>;
 
 /** Maximum length of a command in bytes; announced on connecting, so that the broker drops longer ones. */
-const longestCommand = 65_536;
+const maxCommandLength = 65_536;
 
 const deepest = 10;
 
@@ -75,7 +75,7 @@ export function parseEnvelope(
 
 /** Returns the object, or a description of the fault. */
 function parseJson(payload: Uint8Array): JsonRecord | string {
-  if (payload.length > longestCommand) return `longer than ${longestCommand} bytes`;
+  if (payload.length > maxCommandLength) return `longer than ${maxCommandLength} bytes`;
   const members = countMembers(payload);
   if (members === undefined) return `nested deeper than ${deepest} levels`;
   try {

@@ -35,7 +35,7 @@ export interface KnownCommand {
 }
 
 /** Maximum number of rows of the log. If none of that many rows can be deleted yet, no other command is accepted. */
-const mostRows = 2000;
+const maxRows = 2000;
 
 /** How long an answer is kept beyond the command's deadline. */
 const retention: Millis = 600_000;
@@ -83,7 +83,7 @@ export class Ledger {
 
   /** Throws if the command cannot be persisted. Once this returns, the command is executed even if the process dies. */
   admit({ request, envelope, by, hash, answer, key }: Accepted): void {
-    if (this.#log.size() >= mostRows && this.forget() === 0) throw new Error("the command log is full");
+    if (this.#log.size() >= maxRows && this.forget() === 0) throw new Error("the command log is full");
     const { id, name, scope, origin, payload } = request;
     const deadline = this.endOf(request, envelope.exp);
     this.#log.admit(

@@ -24,7 +24,7 @@ interface Issuer {
  * Maximum number of issuers remembered, because a sender can invent any number of names. A forgotten issuer starts with
  * full buckets, but the board's limit still applies.
  */
-const mostIssuers = 64;
+const maxIssuers = 64;
 
 /** The limits of signed changes, or those of all other commands, which any client of the broker may use up. */
 export interface RateState {
@@ -142,6 +142,6 @@ function remembered({ issuers }: RateState, name: string, issuer: Issuer): Reado
   next.delete(name);
   next.set(name, issuer);
   const [oldest] = next.keys();
-  if (next.size > mostIssuers && oldest !== undefined) next.delete(oldest);
+  if (next.size > maxIssuers && oldest !== undefined) next.delete(oldest);
   return next;
 }

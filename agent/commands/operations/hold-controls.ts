@@ -248,7 +248,7 @@ export function notSilent(
   );
   if (alive.length > 0) {
     const judge = verdictDeps.judge();
-    const reasons = alive.slice(0, mostNamed).map((facts) => {
+    const reasons = alive.slice(0, maxNamed).map((facts) => {
       const record = typeof judge === "object" ? judge.boards.get(facts.board) : undefined;
       return `${facts.board} ${aliveText(facts, record?.health.reportedAt, pass.now)}`;
     });
@@ -262,7 +262,7 @@ export function notSilent(
 }
 
 /** So many boards are named in a message at most. */
-const mostNamed = 3;
+const maxNamed = 3;
 
 /** Why a board does not count as dead. `reportedAt`: when the last monitor pass knew of a sign of life. */
 function aliveText(

@@ -29,17 +29,17 @@ export interface WaitingPod {
 }
 
 /** Maximum number of host ports of a pod; a pod with more is not bound. */
-const mostPorts = 1000;
+const maxPorts = 1000;
 
 export function waitingPod(pod: Pod, node: Node): WaitingPod {
   const { creationTimestamp } = pod.metadata;
   const bare = barePod(pod);
   const needs = neededOn(node, needsOf(pod));
-  const isTooMuch = needs.ports.length > mostPorts;
+  const isTooMuch = needs.ports.length > maxPorts;
   return {
     pod: { ...bare, metadata: { ...bare.metadata, ...(creationTimestamp !== undefined && { creationTimestamp }) } },
     needs: isTooMuch ? { ...needs, ports: [] } : needs,
-    unsuited: [...unschedulableReasons(pod, node), ...(isTooMuch ? [`more than ${mostPorts} host ports`] : [])],
+    unsuited: [...unschedulableReasons(pod, node), ...(isTooMuch ? [`more than ${maxPorts} host ports`] : [])],
   };
 }
 

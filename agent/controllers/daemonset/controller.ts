@@ -13,7 +13,7 @@ import type { SetState } from "./pass.ts";
  * Sets whose templates exceed this `heapWeight` (about 200 KB of text) are processed one at a time. Typical templates
  * weigh a few hundred.
  */
-const mostWeight = 10_000;
+const maxWeight = 10_000;
 
 export interface DaemonSetDeps {
   readonly verdictDeps: BoardVerdictDeps;
@@ -30,7 +30,7 @@ export const daemonSet = ({ verdictDeps }: DaemonSetDeps): Controller<SetState, 
   mappings: setMappings,
   initialMemory: firstMemory,
   // A pass holds the template several times: as an object, as text to be hashed, and as the data of its revision.
-  isLarge: (key, site) => heapWeight(site.lister(daemonSets).get(key)?.spec?.template) > mostWeight,
+  isLarge: (key, site) => heapWeight(site.lister(daemonSets).get(key)?.spec?.template) > maxWeight,
   observe: (key, site, memory) => observe(key, site, memory, verdictDeps),
   decide,
   decideInSteps,

@@ -13,7 +13,7 @@ const generationLabel = "pod-template-generation";
 const generationAnnotation = "deprecated.daemonset.template.generation";
 
 /** Longest valid name of a pod. A prefix that would exceed it has no dash, as in kube-controller-manager. */
-const longestName = 253;
+const maxNameLength = 253;
 
 /**
  * Returns a function that makes a set's pod for a board (docs/kubernetes-rules.md#daemon-pod). The pods are not bound,
@@ -25,7 +25,7 @@ export function daemonPods(set: DaemonSet, hash: string): (board: string) => New
   const { metadata: template, spec } = set.spec?.template ?? {};
   const generation = templateGeneration(set);
   const metadata = {
-    generateName: name.length < longestName ? `${name}-` : name,
+    generateName: name.length < maxNameLength ? `${name}-` : name,
     ...(namespace !== undefined && { namespace }),
     labels: {
       ...template?.labels,

@@ -40,9 +40,9 @@ export interface NodeLifecycleDeps {
 export const siteKey = "site";
 
 /** Maximum number of pods marked per pass, because a silent zone can have more pods than fit into memory. */
-const mostPods = 500;
+const maxPods = 500;
 /** Maximum number of missing boards that a pass looks up in the API, to learn whether they were deleted. */
-const mostDepartures = 32;
+const maxDepartures = 32;
 /** Tolerance for timers that fire early. */
 const early: Millis = 1;
 
@@ -237,7 +237,7 @@ async function departures(
   boards: readonly Examined[],
 ): Promise<ReadonlyMap<string, "deleted" | "released">> {
   const present = new Set(boards.map(({ sighting: { node } }) => node.metadata.name));
-  const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, mostDepartures);
+  const left = [...memory.boards].filter(([name]) => !present.has(name)).slice(0, maxDepartures);
   const missing = new Map<string, "deleted" | "released">();
   await forEachConcurrently(left, async ([name, { health }]) => {
     const node = await site.fetch(nodes, name);
@@ -274,7 +274,7 @@ function* podsOfSilent(
     ...next.filter(({ readyBefore }) => readyBefore === "True"),
   ]) {
     const { name } = sighting.node.metadata;
-    if (count >= mostPods) break;
+    if (count >= maxPods) break;
     if (found.has(name)) continue;
     const onBoard: ObjectRef[] = [];
     for (const pod of site.lister(pods).referencesByIndex("byNodeIfReady", name)) {

@@ -58,7 +58,7 @@ export function decide(
  * How often a pass tries to write the conditions of a board, and the pause between the tries, as in
  * kube-controller-manager.
  */
-const mostTries = 5;
+const maxTries = 5;
 const pause: Millis = 20;
 
 /** Derives the next round from the outcomes of the last one. Pure, as `decide` is. */
@@ -91,7 +91,7 @@ function afterTry(pass: MonitorPass, outcomes: readonly Outcome[], now: Instant)
     tried.add(name);
     if (!outcome.ok && dispositionOf(outcome.error) !== "drop") failed.add(name);
   }
-  const stage = failed.size > 0 && pass.tries < mostTries ? "retry" : "conditions";
+  const stage = failed.size > 0 && pass.tries < maxTries ? "retry" : "conditions";
   return { ...pass, roundEndedAt: endOf(outcomes, now), stage, examined, written, tried, toRetry: failed };
 }
 

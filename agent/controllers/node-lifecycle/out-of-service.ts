@@ -27,7 +27,7 @@ export interface Confirmer {
 }
 
 /** In characters. A longer text in the annotation, which other clients may write, is cut. */
-const longestText = 256;
+const maxTextLength = 256;
 
 /** The operator whom our annotation names; undefined if there is no annotation. */
 export function confirmerOf(node: Node): Confirmer | undefined {
@@ -35,8 +35,8 @@ export function confirmerOf(node: Node): Confirmer | undefined {
   if (mark === undefined) return undefined;
   const { by, reason } = mark;
   return {
-    ...(typeof by === "string" && { by: by.slice(0, longestText) }),
-    ...(typeof reason === "string" && { reason: reason.slice(0, longestText) }),
+    ...(typeof by === "string" && { by: by.slice(0, maxTextLength) }),
+    ...(typeof reason === "string" && { reason: reason.slice(0, maxTextLength) }),
   };
 }
 

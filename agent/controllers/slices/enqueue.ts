@@ -22,7 +22,7 @@ export function* eachSlice(service: string, controller: string, site: SiteView):
  * Maximum length, in characters, of all distinct labels and annotations kept for one service's slices: three times what
  * the API server permits for one object. Usually all slices have the labels of their service.
  */
-const mostMetadata = 1_000_000;
+const maxMetadata = 1_000_000;
 
 /**
  * The slices that `eachSlice` returns, as a list read in steps. Values that several slices share are kept once, because
@@ -40,8 +40,8 @@ export function* slicesOf(service: string, controller: string, site: SiteView): 
         ...rest,
         // If the other labels do not fit, the slice appears relabelled, so this pass writes its labels again, and a
         // later pass removes the old ones.
-        labels: texts.within(mostMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
-        annotations: texts.within(mostMetadata, annotations) ?? {},
+        labels: texts.within(maxMetadata, labels) ?? pick(labels, managedByLabel, serviceNameLabel),
+        annotations: texts.within(maxMetadata, annotations) ?? {},
         ownerReferences: owners.of(ownerReferences),
       },
     });

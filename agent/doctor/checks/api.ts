@@ -79,10 +79,10 @@ function checkMissing(asked: number, missing: readonly Need[]): CheckResult {
   return warn(`missing permission ${brief(named)}: ${missing[0]?.optional}`, hint);
 }
 
-const mostNamed = 4;
+const maxNamed = 4;
 
 const brief = (names: readonly string[]): string =>
-  names.length > mostNamed ? `${names.slice(0, mostNamed).join(", ")}, …` : names.join(", ");
+  names.length > maxNamed ? `${names.slice(0, maxNamed).join(", ")}, …` : names.join(", ");
 
 const wordsOf = ({ verb, group, resource, subresource, namespace }: Need): string =>
   `${verb} ${resource}${subresource === undefined ? "" : `/${subresource}`}${group === "" ? "" : `.${group}`}${

@@ -27,11 +27,11 @@ import { type CheckResult, fail, ok, skip, unreached, warn } from "../check-resu
 import { configOf, type Patient } from "../patient.ts";
 
 /** Maximum number of objects compared per kind. */
-const most = 200;
+const maxObjects = 200;
 /** Pause before the second comparison, to let the agent receive pending changes. */
 const pause: Millis = 5000;
 /** Maximum number of objects per kind that are read from the store, the most recently changed first. */
-const mostRead = 3;
+const maxRead = 3;
 const metadataOf = (kind: string): string => `application/json;as=${kind};g=meta.k8s.io;v=v1`;
 
 const kinds: readonly Resource<KubeObject>[] = [
@@ -132,10 +132,10 @@ async function compared(api: ApiProbe, file: string): Promise<Compared | string>
   for (const kind of kinds) {
     const name = resourceName(kind);
     const namespace = kind === leases ? boardLeaseNamespace : undefined;
-    const path = `${pathOf(kind, { namespace })}?limit=${most}`;
+    const path = `${pathOf(kind, { namespace })}?limit=${maxObjects}`;
     const { status, body } = await get(api, path, "PartialObjectMetadataList");
     if (status !== 200 || !Array.isArray(body?.items)) continue;
-    const cached = mirrored(file, name, most);
+    const cached = mirrored(file, name, maxObjects);
     if (cached === undefined) continue;
     const served = body.items.flatMap(objectOf);
     const isWhole = (asRecord(body.metadata).continue ?? "") === "";
@@ -157,7 +157,7 @@ async function undoneOf(
   kind: Resource<KubeObject>,
   served: readonly MirroredObject[],
 ): Promise<readonly string[]> {
-  const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, mostRead);
+  const newest = [...served].sort((a, b) => compareVersions(b.version, a.version)).slice(0, maxRead);
   const found: string[] = [];
   for (const one of newest) {
     const { status, body } = await get(api, pathOf(kind, placeOf(one.key)), "PartialObjectMetadata");
@@ -202,10 +202,11 @@ export function differencesOf(
   cached: readonly MirroredObject[],
   isWhole: boolean,
 ): readonly string[] {
-  const last = [served.at(-1)?.key ?? "", cached.length < most ? undefined : cached.at(-1)?.key]
+  const last = [served.at(-1)?.key ?? "", cached.length < maxObjects ? undefined : cached.at(-1)?.key]
     .filter((key) => key !== undefined)
     .sort()[0];
-  const isCompared = ({ key }: MirroredObject): boolean => (isWhole && cached.length < most) || key <= (last ?? "");
+  const isCompared = ({ key }: MirroredObject): boolean =>
+    (isWhole && cached.length < maxObjects) || key <= (last ?? "");
   const known = new Map(cached.map((one) => [one.key, one]));
   const found: string[] = [];
   for (const one of served.filter(isCompared)) {

@@ -12,7 +12,7 @@ import { type CheckResult, fail, info, ok, skip, unreached, warn } from "../chec
 import { configOf, type Patient } from "../patient.ts";
 
 /** Number of boards to check. A few are enough, because another judge would write to all boards. */
-const mostBoards = 50;
+const maxBoards = 50;
 /** Time between the two readings that are compared. */
 const between: Millis = 5_000;
 
@@ -49,7 +49,7 @@ export async function nodeJudge(patient: Patient): Promise<CheckResult> {
 }
 
 async function readBoards(api: ApiProbe, { site }: Config): Promise<readonly SeenBoard[] | string> {
-  const query = new URLSearchParams({ limit: String(mostBoards), labelSelector: site.nodeSelector ?? "" });
+  const query = new URLSearchParams({ limit: String(maxBoards), labelSelector: site.nodeSelector ?? "" });
   const { status, body } = await api.ask("GET", `/api/v1/nodes?${query}`);
   if (status !== 200 || !Array.isArray(body?.items)) return `the Nodes cannot be listed (HTTP ${status})`;
   return body.items.flatMap((item: unknown): readonly SeenBoard[] => {

@@ -21,8 +21,8 @@ const readings = 8;
  * Bounds of the time over which the Lease is read, because two competing processes both write within their retry
  * period.
  */
-const longestWatch: Millis = 16_000;
-const shortestWatch: Millis = 2_000;
+const maxWatchDuration: Millis = 16_000;
+const minWatchDuration: Millis = 2_000;
 
 /** Checks whether two processes take turns in leading the site, or share one identity. */
 export async function leaseConflict(patient: Patient): Promise<CheckResult> {
@@ -31,7 +31,7 @@ export async function leaseConflict(patient: Patient): Promise<CheckResult> {
   if (!api || !config) return skip("the configuration cannot be read");
   const { leader, site } = config;
   const path = `/apis/coordination.k8s.io/v1/namespaces/${leader.namespace}/leases/siteward-${site.name}`;
-  const period = Math.max(shortestWatch, Math.min(1.5 * leader.retry, longestWatch)) / (readings - 1);
+  const period = Math.max(minWatchDuration, Math.min(1.5 * leader.retry, maxWatchDuration)) / (readings - 1);
   const seen: ObservedLease[] = [];
   try {
     for (let reading = 0; reading < readings && !signal.aborted; reading++) {

@@ -11,7 +11,7 @@ export interface DesiredMessage {
 }
 
 /** Maximum size of an accepted document, in bytes: several times the size of all settings together. */
-const largest = 32 * 1024;
+const maxPayloadBytes = 32 * 1024;
 /** Maximum nesting depth of a document. */
 const deepest = 10;
 
@@ -35,7 +35,7 @@ export function parseDesired(payload: Uint8Array): Desired {
     hash,
     fault: { path: "", code: "schema", message },
   });
-  if (payload.byteLength > largest) return malformed(`is larger than ${largest} bytes`);
+  if (payload.byteLength > maxPayloadBytes) return malformed(`is larger than ${maxPayloadBytes} bytes`);
   let [text, value]: [string, unknown] = ["", undefined];
   try {
     text = new TextDecoder("utf-8", { fatal: true }).decode(payload);

@@ -50,7 +50,7 @@ export interface ConfigKeeperDeps {
 const beforeReload: Millis = 2000;
 
 /** Maximum number of reported faults of stored settings that are not in force. */
-const mostReported = 20;
+const maxReported = 20;
 
 /** Minimum interval between two writes of a refusal to disk. */
 const notePause: Millis = 300_000;
@@ -163,7 +163,7 @@ export class FleetConfigRollout {
       const errors = [{ path: "", code: "not-stored", message: why }] satisfies Fault[];
       return { desiredVersion: version ?? null, appliedVersion, state: "pending", hash, errors };
     }
-    const leftOut = this.#deps.leftOut().slice(0, mostReported);
+    const leftOut = this.#deps.leftOut().slice(0, maxReported);
     if (desired === undefined && verdict === undefined && leftOut.length === 0) return undefined;
     return {
       desiredVersion: verdict?.version ?? desired?.version ?? null,

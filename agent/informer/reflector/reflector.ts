@@ -92,13 +92,13 @@ export interface ReflectorStats {
 /** Judgement is based on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
 /** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
-const mostPending = 1024;
+const maxPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
 /** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
-const shortestWatch: Millis = 1000;
+const minWatchDuration: Millis = 1000;
 /** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
-const shortestCatchUp: Millis = 900;
+const minCatchUpDuration: Millis = 900;
 
 /**
  * To what extent the stored position can be used. Failures only make it worse, until a list or the server restores it.
@@ -342,7 +342,7 @@ export class Reflector<T extends KubeObject> {
       timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * random.next()),
       arrived: guard.arrived,
     };
-    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
+    const shortest = this.isCurrent ? minWatchDuration : minCatchUpDuration;
     let last = began;
     this.#events = 0;
     try {
@@ -467,7 +467,7 @@ export class Reflector<T extends KubeObject> {
   async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
     group.flush();
     await nextTurn();
-    while (this.#deps.store.depth > mostPending && !guard.signal.aborted) {
+    while (this.#deps.store.depth > maxPending && !guard.signal.aborted) {
       await sleep(this.#ambient.clock, pendingPause, guard.signal);
       guard.touch();
     }

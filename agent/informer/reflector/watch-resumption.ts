@@ -14,7 +14,7 @@ export interface PositionProof {
 }
 
 /** Within this time, a watch must have delivered all replayed events. */
-const longestReplay: Millis = 60_000;
+const maxReplay: Millis = 60_000;
 
 /**
  * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
@@ -126,7 +126,7 @@ export class WatchResumption {
   ended(began: Instant, now: Instant, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;
-    if (elapsed(began, now) >= longestReplay)
+    if (elapsed(began, now) >= maxReplay)
       throw new OtherHistoryError(`${what}: the server did not send the same events again`);
   }
 }

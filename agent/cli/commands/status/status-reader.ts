@@ -24,14 +24,14 @@ export interface ReadingBoard {
 }
 
 /** Maximum size of a status file, in bytes: a thousand times the usual one. */
-const largestFile = 4 * 2 ** 20;
+const maxFileBytes = 4 * 2 ** 20;
 
 export function findStatus(file: string, reader: ReadingBoard): StatusFinding {
   let source: string;
   try {
     const found = statSync(file);
     if (!found.isFile()) return { kind: "unreadable", why: `${file} is not a file` };
-    if (found.size > largestFile) return { kind: "unreadable", why: `${file} is too large to be a status file` };
+    if (found.size > maxFileBytes) return { kind: "unreadable", why: `${file} is too large to be a status file` };
     source = readFileSync(file, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return { kind: "absent", why: `there is no ${file}` };

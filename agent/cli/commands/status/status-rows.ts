@@ -28,11 +28,11 @@ export function statusRows(status: Status, width: number): readonly string[] {
     ...rows("Board", board?.model || board?.storage || board?.tempC !== undefined ? [boardRow(board)] : []),
     ...rows("Clock", clock ? [clockRow(clock)] : []),
     ...rows("Config", config?.desiredVersion === undefined ? [] : [configRow(config)]),
-    ...rows("Commands", commands.slice(0, mostCommands).map(commandRow)),
+    ...rows("Commands", commands.slice(0, maxCommands).map(commandRow)),
   ];
 }
 
-const mostCommands = 3;
+const maxCommands = 3;
 
 /** The width of a column of names in characters: the longest name, at least 16. */
 const wide = (names: readonly string[]): number => Math.max(16, ...names.map(({ length }) => length));
