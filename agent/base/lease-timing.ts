@@ -26,7 +26,7 @@ export interface TimingProblem {
 export const jitterFactor = 1.2;
 
 /** A Lease counts as expired after this time without a renewal, even if its holder wrote a longer duration. */
-export const longestLease: Millis = 3_600_000;
+export const maxLeaseDuration: Millis = 3_600_000;
 
 /** The duration in whole seconds, as written into a Lease. */
 export const writtenSeconds = (duration: Millis): number => Math.floor(duration / 1000);
@@ -74,10 +74,10 @@ export function timingProblems(timing: LeaseTiming): readonly TimingProblem[] {
       `${exactDuration(retry)} must be shorter than leader.renewDeadline ` +
       `(${exactDuration(renewDeadline)}) divided by ${jitterFactor}`,
   });
-  demand(duration <= longestLease, {
+  demand(duration <= maxLeaseDuration, {
     setting: "duration",
     against: [],
-    message: `${exactDuration(duration)} must not be longer than ${exactDuration(longestLease)}`,
+    message: `${exactDuration(duration)} must not be longer than ${exactDuration(maxLeaseDuration)}`,
   });
   demand(trustedFor(writtenSeconds(duration)) > retry, {
     setting: "duration",

@@ -54,7 +54,7 @@ const announceEvery: Millis = 60_000;
 const sensorsSettle: Millis = 660_000;
 /** How often the Node is read again, because it may have been recreated. */
 const verifyEvery: Millis = 43_200_000;
-const pauses = { first: 30_000, most: 900_000 };
+const pauses = { first: 30_000, max: 900_000 };
 /** Time limit for the write on shutdown. */
 const farewellTimeout: Millis = 1_500;
 

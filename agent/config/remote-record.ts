@@ -4,7 +4,7 @@ import { isRecord, type JsonRecord, recordIn } from "../base/json.ts";
  * The highest accepted version of a document; large enough for milliseconds since 1970. A board accepts only versions
  * higher than the last, so without this limit an absurdly high one, sent by mistake, would block all later ones.
  */
-export const largestVersion = 999_999_999_999_999;
+export const maxVersion = 999_999_999_999_999;
 
 /** A stored document with fleet settings. */
 export interface Kept {

@@ -36,7 +36,7 @@ const dropAfter: Millis = 300_000;
  * A watch that keeps up delivers our own writes within `first`; after that, the API is asked at growing intervals. A
  * webhook may have made the object so large that the cache will never show it.
  */
-const checks = { first: 2000, most: 300_000 } as const;
+const checks = { first: 2000, max: 300_000 } as const;
 /** Maximum number of requests to the API in one pass. */
 const maxRequests = 16;
 

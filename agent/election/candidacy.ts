@@ -1,7 +1,7 @@
 import type { Ambient } from "../base/ambient.ts";
 import { earlierOf, elapsed, type Instant, isAfter, type Millis, shifted } from "../base/clock.ts";
 import { type LeaseTiming, timingProblems } from "../base/lease-timing.ts";
-import { longestTakeover } from "./follower-pace.ts";
+import { maxTakeover } from "./follower-pace.ts";
 import { type ClaimRest, FruitlessClaims } from "./fruitless-claims.ts";
 import type { Candidate } from "./lease-rules.ts";
 import type { TermEnding } from "./term.ts";
@@ -65,7 +65,7 @@ export class Candidacy {
     if (!this.#rest?.isOrdered || !this.#isResting(now)) return undefined;
     const { until } = this.#rest;
     if (this.#freeAt === undefined) return until;
-    const unused = shifted(this.#freeAt, Math.max(0, longestTakeover(this.#deps.timing) - this.#shownFree));
+    const unused = shifted(this.#freeAt, Math.max(0, maxTakeover(this.#deps.timing) - this.#shownFree));
     return earlierOf(until, unused);
   }
 
@@ -174,7 +174,7 @@ export class Candidacy {
   /** An operator who orders a rest wants another board to lead. If none takes the Lease, the order is pointless. */
   #endUnusedRest(now: Instant): void {
     const rest = this.#rest;
-    if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < longestTakeover(this.#deps.timing)) return;
+    if (!rest?.isOrdered || !this.#isResting(now) || this.#shownFree < maxTakeover(this.#deps.timing)) return;
     this.#ambient.log.warn("the ordered rest ends early: no other board has taken the Lease", {
       left: elapsed(now, rest.until),
     });

@@ -1,6 +1,6 @@
 import type { Millis } from "../base/clock.ts";
 import type { LeaseTiming } from "../base/lease-timing.ts";
-import { longestTakeover } from "./follower-pace.ts";
+import { maxTakeover } from "./follower-pace.ts";
 import type { TermEnding } from "./term.ts";
 
 /** The rest to take now, so that another board can acquire the Lease. */
@@ -102,6 +102,6 @@ export class FruitlessClaims {
   /** A full rest in which no other board took the Lease shows that there is no standby. */
   #lengthOfRest(before: number): Millis {
     const isFull = before % (maxBriefRests + 1) === 0;
-    return isFull ? longestTakeover(this.#timing) : briefRest(this.#timing);
+    return isFull ? maxTakeover(this.#timing) : briefRest(this.#timing);
   }
 }

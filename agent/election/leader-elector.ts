@@ -23,7 +23,7 @@ import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
 import { type LeaseRenewalHealth, neverWritten } from "./lease-renewal-health.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
-import { longestClaim, longestRequest, withTimeout } from "./request-bound.ts";
+import { maxClaimDuration, maxRequestDuration, withTimeout } from "./request-bound.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
@@ -189,7 +189,7 @@ export class LeaderElector {
     const period = this.#pace.period();
     this.#candidacy.expire(clock.now());
     try {
-      const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
+      const found = await this.#within(maxRequestDuration(timing), signal, (bound) => lock.read(bound));
       const { step, seen, unanswered } = this.#observer.asCandidate(found);
       const hadFailed = this.#error !== undefined;
       this.#error = undefined;
@@ -207,7 +207,7 @@ export class LeaderElector {
       const began = clock.now();
       if (!this.#candidacy.check(began)) return { pause: period };
       this.#candidacy.onClaimSent();
-      const record = await this.#within(longestClaim(timing), signal, (bound) =>
+      const record = await this.#within(maxClaimDuration(timing), signal, (bound) =>
         this.#observer.write(began, () => this.#claim(step, began, bound)),
       );
       this.#observer.noteWritten(record);
@@ -240,7 +240,7 @@ export class LeaderElector {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;
     const guard = (): void => {
-      if (elapsed(began, clock.now()) > longestRequest(timing))
+      if (elapsed(began, clock.now()) > maxRequestDuration(timing))
         throw new FencedError("the request to acquire the Lease was delayed for too long");
     };
     const durationSeconds = writtenSeconds(timing.duration);

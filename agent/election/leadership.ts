@@ -20,7 +20,7 @@ import {
   recordSuccess,
 } from "./lease-renewal-health.ts";
 import type { Candidate } from "./lease-rules.ts";
-import { longestRequest, withTimeout } from "./request-bound.ts";
+import { maxRequestDuration, withTimeout } from "./request-bound.ts";
 import { LeaseTerm, type TermEnding, type TermLimits } from "./term.ts";
 
 /** The Lease's annotations, as found by a read or at the start of a term. */
@@ -254,7 +254,7 @@ export class Leadership {
       if (this.#ending) continue;
       if (rest() <= 0) return { is: "expired", why: `no renewal for ${formatDuration(timing.renewDeadline)}` };
       attempt = clock.now();
-      const longestAttempt = Math.min(longestRequest(timing), rest());
+      const longestAttempt = Math.min(maxRequestDuration(timing), rest());
       this.#progressDue = shifted(attempt, longestAttempt);
       const bound = withTimeout(clock, longestAttempt, leaving);
       this.#writes = recordAttempt(this.#writes, attempt);

@@ -203,8 +203,8 @@ const maxTextLength = 64 * 1024;
 const maxWrittenLength = 48 * 1024;
 /** Maximum length of a hold; a longer one, which must have been written by hand, is cut to it. */
 const maxHold: Millis = 7 * 86_400_000;
-export const longestBy = 128;
-export const longestReason = 256;
+export const maxByLength = 128;
+export const maxReasonLength = 256;
 
 /** Annotation of the Lease that passes the operators' holds from leader to leader. */
 export const holdsAnnotation = "siteward.dev/holds";
@@ -290,8 +290,8 @@ function holdOf({ left, by, reason, until: _, ...foreign }: UnknownFields, writt
   if (rest === undefined) return undefined;
   return {
     end: shifted(written, rest),
-    by: typeof by === "string" ? by.slice(0, longestBy) : "unknown",
-    reason: typeof reason === "string" ? reason.slice(0, longestReason) : undefined,
+    by: typeof by === "string" ? by.slice(0, maxByLength) : "unknown",
+    reason: typeof reason === "string" ? reason.slice(0, maxReasonLength) : undefined,
     foreign,
   };
 }

@@ -25,7 +25,7 @@ export interface FailedRun {
  */
 const maxMended = 3;
 const hour: Millis = 3_600_000;
-const pauses = { first: 2000, most: 60_000 };
+const pauses = { first: 2000, max: 60_000 };
 
 /**
  * Decides the reaction to a failure. If a new process would meet the same obstacle, such as a full disk, this process

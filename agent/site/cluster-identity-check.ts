@@ -40,7 +40,7 @@ export interface ClusterIdentityDeps {
   readonly identified: (cluster: string) => void;
 }
 
-const retries = { first: 500, most: 15_000 } as const;
+const retries = { first: 500, max: 15_000 } as const;
 
 /**
  * Ties the cache to the cluster that it was filled from. In another cluster a watch could resume at the stored position

@@ -63,7 +63,7 @@ export interface SiteClaimsDeps {
 
 const pageSize = 500;
 const maxNamed = 3;
-const retries = { first: 1000, most: 30_000 } as const;
+const retries = { first: 1000, max: 30_000 } as const;
 
 /**
  * The claims of older sites. Two sites may select the same board or namespace by mistake. The site whose Lease was

@@ -25,7 +25,7 @@ export const noCounters: SiteCounters = { keys: new Map(), floor: belowAll };
  * those with the lowest counters are dropped and share the floor, so more of their commands are refused, but none is
  * accepted twice.
  */
-export const mostKeys = 64;
+export const maxKeys = 64;
 
 /**
  * How many characters, of 6 bits each, identify a key. Two keys with the same beginning share a counter, so more
@@ -50,15 +50,15 @@ export function mergeCounters(a: SiteCounters, b: SiteCounters): SiteCounters {
   for (const [key, counter] of b.keys) all.set(key, Math.max(counter, all.get(key) ?? belowAll));
   const floor = Math.max(a.floor, b.floor);
   const highestFirst = [...all].filter(([, counter]) => counter > floor).sort((one, other) => other[1] - one[1]);
-  const dropped = highestFirst[mostKeys]?.[1] ?? belowAll;
+  const dropped = highestFirst[maxKeys]?.[1] ?? belowAll;
   return {
-    keys: new Map(highestFirst.slice(0, mostKeys).filter(([, counter]) => counter > dropped)),
+    keys: new Map(highestFirst.slice(0, maxKeys).filter(([, counter]) => counter > dropped)),
     floor: Math.max(floor, dropped),
   };
 }
 
 /**
- * Maximum length of the text that is read, in characters; `mostKeys` entries need less. Of a longer text, which
+ * Maximum length of the text that is read, in characters; `maxKeys` entries need less. Of a longer text, which
  * siteward did not write, only the beginning counts.
  */
 const maxTextLength = 4096;

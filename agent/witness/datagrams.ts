@@ -11,7 +11,7 @@ import type { KubeletState } from "../judgement/lan-answer.ts";
 const questionMark = Buffer.from("swq1");
 const answerMark = Buffer.from("swa1");
 /** The shortest question: longer than the longest answer. */
-export const leastQuestion = 128;
+export const minQuestionLength = 128;
 /** The longest name of a Node. */
 const maxNameLength = 253;
 const maxQuestionLength = 4 + 16 + 2 * (1 + maxNameLength);
@@ -42,12 +42,12 @@ export interface WitnessAnswer extends WitnessStatement {
 
 export function encodeQuestion({ nonce, site, board }: Question): Uint8Array {
   const bytes = Buffer.concat([questionMark, nonce, named(site), named(board)]);
-  return Buffer.concat([bytes], Math.max(bytes.length, leastQuestion));
+  return Buffer.concat([bytes], Math.max(bytes.length, minQuestionLength));
 }
 
 /** Reads a question; undefined if the datagram is not one, or if its answer could be longer. */
 export function decodeQuestion(datagram: Uint8Array): Question | undefined {
-  if (datagram.length < leastQuestion || datagram.length > maxQuestionLength) return undefined;
+  if (datagram.length < minQuestionLength || datagram.length > maxQuestionLength) return undefined;
   const reader = new Reader(datagram);
   if (!reader.skips(questionMark)) return undefined;
   const nonce = reader.bytes(nonceLength);
@@ -62,7 +62,7 @@ export const encodeAnswer = ({ nonce, signature, ...statement }: WitnessAnswer):
 
 /** Reads an answer; undefined if the datagram is not one. Its signature is not checked. */
 export function decodeAnswer(datagram: Uint8Array): WitnessAnswer | undefined {
-  if (datagram.length > leastQuestion) return undefined;
+  if (datagram.length > minQuestionLength) return undefined;
   const reader = new Reader(datagram);
   if (!reader.skips(answerMark)) return undefined;
   const nonce = reader.bytes(nonceLength);

@@ -48,7 +48,7 @@ const maxForged = 8;
 
 /**
  * Asks silent boards on the LAN while this board leads, and keeps their words. While no board is in doubt, it sends
- * nothing and has no port open. A word is kept while its board is in doubt.
+ * nothing and has no port open. An answer is kept while its board is in doubt.
  */
 export class Questioner {
   readonly #ambient: Ambient;
@@ -66,7 +66,7 @@ export class Questioner {
     this.#deps = deps;
   }
 
-  /** The last word of a board in doubt; undefined if there is none. */
+  /** The last answer of a board in doubt; undefined if there is none. */
   wordOf(board: string): LanAnswer | undefined {
     return this.#words.get(board);
   }
@@ -102,7 +102,7 @@ export class Questioner {
     if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
     this.#hasFailed = false;
     for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well, because an earlier word must not last for ever without new ones.
+      // A question that cannot be sent counts as well, because an earlier answer must not last for ever without new ones.
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);

@@ -42,7 +42,7 @@ export const kubeletDefaults: KubeletSettings = {
   pods: { start: 1000, finish: 1000 },
 };
 
-const leaseRetry = { first: 200, most: 7000 };
+const leaseRetry = { first: 200, max: 7000 };
 const podRetry: Millis = 1000;
 
 /**

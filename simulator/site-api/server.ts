@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { createGzip } from "node:zlib";
 import type { Clock, Millis } from "../../agent/base/clock.ts";
 import type { Logger } from "../../agent/base/logger.ts";
-import { mostBodyBytes } from "./requests/document.ts";
+import { maxBodyBytes } from "./requests/document.ts";
 import type { ApiRequest, ApiResponse } from "./requests/exchange.ts";
 import { tooLargeBody } from "./requests/failure.ts";
 import { isWatch } from "./requests/pretty.ts";
@@ -75,7 +75,7 @@ async function exchange(
   const path = incoming.url ?? "/";
   const headers = Object.fromEntries(Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]));
   const request = { method: incoming.method ?? "GET", path, headers, signal: gone.signal };
-  const response = body === undefined ? tooLargeBody(mostBodyBytes).response() : await handle({ ...request, body });
+  const response = body === undefined ? tooLargeBody(maxBodyBytes).response() : await handle({ ...request, body });
   const watches = isWatch(request);
   const timer = watches ? undefined : clock.after(maxAnswerLength, () => outgoing.destroy());
   try {
@@ -94,10 +94,10 @@ async function bodyOf(incoming: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of incoming) {
     size += chunk.length;
-    if (size <= mostBodyBytes) chunks.push(chunk);
+    if (size <= maxBodyBytes) chunks.push(chunk);
     else chunks.length = 0;
   }
-  if (size > mostBodyBytes) return undefined;
+  if (size > maxBodyBytes) return undefined;
   const isBinary = /protobuf/.test(incoming.headers["content-type"] ?? "");
   return Buffer.concat(chunks).toString(isBinary ? "latin1" : "utf8");
 }

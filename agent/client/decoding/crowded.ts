@@ -9,9 +9,9 @@ import { keepMembers, type MemberFilter } from "./reduce.ts";
  * Maximum number of object members in one JSON text. Parsing this many blocks a small board's event loop for 20 ms. An
  * EndpointSlice of 1 000 endpoints has 12 000.
  */
-export const mostMembers = 30_000;
-/** Maximum number of strings in arrays; so many take about as long to parse as `mostMembers`. */
-export const mostTexts = 2 * mostMembers;
+export const maxMembers = 30_000;
+/** Maximum number of strings in arrays; so many take about as long to parse as `maxMembers`. */
+export const maxTexts = 2 * maxMembers;
 /**
  * Maximum number of commas, and so of values of any kind. Harmless commas inside strings are counted too, and an
  * annotation may be 256 KiB long.
@@ -61,7 +61,7 @@ export function reduceIfCrowded(
  * takes just as much memory. `scale` multiplies the limits.
  */
 export function exceededLimit(text: string, scale = 1): string | undefined {
-  const [members, texts, values] = [scale * mostMembers, scale * mostTexts, scale * maxValues];
+  const [members, texts, values] = [scale * maxMembers, scale * maxTexts, scale * maxValues];
   // The shortest counted item is an empty object with its comma, so a short text cannot exceed the limit.
   if (text.length < members * emptyLength) return undefined;
   // A quote after a backslash belongs to a string that itself contains JSON.

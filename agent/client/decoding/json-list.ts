@@ -1,7 +1,7 @@
 import { backslash, closeList, closeObject, colon, comma, openList, openObject, quote } from "../../base/json-signs.ts";
 import { type ReadingForm, reduceIfCrowded } from "./crowded.ts";
 import { ItemRun, jsonIn } from "./item-run.ts";
-import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
+import { type ListForm, type ListIntake, maxObjectLength } from "./list-intake.ts";
 import { identityKept } from "./members.ts";
 import { keepMembers, reducedHead } from "./reduce.ts";
 import { Scratch } from "./scratch.ts";
@@ -137,7 +137,7 @@ export class JsonList implements ListForm {
   }
 
   #gather(bytes: Uint8Array): void {
-    if (this.#scratch.length + bytes.length > largestObject) this.#overlong = true;
+    if (this.#scratch.length + bytes.length > maxObjectLength) this.#overlong = true;
     if (!this.#overlong) this.#scratch.append(bytes);
   }
 

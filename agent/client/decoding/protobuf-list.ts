@@ -1,4 +1,4 @@
-import { type ListForm, type ListIntake, largestObject } from "./list-intake.ts";
+import { type ListForm, type ListIntake, maxObjectLength } from "./list-intake.ts";
 import { identityMessage } from "./members.ts";
 import { integer, magic, message, ProtobufError, type ProtobufMessage, read, text, widthOf } from "./protobuf.ts";
 import { Scratch } from "./scratch.ts";
@@ -90,7 +90,7 @@ export class ProtobufList implements ListForm {
       this.#within(this.#left - (end - at), at);
       return this.#skip(bytes, end);
     }
-    if (length > largestObject) {
+    if (length > maxObjectLength) {
       this.#intake.rejectTooLarge();
       this.#within(this.#left - (end - at), at);
       return this.#skip(bytes, end);

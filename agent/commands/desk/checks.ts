@@ -184,7 +184,7 @@ const staleCounter: Check = ({ signature, envelope, request }, { counter }) => {
 export const skewAllowance: Millis = 60_000;
 
 /** Maximum lifetime of a command. */
-export const longestLife: Millis = 86_400_000;
+export const maxLifetime: Millis = 86_400_000;
 
 const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
   const ends = envelope.exp === undefined ? undefined : Date.parse(envelope.exp);
@@ -193,7 +193,7 @@ const expired: Check = ({ envelope, timeLeft }, { now, isSynced }) => {
     return { state: "expired", code: 408, error: "expired", message: "the command expired before it could start" };
   }
   // The id must be remembered until `exp`, or the command could be replayed.
-  return isSynced && ends !== undefined && ends > now.wall + longestLife + skewAllowance
+  return isSynced && ends !== undefined && ends > now.wall + maxLifetime + skewAllowance
     ? { ...rejection(400, "schema", "is more than a day in the future"), field: "/exp" }
     : undefined;
 };
@@ -290,7 +290,7 @@ export function incomplete(
       "ctr",
       "a signed command for a site needs a counter, so that the next leader does not accept it again",
     );
-  return expirySeconds === undefined || expirySeconds * 1000 > longestLife
+  return expirySeconds === undefined || expirySeconds * 1000 > maxLifetime
     ? rejection(428, "expiry-required", "the message needs an expiry of at most one day")
     : undefined;
 }

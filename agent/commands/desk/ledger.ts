@@ -10,7 +10,7 @@ import {
   readLastingEnd,
   remainingTime,
 } from "../../base/time/lasting-end.ts";
-import { longestLife, skewAllowance } from "./checks.ts";
+import { maxLifetime, skewAllowance } from "./checks.ts";
 import type { Envelope } from "./envelope.ts";
 import { type Refusal, rejection } from "./refusal.ts";
 import type { CommandRequest } from "./request.ts";
@@ -178,6 +178,6 @@ export class Ledger {
     const moment = this.moment();
     const ofMessage = expirySeconds === undefined ? localLife : expirySeconds * 1000;
     const ofEnvelope = exp === undefined || !moment.isSynced ? 0 : Date.parse(exp) - moment.now.wall + skewAllowance;
-    return lastingEnd(Math.min(longestLife, Math.max(ofMessage, ofEnvelope)) + retention, moment);
+    return lastingEnd(Math.min(maxLifetime, Math.max(ofMessage, ofEnvelope)) + retention, moment);
   }
 }

@@ -18,8 +18,8 @@ import {
   type HoldScope,
   type Holds,
   isRunning,
-  longestBy,
-  longestReason,
+  maxByLength,
+  maxReasonLength,
   runningRelease,
 } from "../../holds/holds.ts";
 import { CachedSiteView } from "../../loop/site-view.ts";
@@ -281,7 +281,7 @@ function aliveText(
 }
 
 function holdUntil(now: Instant, ttl: Millis, { by, reason }: Author): Hold {
-  const text = { by: by.slice(0, longestBy), reason: reason?.slice(0, longestReason) };
+  const text = { by: by.slice(0, maxByLength), reason: reason?.slice(0, maxReasonLength) };
   return { end: shifted(now, ttl), ...text, foreign: {} };
 }
 

@@ -4,7 +4,7 @@ import type { JsonRecord } from "../../base/json.ts";
 import { isoTime } from "../../base/time/iso-time.ts";
 import { boardOf } from "../../board/identity.ts";
 import { standingBy, standsBy } from "../../board/sick-leader.ts";
-import { longestTakeover } from "../../election/follower-pace.ts";
+import { maxTakeover } from "../../election/follower-pace.ts";
 import { peerOf, peersIn } from "../../leading/peers.ts";
 import {
   type Author,
@@ -101,7 +101,7 @@ export class AgentSiteControls implements SiteControls {
         holdOffMs: holdOff,
         until,
         standby: standby ?? null,
-        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, longestTakeover(config.leader)) }),
+        ...(standby === undefined && { leadsAgainAfterMs: Math.min(holdOff, maxTakeover(config.leader)) }),
       };
       if (dryRun) return done(result);
       const message = withAuthor(`Lease released${to === undefined ? "" : ` for ${to}`}`, author);

@@ -24,7 +24,7 @@ const staleRecheck: Millis = 1000;
  */
 const namespacePause: Millis = 300_000;
 /** Backoff in ms after the API refused a write, as in kube-controller-manager. */
-const refusedRetry = { first: 5, most: 1_000_000 };
+const refusedRetry = { first: 5, max: 1_000_000 };
 
 export const decide = (state: SetState, before: SetMemory, now: Instant): Decision<SetMemory> =>
   atOnce(decideInSteps(state, before, now));

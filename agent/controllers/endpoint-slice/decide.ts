@@ -43,7 +43,7 @@ export type SlicesState =
 /** How soon an endpoint that is held ready is checked again. */
 const recheck: Millis = 5000;
 /** Backoff in ms for pods that had to be left out, as in kube-controller-manager. */
-const missedRetry = { first: 1000, most: 1_000_000 };
+const missedRetry = { first: 1000, max: 1_000_000 };
 
 export const decide = (state: SlicesState, memory: SliceMemory, most: number, now: Instant): Decision<SliceMemory> =>
   atOnce(decideInSteps(state, memory, most, now));

@@ -39,7 +39,7 @@ const overCapacity = "endpoints.kubernetes.io/over-capacity";
 /** How soon an address that is held ready is checked again. See docs/judgement.md#harmful-acts. */
 const recheck: Millis = 5000;
 /** Backoff in ms for checking whether the cache shows our writes. */
-const catchUp = { first: 50, most: 2000 };
+const catchUp = { first: 50, max: 2000 };
 
 export const decide = (state: EndpointsState, memory: EndpointsMemory): Decision<EndpointsMemory> =>
   atOnce(decideInSteps(state, memory));

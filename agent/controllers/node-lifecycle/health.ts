@@ -21,11 +21,11 @@ export interface Sighting {
   readonly lease: string | undefined;
   /** The Lease's resourceVersion as read from the API in this pass; absent if it was not read. */
   readonly answer?: { readonly lease: string | undefined };
-  /** The board's last word at the time of the pass that reads the board; undefined if there is none. */
+  /** The board's last LAN answer at the time of the pass that reads the board; undefined if there is none. */
   readonly lanAnswer?: LanAnswer | undefined;
 }
 
-/** A board's last word; undefined if there is none. */
+/** A board's last LAN answer; undefined if there is none. */
 export type LanAnswerOf = (board: string) => LanAnswer | undefined;
 
 /** Used if no board is asked on the LAN. */
@@ -130,7 +130,7 @@ export const readyOf = ({ status }: Node): NodeCondition | undefined => conditio
  */
 function evidenceOf(
   health: NodeHealth,
-  { node, lease, lanAnswer: word }: Sighting,
+  { node, lease, lanAnswer }: Sighting,
   { link, holds, settings, now }: Circumstances,
 ): Evidence {
   const since = silentSince(health, link);
@@ -145,7 +145,7 @@ function evidenceOf(
     missedMs: missedNow(health, link),
     provenMs: proof && Math.max(0, silentMs - silentUpTo(proof)),
     own: isOwn(node, settings),
-    heard: settings.policy === "evidence" ? heardNow(word, settings.unmanagedHold, now) : undefined,
+    heard: settings.policy === "evidence" ? heardNow(lanAnswer, settings.unmanagedHold, now) : undefined,
     confirmedBy:
       holds.confirmed.size === 0
         ? undefined

@@ -6,7 +6,7 @@ import type { Instant, Millis } from "../../base/clock.ts";
 import { type JsonRecord, recordIn } from "../../base/json.ts";
 import type { Confirmed } from "../../decisions/grounds.ts";
 import { type Action, type Cause, refTo } from "../../execution/actions.ts";
-import { longestBy } from "../../holds/holds.ts";
+import { maxByLength } from "../../holds/holds.ts";
 import { type Controller, enqueueOn } from "../../loop/controller.ts";
 import { readyOf } from "./health.ts";
 import { nodeEvent } from "./pass.ts";
@@ -69,7 +69,7 @@ export interface OutOfService {
   readonly hasReported: boolean;
 }
 
-/** How often a board out of service is checked: a mere heartbeat is no change of the cache that could enqueue it. */
+/** Interval between checks of a board out of service: a mere heartbeat is no change of the cache that could enqueue it. */
 const checkPeriod: Millis = 5000;
 
 /** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */
@@ -139,7 +139,7 @@ function sinceMark(mark: JsonRecord, node: Node, lease: string | undefined): Con
   return mark.lease === signs.lease && mark.heartbeat === signs.heartbeat ? "silent" : "heard";
 }
 
-const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, longestBy) : "an operator");
+const authorOf = ({ by }: JsonRecord): string => (typeof by === "string" ? by.slice(0, maxByLength) : "an operator");
 
 /** The cause of an act that an operator's word about a board ordered. */
 export const confirmedCause = (board: string): Cause => ({

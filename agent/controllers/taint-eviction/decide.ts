@@ -54,9 +54,9 @@ const patience: Millis = 60_000;
  * Backoff in ms after a refused deletion. It is retried as long as it is due, because the reason for the refusal may
  * disappear (docs/kubernetes-rules.md#eviction-timers).
  */
-const refusedRetry = { first: 5, most: 1_000_000 };
+const refusedRetry = { first: 5, max: 1_000_000 };
 /** Backoff in ms after a conflict, when the pod is read from the API and a new decision is made. */
-const overtakenRetry = { first: 20, most: 5000 };
+const overtakenRetry = { first: 20, max: 5000 };
 /** Number of conflicts in a row, within about 14 s, after which an Event reports them. */
 const reportAfter = 10;
 

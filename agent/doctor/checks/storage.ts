@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, mkdtempSync, openSync, realpathSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { leastFreeBytes } from "../../../storage/state-folder.ts";
+import { minFreeBytes } from "../../../storage/state-folder.ts";
 import type { Clock, Millis } from "../../base/clock.ts";
 import { existingFolder } from "../../board/existing-folder.ts";
 import { isWorn } from "../../board/limits.ts";
@@ -59,7 +59,7 @@ export function checkSpace(folder: string, wanted: number): CheckResult {
   const { bavail, bsize } = statfsSync(place);
   const free = bavail * bsize;
   const freeing = "Free space: journalctl --vacuum-size=32M, apt-get clean, docker system prune.";
-  if (free < leastFreeBytes) return fail(`${folder}: the disk is full (${free} bytes free)`, freeing);
+  if (free < minFreeBytes) return fail(`${folder}: the disk is full (${free} bytes free)`, freeing);
   const problem = place === folder ? writeProblem(folder) : undefined;
   if (problem === "EROFS")
     return fail(

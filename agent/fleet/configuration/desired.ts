@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isRecord } from "../../base/json.ts";
-import { type Fault, type Kept, largestVersion } from "../../config/remote-record.ts";
+import { type Fault, type Kept, maxVersion } from "../../config/remote-record.ts";
 import { memberText } from "./member-text.ts";
 
 /** A document of config/desired as received. */
@@ -47,8 +47,8 @@ export function parseDesired(payload: Uint8Array): Desired {
   // Only the settings are hashed, so the same settings under another version have the same hash.
   hash = hashOf(memberText(text, "config") ?? payload);
   const { v, version, config, canarySeconds, ...more } = value;
-  if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > largestVersion)
-    return malformed(`version must be a whole number from 1 to ${largestVersion}`);
+  if (typeof version !== "number" || !Number.isInteger(version) || version < 1 || version > maxVersion)
+    return malformed(`version must be a whole number from 1 to ${maxVersion}`);
   if (v !== 1) return malformed("v must be 1", version);
   const [unknown] = Object.keys(more);
   if (unknown !== undefined) return malformed(`${unknown.slice(0, 40)} is not a known member`, version);

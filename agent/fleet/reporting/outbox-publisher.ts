@@ -33,7 +33,7 @@ const rate: Rate = { perSecond: 10, burst: 1 };
 /** If events are pending at the start of a connection, sending begins at a random moment within this interval. */
 const startJitter: Millis = 10_000;
 /** Backoff after a message was refused, in milliseconds. */
-const refusal = { first: 30_000, most: 3_600_000 } as const;
+const refusal = { first: 30_000, max: 3_600_000 } as const;
 /** Minimum interval between reports of refusals of the same kind. */
 const deniedQuiet: Millis = 3_600_000;
 /** Type of the problem for documents that are larger than the broker accepts. */
@@ -186,7 +186,7 @@ export class OutboxPublisher {
       if (!this.#write(() => outbox.expire({ boot: bootId, mono: now.mono }))) return;
       this.#expired = now;
       for (const [queue, { until }] of this.#blocked) {
-        if (elapsed(until, now) > refusal.most) this.#allow(queue);
+        if (elapsed(until, now) > refusal.max) this.#allow(queue);
       }
     }
     if (outbox.dropped !== undefined && outbox.hasRoom) this.#write(reportDropped);

@@ -11,7 +11,7 @@ export interface RetryPace {
   readonly since: Instant;
 }
 
-const limits = { first: 800, most: 30_000 };
+const limits = { first: 800, max: 30_000 };
 const resetAfter: Millis = 120_000;
 
 /** Boards that do not lead spread their retries over this time, because many may have lost the same server. */

@@ -3,8 +3,8 @@ import {
   decodeCounters,
   encodeCounters,
   highestOf,
+  maxKeys,
   mergeCounters,
-  mostKeys,
   noCounters,
   raiseCounter,
   type SiteCounters,
@@ -57,18 +57,18 @@ describe("the counters of a site's keys", () => {
     const used = new Map<number, number>();
     const random = new SeededRandom(7);
     for (let round = 0; round < 2000; round++) {
-      const number = random.integer(3 * mostKeys);
+      const number = random.integer(3 * maxKeys);
       const highest = highestOf(all, key(number)) ?? -1;
       expect(highest).toBeGreaterThanOrEqual(used.get(number) ?? -1);
       all = decodeCounters(encodeCounters(raiseCounter(all, key(number), highest + 1)));
       used.set(number, highest + 1);
-      expect(all.keys.size).toBeLessThanOrEqual(mostKeys);
+      expect(all.keys.size).toBeLessThanOrEqual(maxKeys);
       expect(encodeCounters(all).length).toBeLessThan(4096);
     }
   });
 
   test("of keys that were dropped become one, the highest", () => {
-    const many = Object.fromEntries(Array.from({ length: mostKeys + 2 }, (_, number) => [number, 100 + number]));
+    const many = Object.fromEntries(Array.from({ length: maxKeys + 2 }, (_, number) => [number, 100 + number]));
     const all = counters(many);
     expect(all.floor).toBe(101);
     expect([0, 1, 2].map((number) => highestOf(all, key(number)))).toEqual([101, 101, 102]);
@@ -103,8 +103,8 @@ describe("the counters of a site's keys", () => {
   });
 
   test.each([
-    ["a full list of invented keys", mostKeys, 4022],
-    ["more invented keys than there is room for", mostKeys + 20, undefined],
+    ["a full list of invented keys", maxKeys, 4022],
+    ["more invented keys than there is room for", maxKeys + 20, undefined],
   ])("can be used up, but never freed, by writing %s onto the Lease", (_what, length, next) => {
     const junk = Array.from({ length }, (_, number) => `junk${String(number).padStart(12, "0")}=9007199254740991`);
     const all = mergeCounters(counters({ 1: 4021 }), decodeCounters(junk.join(" ")));
