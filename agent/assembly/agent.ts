@@ -30,8 +30,8 @@ import { type LanWitness, witnessOf } from "./witness.ts";
 
 /**
  * The whole object graph of the agent. The constructor builds it in one direction: each part uses only parts above it.
- * `current`, which holds the current term, comes first, because many parts read it or enqueue keys in its loops, and the part that
- * fills it (`work`) needs all of those.
+ * `current`, which holds the current term, comes first, because many parts read it or enqueue keys in its loops, and
+ * the part that fills it (`work`) needs all of those.
  */
 export class Agent {
   /**

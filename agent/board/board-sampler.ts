@@ -36,7 +36,7 @@ export type Standings = { readonly [name in keyof Signs | "clock"]: SignStanding
 const longMemory: Millis = 600_000;
 const shortMemory: Millis = 120_000;
 
-/** How often the mount table is read. Whether the file system refuses writes is checked in every sample. */
+/** Interval between reads of the mount table. Whether the file system refuses writes is checked in every sample. */
 const mountsEvery: Millis = 300_000;
 
 /** A date before any release of this program, so a clock that shows an earlier time has never been set. */
@@ -70,8 +70,8 @@ export class BoardSampler implements BoardHealth {
   }
 
   /**
-   * The period that `bytesWrittenLastDay` covers: a day, or less if the process started later; undefined if not measured
-   * yet.
+   * The period that `bytesWrittenLastDay` covers: a day, or less if the process started later; undefined if not
+   * measured yet.
    */
   writtenSpan(now: Instant): Millis | undefined {
     return this.#writes.span(now);

@@ -91,8 +91,8 @@ export class LeaderMemo {
   }
 
   /**
-   * How many consecutive processes of this board ended in a term that had not reached `resetBrokenTerms`, because they crashed
-   * or hung, or the power was cut.
+   * How many consecutive processes of this board ended in a term that had not reached `resetBrokenTerms`, because they
+   * crashed or hung, or the power was cut.
    */
   get brokenTerms(): number {
     if (this.#broken === undefined) {
@@ -118,8 +118,8 @@ export class LeaderMemo {
   }
 
   /**
-   * Stores a term that this board begins, which counts as broken until `resetBrokenTerms`. True if no other board has led since
-   * its last term, and this board has led no other site.
+   * Stores a term that this board begins, which counts as broken until `resetBrokenTerms`. True if no other board has
+   * led since its last term, and this board has led no other site.
    */
   beginTerm(identity: string, term: number): boolean {
     const last = this.#facts.get(area, "last led") === this.#lease ? termIn(this.#get("term")) : undefined;

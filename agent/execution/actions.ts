@@ -114,8 +114,8 @@ export const dependsOnLiveWatch = ({ cause, grounds }: Action): boolean =>
   cause !== undefined || grounds?.act === "board-marked" || (grounds !== undefined && isEvictionOfLifecycle(grounds));
 
 /**
- * The board whose freeze blocks the action; undefined if no freeze can. A freeze blocks deletions of pods, and the taints
- * that lead to them, if they follow from our verdict or a kubelet's report. It never blocks an operator's order.
+ * The board whose freeze blocks the action; undefined if no freeze can. A freeze blocks deletions of pods, and the
+ * taints that lead to them, if they follow from our verdict or a kubelet's report. It never blocks an operator's order.
  */
 export function boardToFreeze(action: Action): string | undefined {
   const isTaint = action.do === "patch" && action.target.resource.kind === "Node";

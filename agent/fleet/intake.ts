@@ -67,7 +67,9 @@ function signatureIn({ userProperties }: Incoming): Pick<SignedMessage, "signatu
 /** A placeholder for the fields of a command whose topic cannot be parsed. */
 const nameless = { origin: "mqtt", scope: "board", name: "", id: "" } as const;
 
-/** Receives messages from the broker: commands are passed to the desk, the desired settings to the FleetConfigRollout. */
+/**
+ * Receives messages from the broker: commands are passed to the desk, the desired settings to the FleetConfigRollout.
+ */
 export class Intake {
   readonly #ambient: Ambient;
   readonly #deps: IntakeDeps;

@@ -95,18 +95,18 @@ const permitting = { confirmed: new Map(), release: undefined } as const;
 /** How long a change may take to be written to the Lease; after that its command fails. */
 const patience: Millis = 15_000;
 /**
- * How often the remaining times in the annotation are updated, if it has only restrictions or is long. A change of
- * leader may prolong a restriction by this interval, and shorten a permission.
+ * Interval between updates of the remaining times in the annotation, if it has only restrictions or is long. A change
+ * of leader may prolong a restriction by this interval, and shorten a permission.
  */
 const freshness: Millis = 30_000;
 /** Maximum length of a text with permissions that each renewal updates. */
 const shortText = 2048;
 /**
- * How often the board's own copy is written. A reboot may prolong a hold by this interval if the Lease was also
+ * Interval between writes of the board's own copy. A reboot may prolong a hold by this interval if the Lease was also
  * deleted.
  */
 const checkpoint: Millis = 600_000;
-/** How often the quiet hours are checked. */
+/** Interval between checks of the quiet hours. */
 const quietCheck: Millis = 15_000;
 
 /**

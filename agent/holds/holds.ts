@@ -47,7 +47,7 @@ export interface Holds {
   readonly confirmed: ReadonlyMap<string, Confirmation>;
   /** A release, during which the safety valve holds nothing back; undefined if none was ordered. */
   readonly release: Hold | undefined;
-  /** How often operators have changed the holds. The copy with more changes is the newer one. */
+  /** Number of changes that operators have made to the holds. The copy with more changes is the newer one. */
   readonly changes: number;
   readonly foreign: UnknownFields;
 }

@@ -44,7 +44,8 @@ export interface ServerHistoryDeps {
   /** Where the site's Lease is. */
   readonly at: { readonly namespace: string; readonly name: string };
   /**
-   * The newest Lease version in the stored cache, and the chain that it belongs to; undefined if the cache has no Lease version.
+   * The newest Lease version in the stored cache, and the chain that it belongs to; undefined if the cache has no
+   * Lease version.
    */
   readonly known: { readonly leaseVersion: LeaseVersion; readonly chain: string } | undefined;
   /** Called once, before the error is thrown. */

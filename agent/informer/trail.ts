@@ -36,12 +36,14 @@ const maxSteps = 4096;
 
 /**
  * Proves the position of one watch. A version of the site's Lease proves the events received before it was
- * written. Events after the newest Lease version are proven by receiving them again. While the watch is interrupted, newer
- * Lease versions prove nothing, because the server may have been restored in the meantime.
+ * written. Events after the newest Lease version are proven by receiving them again. While the watch is interrupted,
+ * newer Lease versions prove nothing, because the server may have been restored in the meantime.
  */
 export class Trail {
   readonly #history: KnownHistory;
-  /** The chain (see ServerHistory) that the stored objects belong to; undefined if no Lease version proves that they do. */
+  /**
+   * The chain (see ServerHistory) that the stored objects belong to; undefined if no Lease version proves that they do.
+   */
   #chain: string | undefined;
   /** The newest Lease version of the stored objects. */
   #leaseVersion: LeaseVersion | undefined;
@@ -52,8 +54,8 @@ export class Trail {
   /** The events after the Lease version, received in an earlier run; dropped as soon as a new event arrives. */
   #earlier: Sum | undefined;
   /**
-   * A resourceVersion up to which at least one event is missing from the steps, so that only a later Lease version proves the
-   * position.
+   * A resourceVersion up to which at least one event is missing from the steps, so that only a later Lease version
+   * proves the position.
    */
   #gap: string | undefined;
 
@@ -166,8 +168,8 @@ export class Trail {
     if (!this.#isLive || known === undefined || known === this.#leaseVersion || chain !== this.#chain) return;
     if (this.#leaseVersion !== undefined && compareVersions(known.version, this.#leaseVersion.version) < 0) return;
     if (this.#earlier !== undefined) {
-      // For the events of an earlier run, only a combined checksum is known, so the Lease version must prove all of them or
-      // none.
+      // For the events of an earlier run, only a combined checksum is known, so the Lease version must prove all of
+      // them or none.
       if (compareVersions(known.version, this.#earlier.until) < 0) return;
       this.#earlier = undefined;
     }

@@ -88,12 +88,12 @@ export interface TermWorkDeps {
 /** Loads the controllers when the board first leads, because boards that only follow use less memory without them. */
 export type LoadControllers = () => Promise<typeof import("./control-loops.ts")>;
 
-/** How often the leader checks its own fitness. */
+/** Interval between the leader's checks of its own fitness. */
 const fitnessCheck: Millis = 5000;
 
 /** The number of a site's first term, before which no act was done. */
 const firstTerm = 0;
-/** How often the leader checks whether an outage has ended. */
+/** Interval between the leader's checks whether an outage has ended. */
 const outageCheck: Millis = 1000;
 
 /** The work of successive terms: the controllers, and the tasks around them while this board leads. */

@@ -83,8 +83,8 @@ export interface Controller<State, Memory> {
   readonly initialMemory: Memory;
   /**
    * How long requests of a pass may wait for their allowance: its reads, and the writes of each round. A read that is
-   * not sent by then rejects; a write is postponed, and `decideAfterWrites` decides when it is tried again. Undefined if there
-   * is no limit.
+   * not sent by then rejects; a write is postponed, and `decideAfterWrites` decides when it is tried again. Undefined
+   * if there is no limit.
    */
   readonly maxWait?: Millis;
   /** How memory is stored; undefined if it ends with the term. */

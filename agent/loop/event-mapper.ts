@@ -60,7 +60,8 @@ export class EventMapper {
   }
 
   /**
-   * Adds the keys of these changes. If the term ends first, nothing is missed, because the next term resyncs everything.
+   * Adds the keys of these changes. If the term ends first, nothing is missed, because the next term resyncs
+   * everything.
    */
   #enqueueAll(
     mappings: readonly EnqueueMapping[],

@@ -125,8 +125,8 @@ export class MemoryGuard {
   }
 
   /**
-   * See `growthSinceGc` in MemoryView. After a start or a term the first value is the whole memory, so that the garbage from
-   * that time is collected.
+   * See `growthSinceGc` in MemoryView. After a start or a term the first value is the whole memory, so that the
+   * garbage from that time is collected.
    */
   #growth(rss: number): number | undefined {
     if (!this.#deps.isCalm()) {

@@ -102,7 +102,8 @@ export class Questioner {
     if (port !== undefined && !this.#hasFailed) this.#problem = undefined;
     this.#hasFailed = false;
     for (const board of this.#next(boards)) {
-      // A question that cannot be sent counts as well, because an earlier answer must not last for ever without new ones.
+      // A question that cannot be sent counts as well, because an earlier answer must not last for ever without new
+      // ones.
       const word = this.#words.get(board);
       if (word) this.#words.set(board, { ...word, asked: word.asked + 1 });
       const announced = doubts.announced(board);

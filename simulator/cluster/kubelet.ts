@@ -28,7 +28,7 @@ export interface KubeletSettings {
   readonly leaseDuration: Millis;
   /** Interval of Node checks. A Node that differs from the board's true state is corrected immediately. */
   readonly look: Millis;
-  /** How often a status is posted even if nothing has changed. */
+  /** Interval at which a status is posted even if nothing has changed. */
   readonly report: Millis;
   readonly pods: PodPace;
 }

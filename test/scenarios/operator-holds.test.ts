@@ -510,7 +510,7 @@ describe("a leader that steps down on command", () => {
     await site.run(minute);
     expect(await stepDown()).toMatchObject({ outcome: "done", result: { to } });
     expect(first.agent?.agent.elector.view().role).toBe("follower");
-    // Until the named board reads the Lease, nobody leads, and the former leader says so.
+    // Until the named board reads the Lease, no board leads, and the former leader says so.
     const reported = () => {
       const now = first.agent?.process.now() ?? unseen.now;
       return problems({ ...first.agent?.agent.parts(now), ...unseen, now });

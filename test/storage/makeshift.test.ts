@@ -47,7 +47,7 @@ test("without a writable disk the agent continues with its stored state, and sen
   expect(new Outbox(database, bounds).next("event", 10)).toEqual([]);
   folder.close();
   expect(files(of)).toEqual(before);
-  // Nobody else on the board is to read what the agent remembers.
+  // No other user of the board may read the agent's state.
   expect(statSync(at).mode & 0o77).toBe(0);
 });
 

@@ -6,8 +6,8 @@ export const lanes = ["boards", "pods", "workloads", "events"] as const;
 export type Lane = (typeof lanes)[number];
 
 /**
- * How often a waiting lane may be passed over before it gets a turn. Together, the three lanes with a finite number get
- * less than half of all turns.
+ * Number of times a waiting lane may be passed over before it gets a turn. Together, the three lanes with a finite
+ * number get less than half of all turns.
  */
 const maxPassed: Readonly<Record<Lane, number>> = {
   boards: Number.POSITIVE_INFINITY,

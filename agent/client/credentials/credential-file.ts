@@ -37,8 +37,8 @@ export async function readCredentialFile(file: string, what: string): Promise<st
 }
 
 /**
- * The content of the file, or slightly more than its first `maxFileBytes` bytes, because devices and pipes have no size that
- * could be checked first. Synchronous, because the asynchronous API would start the thread pool.
+ * The content of the file, or slightly more than its first `maxFileBytes` bytes, because devices and pipes have no
+ * size that could be checked first. Synchronous, because the asynchronous API would start the thread pool.
  */
 function beginningOf(file: string): Buffer {
   const descriptor = openSync(file, "r");

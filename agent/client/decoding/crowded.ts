@@ -19,9 +19,9 @@ export const maxTexts = 2 * maxMembers;
 const maxValues = 400_000;
 
 /**
- * The scale of `exceededLimit` for objects of a kind. Objects that controllers create (pods, revisions, slices) have the
- * fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever the
- * owner is.
+ * The scale of `exceededLimit` for objects of a kind. Objects that controllers create (pods, revisions, slices) have
+ * the fields of the owner's template and more: endpoints, defaults, copies of labels. They must be readable whenever
+ * the owner is.
  */
 export const crowdScaleOf = (resource: Resource<KubeObject>): number => (isControllerCreated(resource) ? 1.5 : 1);
 

@@ -65,8 +65,8 @@ async function withoutService(key: string, cached: Endpoints, site: SiteView): P
 }
 
 /**
- * Deleted Endpoints are recreated. The initial resync also finds Endpoints whose service was deleted while no leader was
- * watching. Endpoints of old leader elections never had a service, and are kept.
+ * Deleted Endpoints are recreated. The initial resync also finds Endpoints whose service was deleted while no leader
+ * was watching. Endpoints of old leader elections never had a service, and are kept.
  */
 function leftovers({ key, after, resync }: ObjectChange<Endpoints>): readonly string[] {
   if (after === undefined) return [key];

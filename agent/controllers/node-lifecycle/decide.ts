@@ -55,7 +55,7 @@ export function decide(
 }
 
 /**
- * How often a pass tries to write the conditions of a board, and the pause between the tries, as in
+ * Number of times a pass tries to write the conditions of a board, and the pause between the tries, as in
  * kube-controller-manager.
  */
 const maxTries = 5;

@@ -69,7 +69,9 @@ export interface OutOfService {
   readonly hasReported: boolean;
 }
 
-/** Interval between checks of a board out of service: a mere heartbeat is no change of the cache that could enqueue it. */
+/**
+ * Interval between checks of a board out of service: a mere heartbeat is no change of the cache that could enqueue it.
+ */
 const checkPeriod: Millis = 5000;
 
 /** Once a board that an operator confirmed to be dead gives a sign of life, removes the taint. */

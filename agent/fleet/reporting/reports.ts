@@ -27,7 +27,7 @@ export interface ReportsDeps {
 
 const area = "fleet";
 const birthEvery: Millis = 86_400_000;
-/** How often the birth document is collected; it changes rarely, and collecting it is costly. */
+/** Interval between collections of the birth document; it changes rarely, and collecting it is costly. */
 const birthCheck: Millis = 60_000;
 const statusCheck: Millis = 5000;
 /**

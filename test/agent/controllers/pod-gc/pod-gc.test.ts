@@ -447,7 +447,7 @@ describe("pods of a board whose Node was deleted", () => {
     [{ scope: "site" }, true],
     [{ scope: "board", target: "gone" }, true],
     [{ scope: "board", target: "other" }, false],
-    // Nobody knows any more in which zone it was.
+    // Its zone is no longer known.
     [{ scope: "zone", target: "a" }, true],
   ])("wait while %o is frozen: %s; afterwards they are deleted", async (scope, waits) => {
     const site = new GcSite();

@@ -216,7 +216,7 @@ describe("a pod that another client changes", () => {
     if (pod) site.api.put(pods, { ...pod, metadata: { ...pod.metadata, annotations } });
   };
 
-  /** Somebody is faster than each of our first `times` writes of a kind to the pod. */
+  /** Another client is faster than each of our first `times` writes of a kind to the pod. */
   function race(site: SiteModel, what: Action["do"], times: number): { readonly sent: (string | undefined)[] } {
     const race = { sent: [] as (string | undefined)[] };
     site.refuse = (action) => {
