@@ -21,9 +21,9 @@ import {
 import type { LeaderLock } from "./lease-lock.ts";
 import { LeaseObserver } from "./lease-observer.ts";
 import type { LeaseRecord } from "./lease-record.ts";
+import { type LeaseRenewalHealth, neverWritten } from "./lease-renewal-health.ts";
 import type { Candidate, CandidateStep } from "./lease-rules.ts";
-import { longestClaim, longestRequest, withTimeout } from "./request-bound.ts";
-import { neverWritten, type WriteHealth } from "./write-health.ts";
+import { maxClaimDuration, maxRequestDuration, withTimeout } from "./request-bound.ts";
 
 export interface ElectorDeps extends Omit<Candidate, "headStart">, CandidacyDeps, FollowerPaceDeps {
   readonly lock: LeaderLock;
@@ -126,7 +126,7 @@ export class LeaderElector {
   }
 
   /** Whether the API server accepts this leader's renewals, and so the heartbeats of boards. */
-  get writes(): WriteHealth {
+  get writes(): LeaseRenewalHealth {
     return this.#leadership?.writes ?? neverWritten;
   }
 
@@ -189,7 +189,7 @@ export class LeaderElector {
     const period = this.#pace.period();
     this.#candidacy.expire(clock.now());
     try {
-      const found = await this.#within(longestRequest(timing), signal, (bound) => lock.read(bound));
+      const found = await this.#within(maxRequestDuration(timing), signal, (bound) => lock.read(bound));
       const { step, seen, unanswered } = this.#observer.asCandidate(found);
       const hadFailed = this.#error !== undefined;
       this.#error = undefined;
@@ -207,7 +207,7 @@ export class LeaderElector {
       const began = clock.now();
       if (!this.#candidacy.check(began)) return { pause: period };
       this.#candidacy.onClaimSent();
-      const record = await this.#within(longestClaim(timing), signal, (bound) =>
+      const record = await this.#within(maxClaimDuration(timing), signal, (bound) =>
         this.#observer.write(began, () => this.#claim(step, began, bound)),
       );
       this.#observer.noteWritten(record);
@@ -240,8 +240,8 @@ export class LeaderElector {
     const { clock } = this.#ambient;
     const { lock, identity, timing } = this.#deps;
     const guard = (): void => {
-      if (elapsed(began, clock.now()) > longestRequest(timing))
-        throw new FencedError("the request to take the Lease was delayed for too long");
+      if (elapsed(began, clock.now()) > maxRequestDuration(timing))
+        throw new FencedError("the request to acquire the Lease was delayed for too long");
     };
     const durationSeconds = writtenSeconds(timing.duration);
     const write = { signal, guard };

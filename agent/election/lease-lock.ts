@@ -5,7 +5,7 @@ import type { Instant } from "../base/clock.ts";
 import { isNotFound } from "../client/api-error.ts";
 import type { ObjectRef } from "../execution/actions.ts";
 import type { Write, Writer } from "../execution/executor.ts";
-import { type ServerHistory, witnessOf } from "../informer/server-history.ts";
+import { leaseVersionOf, type ServerHistory } from "../informer/server-history.ts";
 import { isManaged, type LeaseRecord, recordOf, renewalMark, successorAnnotation } from "./lease-record.ts";
 
 /** The fields that a new holder writes. */
@@ -57,7 +57,7 @@ export class LeaseLock implements LeaderLock {
   readonly #at: { readonly namespace: string; readonly name: string };
   readonly #labels: Readonly<Record<string, string>>;
   readonly #annotations: Readonly<Record<string, string>>;
-  readonly #history: Pick<ServerHistory, "observe" | "wrote" | "doubts"> | undefined;
+  readonly #history: Pick<ServerHistory, "observe" | "recordOwnWrite" | "doubts"> | undefined;
 
   constructor(deps: {
     readonly client: LeaseClient;
@@ -67,7 +67,7 @@ export class LeaseLock implements LeaderLock {
     /**
      * Receives each state of the Lease that is read or written here. Throws if it shows that the server was restored.
      */
-    readonly history?: Pick<ServerHistory, "observe" | "wrote" | "doubts">;
+    readonly history?: Pick<ServerHistory, "observe" | "recordOwnWrite" | "doubts">;
   }) {
     this.#client = deps.client;
     this.#at = deps.at;
@@ -79,7 +79,7 @@ export class LeaseLock implements LeaderLock {
   async read(signal: AbortSignal): Promise<LeaseRecord | undefined> {
     try {
       const lease = await this.#client.get(leases, this.#at, signal);
-      this.#history?.observe(witnessOf(lease));
+      this.#history?.observe(leaseVersionOf(lease));
       return recordOf(lease);
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -92,7 +92,7 @@ export class LeaseLock implements LeaderLock {
     const lease = { apiVersion: apiVersionOf(leases), kind: leases.kind, metadata, spec: claimed(claim, now) };
     const { doubts = 0 } = this.#history ?? {};
     const created = await this.#client.create(leases, this.#at.namespace, lease, write);
-    this.#history?.wrote(undefined, witnessOf(created), doubts, now);
+    this.#history?.recordOwnWrite(undefined, leaseVersionOf(created), doubts, now);
     return recordOf(created);
   }
 
@@ -154,7 +154,7 @@ export class LeaseLock implements LeaderLock {
     const { doubts = 0 } = this.#history ?? {};
     const { metadata } = await this.#client.patch(leases, this.#at, "merge", body, { ...write, metadataOnly: true });
     const witness = { uid: metadata.uid, version: metadata.resourceVersion, renewal: renewalMark(microTimestamp(now)) };
-    this.#history?.wrote(resourceVersion, witness, doubts, now);
+    this.#history?.recordOwnWrite(resourceVersion, witness, doubts, now);
     return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, managed: isManaged(metadata) };
   }
 }

@@ -4,15 +4,15 @@ import { formatDuration } from "../base/time/duration.ts";
 import { TransportError } from "../client/transport/transport-error.ts";
 
 /** How long one request may take. A hanging request must not use up the whole renew deadline. */
-export const longestRequest = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
+export const maxRequestDuration = ({ renewDeadline }: LeaseTiming): Millis => Math.max(1000, renewDeadline / 2);
 
 /**
  * How long a claim may wait for its answer: a late answer still wins a term if the term then lasts for at least another
  * `retry`. Even without an answer, the claim may have been written, and then keeps the other boards from leading.
  */
-export const longestClaim = (timing: LeaseTiming): Millis => {
+export const maxClaimDuration = (timing: LeaseTiming): Millis => {
   const { duration, renewDeadline, retry } = timing;
-  return Math.max(longestRequest(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
+  return Math.max(maxRequestDuration(timing), Math.min(renewDeadline, trustedFor(writtenSeconds(duration))) - retry);
 };
 
 /** A signal that aborts with `parent`, or with a TransportError after `limit`. */

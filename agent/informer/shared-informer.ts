@@ -14,7 +14,7 @@ import { WakeSignal } from "../base/concurrency/wake-signal.ts";
 import { dispositionOf } from "../base/errors.ts";
 import { jitter } from "../base/random.ts";
 import { BacklogAge } from "./backlog-age.ts";
-import type { Informer, InformerPart, Listen, Notice } from "./informer.ts";
+import type { Informer, InformerEvent, InformerPart, Listen } from "./informer.ts";
 import type { ReflectorClient } from "./informer-client.ts";
 import type { InformerStats } from "./informer-stats.ts";
 import type { Kind } from "./kinds/kinds.ts";
@@ -258,7 +258,7 @@ export class SharedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   /** Calls the listeners. If they do not finish immediately, the pump waits for them and handles their errors. */
-  #report(notices: readonly Notice<T>[]): void {
+  #report(notices: readonly InformerEvent<T>[]): void {
     this.#reporting = this.#listeners.notify(notices);
     if (this.#reporting === undefined) return;
     this.#reporting.catch(() => undefined);
@@ -341,9 +341,9 @@ function withReleases<T>(
   changes: readonly Change<T>[],
   isGone: (object: T, signal: AbortSignal) => Promise<boolean>,
   signal: AbortSignal,
-): Promise<readonly Notice<T>[]> {
+): Promise<readonly InformerEvent<T>[]> {
   return Promise.all(
-    changes.map(async (change): Promise<Notice<T>> => {
+    changes.map(async (change): Promise<InformerEvent<T>> => {
       const { before, after } = change;
       if (before === undefined || after !== undefined || (await isGone(before, signal))) return change;
       return { ...change, released: true };

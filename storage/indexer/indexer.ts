@@ -13,7 +13,7 @@ import { resourceId } from "../resource-id.ts";
 import { DecodeCache } from "./decode-cache.ts";
 import { IndexRows } from "./index-rows.ts";
 import { QuietStates } from "./quiet-states.ts";
-import { mostBytes, upTo } from "./up-to.ts";
+import { maxBytes, upTo } from "./up-to.ts";
 
 /** Number of keys read at a time. The objects are then fetched one by one, so that only one of them is on the heap. */
 const page = 64;
@@ -158,7 +158,7 @@ export class Indexer<T extends StoredObject> implements IndexReader<T> {
         "SELECT key, octet_length(text) AS bytes FROM objects WHERE resource = ? AND key > ? ORDER BY key LIMIT ?",
       )
       .all(this.#resource, key, limit);
-    return upTo(mostBytes, rows, ({ bytes }) => bytes).flatMap((row) => {
+    return upTo(maxBytes, rows, ({ bytes }) => bytes).flatMap((row) => {
       const object = this.#peek(row.key);
       return object === undefined ? [] : [[row.key, object] as const];
     });

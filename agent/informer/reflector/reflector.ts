@@ -19,7 +19,7 @@ import type { ReconnectScheduler } from "./reconnect-scheduler.ts";
 import { type Rejected, type RejectionStore, Rejections } from "./rejections.ts";
 import { type ReplaceableStore, replaceByPages } from "./replace-by-pages.ts";
 import { reporting } from "./reporting-client.ts";
-import { calmly, nextWait, pauseAfter, type RetryPace } from "./retry-pace.ts";
+import { nextWait, pauseAfter, type RetryPace, spreadOut } from "./retry-pace.ts";
 import { guardAgainstStall, IncompleteEventError, StalledError, type StallGuard } from "./stall-guard.ts";
 import { StuckEvents } from "./stuck-events.ts";
 import {
@@ -94,13 +94,13 @@ export interface ReflectorStats {
 /** Judgement is based on the watches of these. */
 const judged: readonly string[] = [nodes, leases].map(resourceName);
 /** While more keys are pending, the stream is not read; a burst waits in the socket buffers, then on the server. */
-const mostPending = 1024;
+const maxPending = 1024;
 /** How long to wait before their number is checked again. */
 const pendingPause: Millis = 50;
 /** A watch that ends sooner without an event counts as failed, or it would be reopened in a busy loop. */
-const shortestWatch: Millis = 1000;
+const minWatchDuration: Millis = 1000;
 /** The same until the cache is current: a watch may be requested for only one second (see FreshnessCheck). */
-const shortestCatchUp: Millis = 900;
+const minCatchUpDuration: Millis = 900;
 
 /**
  * To what extent the stored position can be used. Failures only make it worse, until a list or the server restores it.
@@ -262,7 +262,7 @@ export class Reflector<T extends KubeObject> {
     const { clock, random } = this.#ambient;
     const { reconnects, isUrgent } = this.#deps;
     const turn = isOfLink(error) ? reconnects?.lost(wait) : undefined;
-    const least = turn === undefined && isUrgent?.() === false ? calmly(wait, random) : wait;
+    const least = turn === undefined && isUrgent?.() === false ? spreadOut(wait, random) : wait;
     await sleep(clock, Math.max(least, pauseAfter(error)), signal);
     if (turn !== undefined) await reconnects?.until(turn, signal);
   }
@@ -344,7 +344,7 @@ export class Reflector<T extends KubeObject> {
       timeoutSeconds: this.#freshness.seconds ?? Math.floor(300 + 300 * random.next()),
       arrived: guard.arrived,
     };
-    const shortest = this.isCurrent ? shortestWatch : shortestCatchUp;
+    const shortest = this.isCurrent ? minWatchDuration : minCatchUpDuration;
     let last = began;
     this.#events = 0;
     try {
@@ -469,7 +469,7 @@ export class Reflector<T extends KubeObject> {
   async #write(group: DeltaGroup<T>, guard: StallGuard): Promise<void> {
     group.flush();
     await nextTurn();
-    while (this.#deps.store.depth > mostPending && !guard.signal.aborted) {
+    while (this.#deps.store.depth > maxPending && !guard.signal.aborted) {
       await sleep(this.#ambient.clock, pendingPause, guard.signal);
       guard.touch();
     }

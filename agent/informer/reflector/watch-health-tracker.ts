@@ -1,14 +1,14 @@
 import { type Clock, type Instant, laterOf } from "../../base/clock.ts";
 import {
-  closed,
-  delivering,
   isFlowing,
   neverConnected,
-  opened,
-  paused,
-  proven,
-  received,
-  renewed,
+  recordClose,
+  recordDelivery,
+  recordNews,
+  recordOpen,
+  recordPause,
+  recordProof,
+  recordReceipt,
   type WatchHealth,
   type WatchLimits,
 } from "../watch-health.ts";
@@ -41,14 +41,14 @@ export class WatchHealthTracker {
   /** The current health. `isApplied`: whether all received events have been applied to the cache. */
   health(isApplied: boolean): WatchHealth {
     if (isApplied && this.#unproven !== undefined) {
-      this.#health = proven(this.#health, this.#unproven);
+      this.#health = recordProof(this.#health, this.#unproven);
       this.#unproven = undefined;
     }
     return this.#health;
   }
 
   opened(): void {
-    this.#health = opened(this.#health, this.#limits, this.#clock.now());
+    this.#health = recordOpen(this.#health, this.#limits, this.#clock.now());
   }
 
   /**
@@ -77,7 +77,7 @@ export class WatchHealthTracker {
 
   /** An object of a list arrived. */
   listed(): void {
-    this.#health = delivering(this.#health);
+    this.#health = recordDelivery(this.#health);
   }
 
   /**
@@ -92,19 +92,19 @@ export class WatchHealthTracker {
 
   /** The watch ended. Proofs that have not been applied by now are ignored. */
   closed(): void {
-    this.#health = closed(this.#health, this.#limits, this.#clock.now());
+    this.#health = recordClose(this.#health, this.#limits, this.#clock.now());
     this.#unproven = undefined;
   }
 
   paused(since: Instant): void {
-    this.#health = paused(this.#health, since);
+    this.#health = recordPause(this.#health, since);
   }
 
   /** `proof`: the resourceVersion that proves that earlier changes have arrived; undefined if nothing does. */
   #received({ isNews, proof }: { readonly isNews: boolean; readonly proof?: string | undefined }): void {
     const now = this.#clock.now();
-    this.#health = received(this.#health, this.#limits, now);
-    if (isNews) this.#health = renewed(this.#health, now);
+    this.#health = recordReceipt(this.#health, this.#limits, now);
+    if (isNews) this.#health = recordNews(this.#health, now);
     if (proof !== undefined) this.#unproven = laterOf(this.#unproven, this.#deliveredUpTo(proof, now));
   }
 }

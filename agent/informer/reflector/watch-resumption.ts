@@ -14,7 +14,7 @@ export interface PositionProof {
 }
 
 /** Within this time, a watch must have delivered all replayed events. */
-const longestReplay: Millis = 60_000;
+const maxReplay: Millis = 60_000;
 
 /**
  * Decides where a watch resumes after an interruption: at a position that the server's history is known to include. From
@@ -25,7 +25,7 @@ export class WatchResumption {
   readonly #proof: PositionProof | undefined;
   /** True if the watch was interrupted or has not begun, so that the server may have another history by now. */
   #isBroken = true;
-  /** Where the next watch begins, and which events it must first repeat. Empty if it begins at the stored position. */
+  /** Where the next watch begins, and which events it must replay first. Empty if it begins at the stored position. */
   #start: Partial<Resumption> = {};
 
   constructor(proof: PositionProof | undefined) {
@@ -126,7 +126,7 @@ export class WatchResumption {
   ended(began: Instant, now: Instant, what: string): void {
     if (!this.isReplaying) return;
     this.#isBroken = true;
-    if (elapsed(began, now) >= longestReplay)
+    if (elapsed(began, now) >= maxReplay)
       throw new OtherHistoryError(`${what}: the server did not send the same events again`);
   }
 }

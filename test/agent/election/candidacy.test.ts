@@ -1,5 +1,10 @@
 import { describe, expect, test } from "vitest";
-import { Candidacy, type CandidacyDeps, candidateProblems, type Rest } from "../../../agent/election/candidacy.ts";
+import {
+  Candidacy,
+  type CandidacyBackoff,
+  type CandidacyDeps,
+  candidateProblems,
+} from "../../../agent/election/candidacy.ts";
 import { FakeClock } from "../../support/fake-clock.ts";
 import { RecordingLog } from "../../support/recording-log.ts";
 import { SeededRandom } from "../../support/seeded-random.ts";
@@ -7,9 +12,9 @@ import { edge } from "./support/election.ts";
 
 function candidacyWith(deps: Partial<CandidacyDeps> = {}) {
   const clock = new FakeClock();
-  const stored: (Rest | undefined)[] = [];
+  const stored: (CandidacyBackoff | undefined)[] = [];
   const ambient = { clock, random: new SeededRandom(1), log: new RecordingLog() };
-  const rememberRest = (rest: Rest | undefined): void => void stored.push(rest);
+  const rememberRest = (rest: CandidacyBackoff | undefined): void => void stored.push(rest);
   return {
     clock,
     stored,
